@@ -1,0 +1,72 @@
+# `make` alone prints this list. The first two targets are README's two commands.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet pyproject.toml
+
+ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need for Indonesia?"
+	@$(BIN)/waypoint ask "$${Q:?give a question, like: make ask Q=\"What documents do I need for Indonesia?\"}"
+
+test: $(VENV)/.dev ## Run the tests, with the coverage of chains/ held at 95 %
+	$(BIN)/pytest --cov --cov-report=
+	$(BIN)/coverage report --include='chains/*' --fail-under=95
+
+check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import rules, dependencies, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry .
+	$(MAKE) test
+
+format: $(VENV)/.dev ## Format the code and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev ## Measure speed, memory and size, and print them as a table
+	$(BIN)/python -m evals.bench
+
+parity: ## Compare the two embedding backends, in an environment of their own with torch
+	$(PYTHON) -m venv .venv-parity
+	.venv-parity/bin/python -m pip --quiet --quiet install torch==2.13.0 -r requirements.lock
+	.venv-parity/bin/python -m pip --quiet --quiet install --editable '.[huggingface]' pytest
+	.venv-parity/bin/python -m evals.parity
+
+serve: $(VENV)/.base ## Serve the HTTP API on port 3000
+	@$(BIN)/waypoint serve
+
+ingest: $(VENV)/.base ## Ingest the sample corpus again
+	@$(BIN)/waypoint ingest
+
+wheel: $(VENV)/.dev ## Build the wheel into dist/
+	$(BIN)/python -m pip --quiet --quiet wheel --no-deps --wheel-dir dist .
+
+lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
+	$(BIN)/$(LOCK) --output-file requirements.lock
+	$(BIN)/$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
+
+clean: ## Remove the environments, the index and what tools left behind
+	rm -rf $(VENV) .venv-parity storage dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+help: ## Print this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.12, say")'
+	@echo "Making $(VENV) ..." >&2
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: requirements.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Installing the dependencies (once, about a minute) ..." >&2
+	@$(PIP) install --no-deps --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.base
+	@$(PIP) install --no-deps --require-hashes -r requirements-dev.lock
+	@touch $@
+
+.PHONY: ask test check format bench parity serve ingest wheel lock clean help

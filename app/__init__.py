@@ -1,0 +1,1 @@
+"""Waypoint Co-Pilot meets the world: settings, wiring, command line, HTTP."""

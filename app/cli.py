@@ -1,0 +1,143 @@
+"""Words on a command line -> answers, an index, a service. The only place that prints.
+
+Exit codes: 0 done; 1 the work failed; 2 bad usage or settings.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.settings import SettingsError, load_settings
+from chains.errors import ConfigurationError, IngestionError, QuestionError, WaypointError
+
+FAILED, BAD_USAGE = 1, 2
+
+app = typer.Typer(
+    name="waypoint",
+    help="Answer questions from your own documents, with citations that can be checked.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole answer object.")] = False,
+    top_k: Annotated[int | None, typer.Option(min=1, max=100, help="How many passages to retrieve.")] = None,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="The least similarity of a passage.")] = None,
+) -> None:
+    """Answer one question. On an empty index the sample corpus is ingested first."""
+    from app.terminal import answer_text
+    from app.wiring import Services
+    from chains.state import Question, check_question
+
+    asked = Question(question=check_question(question))
+    if top_k is not None:
+        asked["top_k"] = top_k
+    if threshold is not None:
+        asked["threshold"] = threshold
+    services = Services(load_settings())
+    if services.count() == 0:
+        _ingest_sample(services)
+    if as_json:
+        print(json.dumps(services.chain.invoke(asked), ensure_ascii=False, indent=2))
+    else:
+        for text in answer_text(services.chain.stream(asked)):
+            print(text, end="", flush=True)
+
+
+@app.command()
+def ingest(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH ...]", help="Folders or files; by default the sample corpus.", show_default=False
+        ),
+    ] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Rebuild the index from nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Bring the index in line with the files: only what changed is embedded again, what vanished is removed."""
+    from app.terminal import problem_lines, progress_bar, report_text
+    from app.wiring import Services, sample_corpus
+
+    services = Services(load_settings())
+    with progress_bar() as progress:
+        report = services.ingest(paths or [sample_corpus()], reset=reset, dry_run=dry_run, progress=progress)
+    for line in problem_lines(report):
+        print(line, file=sys.stderr)
+    if as_json:
+        print(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+    else:
+        print(report_text(report))
+    if report.problems:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; by default PORT, 3000.")] = None,
+) -> None:
+    """Serve the HTTP API: POST /api/query, GET /api/health, LangServe at /copilot."""
+    import uvicorn
+
+    from app.server import create_app
+    from app.wiring import Services
+
+    settings = load_settings()
+    services = Services(settings)
+    if services.count() == 0:
+        _ingest_sample(services)
+    uvicorn.run(
+        create_app(services),
+        host=host,
+        port=port or settings.port,
+        log_level=settings.log_level,
+        server_header=False,
+    )
+
+
+def _ingest_sample(services: Any) -> None:
+    from app.terminal import progress_bar
+    from app.wiring import sample_corpus
+
+    print("The index is empty: ingesting the sample corpus first.", file=sys.stderr)
+    with progress_bar() as progress:
+        report = services.ingest([sample_corpus()], progress=progress)
+    print(f"Ingested {report.files} files, {report.chunks} chunks in {report.seconds:.1f} s.", file=sys.stderr)
+
+
+@contextmanager
+def _errors_explained() -> Iterator[None]:
+    try:
+        yield
+    except (SettingsError, ConfigurationError, IngestionError, QuestionError) as error:
+        _fail(error, BAD_USAGE)
+    except WaypointError as error:
+        _fail(error, FAILED)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+
+
+def _fail(error: Exception, code: int) -> None:
+    print(f"waypoint: {error}", file=sys.stderr)
+    sys.exit(code)
+
+
+def main() -> None:
+    """Run the command line."""
+    with _errors_explained():
+        app()

@@ -1,0 +1,55 @@
+"""An error -> its HTTP status and what the client is told: one table. Inner detail stays in the log."""
+
+from dataclasses import dataclass
+
+from chains.errors import (
+    ConfigurationError,
+    EmbeddingError,
+    IngestionError,
+    LLMError,
+    LLMRateLimitError,
+    LLMRejectedError,
+    LLMTimeoutError,
+    LLMUnavailableError,
+    QuestionError,
+    RetrievalError,
+    VectorStoreError,
+    WaypointError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A status, its name, and a message that says what happened and what to do."""
+
+    status: int
+    error: str
+    message: str
+
+
+_SEARCH_DOWN = Problem(503, "Service Unavailable", "The documents cannot be searched at the moment. Try again soon.")
+_MODEL_FAILED = Problem(502, "Bad Gateway", "The language model could not answer. Try again soon.")
+_OURS = Problem(500, "Internal Server Error", "Something went wrong on our side. Try again, or tell the operators.")
+
+# The nearest class in an error's own line of ancestors decides.
+TABLE: dict[type[WaypointError], Problem] = {
+    QuestionError: Problem(400, "Bad Request", ""),  # Its own message is for the client.
+    ConfigurationError: _OURS,
+    IngestionError: _OURS,
+    RetrievalError: _SEARCH_DOWN,
+    EmbeddingError: _SEARCH_DOWN,
+    VectorStoreError: _SEARCH_DOWN,
+    LLMError: _MODEL_FAILED,
+    LLMRejectedError: _MODEL_FAILED,
+    LLMUnavailableError: _MODEL_FAILED,
+    LLMRateLimitError: Problem(503, "Service Unavailable", "The language model is busy. Try again in a minute."),
+    LLMTimeoutError: Problem(504, "Gateway Timeout", "The language model did not answer in time. Try again."),
+}
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return what the client is told about an error."""
+    if isinstance(error, QuestionError):
+        return Problem(400, "Bad Request", str(error))
+    rows = (TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)
+    return next(rows, _OURS)

@@ -1,0 +1,112 @@
+"""The environment and `.env` -> Settings. Nothing else in the project reads the environment.
+
+A value that does not fit stops the program at start, with the variable's name and what is allowed.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def _boolean(value: object) -> object:
+    if isinstance(value, str):
+        if value.strip().lower() not in _BOOLEANS:
+            msg = "is not one of 1, 0, true, false, yes, no, on, off"
+            raise ValueError(msg)
+        return _BOOLEANS[value.strip().lower()]
+    return value
+
+
+Flag = Annotated[bool, BeforeValidator(_boolean)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[int, Field(gt=0)]
+
+
+class SettingsError(Exception):
+    """Some settings do not fit; the message names each, with what is allowed."""
+
+
+class Settings(BaseSettings):
+    """Every setting, under the name of its variable in lower case, with its default."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
+    )
+
+    llm_provider: Literal["groq", "offline"] | None = Field(None, description="groq with a key, else offline")
+    llm_api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("llm_api_key", "groq_api_key"))
+    llm_base_url: str | None = Field(None, pattern=r"^https?://")
+    llm_model: str = "llama-3.1-8b-instant"
+    llm_temperature: float = Field(0.3, ge=0, le=2)
+    llm_max_tokens: Positive = 500
+    llm_timeout_s: float = Field(60, gt=0)
+    llm_max_retries: int = Field(3, ge=0, le=10)
+
+    embedding_provider: Literal["huggingface"] = "huggingface"
+    embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"
+    embedding_backend: Literal["onnx", "torch"] = "onnx"
+
+    vector_store_type: Literal["chroma"] = "chroma"
+    chroma_path: Path = Path("storage/chroma")
+    collection_name: str = Field("waypoint_kb", pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$")
+
+    retriever_type: Literal["similarity"] = "similarity"
+    retrieval_top_k: int = Field(10, ge=1, le=100)
+    relevance_threshold: Fraction = 0.15
+    max_context_tokens: Positive = 2000
+
+    chunk_size: int = Field(800, ge=100)
+    chunk_overlap: int = Field(100, ge=0)
+
+    cors_origins: str = ""
+    port: int = Field(3000, ge=1, le=65535)
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "json", "text"] = "auto"
+
+    @model_validator(mode="after")
+    def _check_together(self) -> "Settings":
+        if self.chunk_overlap >= self.chunk_size:
+            msg = f"CHUNK_OVERLAP ({self.chunk_overlap}) has to be smaller than CHUNK_SIZE ({self.chunk_size})"
+            raise ValueError(msg)
+        if self.llm_provider == "groq" and self.llm_api_key is None:
+            msg = "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def provider(self) -> str:
+        """Return the provider in force: the one that is set, else groq where there is a key, else offline."""
+        return self.llm_provider or ("groq" if self.llm_api_key else "offline")
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read the settings from the environment and `.env`; `overrides` win.
+
+    Raises:
+        SettingsError: a value does not fit.
+    """
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        raise SettingsError("\n".join(_explain(problem) for problem in error.errors())) from None
+    except OSError as error:
+        msg = f".env cannot be read: {error.strerror}"
+        raise SettingsError(msg) from error
+
+
+def _explain(problem: Any) -> str:
+    reason = str(problem["msg"]).removeprefix("Value error, ")
+    if not problem["loc"]:
+        return reason
+    name = str(problem["loc"][0])
+    shown = "" if _is_secret(name) else f"={problem['input']!r}"
+    return f"{name.upper()}{shown}: {reason}"
+
+
+def _is_secret(name: str) -> bool:
+    field = Settings.model_fields.get(name)
+    return field is None or SecretStr in get_args(field.annotation)

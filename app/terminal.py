@@ -1,0 +1,70 @@
+"""Answers, reports and progress -> the text of a terminal, as it comes."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chains.ingestion import Report
+    from chains.ports import Progress
+
+
+def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the words of an answer as they stream, then its citations, sources and confidence."""
+    answer: dict[str, Any] = {}
+    for part in stream:
+        for name, value in part.items():
+            if name == "answer":
+                yield value
+            else:
+                answer[name] = value
+    yield "\n\n"
+    yield from _list("Citations", [_citation(citation) for citation in answer["citations"] if citation["matched"]])
+    yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
+    yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
+    confidence, metadata = answer["confidence"], answer["metadata"]
+    yield f"Confidence: {confidence['level']} ({confidence['reason']})\n"
+    yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms\n"
+
+
+def _citation(citation: dict[str, Any]) -> str:
+    name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
+    page = f", page {citation['page']}" if citation["page"] else ""
+    return f"[{citation['number']}] {name}{page} (relevance {citation['score']:.2f})"
+
+
+def _list(title: str, lines: list[str]) -> Iterator[str]:
+    unique = dict.fromkeys(lines)
+    if unique:
+        yield "\n".join([f"{title}:", *(f"  {line}" for line in unique), "\n"])
+
+
+def problem_lines(report: "Report") -> list[str]:
+    """Return a line for each file that was left out or could not be used."""
+    skipped = [f"skipped {problem.path}: {problem.reason}" for problem in report.skipped]
+    return skipped + [f"cannot use {problem.path}: {problem.reason}" for problem in report.problems]
+
+
+def report_text(report: "Report") -> str:
+    """Return the summary of an ingestion."""
+    return (
+        f"{report.files} files, {report.chunks} chunks: {report.added} added, {report.updated} updated, "
+        f"{report.unchanged} unchanged, {report.deleted} deleted in {report.seconds:.1f} s"
+    )
+
+
+@contextmanager
+def progress_bar() -> "Iterator[Progress]":
+    """Show a bar on a terminal, and nothing elsewhere; the body gets the function that moves it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("Ingesting", total=None)
+
+        def move(done: int, total: int, label: str, /) -> None:
+            bar.update(task, completed=done, total=total, description=label)
+
+        yield move

@@ -1,0 +1,95 @@
+"""The answer's text -> its bracketed spans that may be citations, in order, with offsets.
+
+`[...]` and `【...】` outside code, links, images, footnotes, checkboxes and indexes. What a span means is for
+`chains.citations.titles` and `chains.citations.numbers` to say.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markdown_it.helpers import parseLinkDestination
+
+from chains.citations.code import code_ranges
+
+LONGEST_MARKER = 400
+
+_BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】]|\n[ \t]*\n")
+_OPENING = {"]": "[", "】": "【"}
+_CHECKBOX = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A bracketed span of the answer: `answer[start:end] == raw`, brackets included; `inner` is between them."""
+
+    start: int
+    end: int
+    raw: str
+    depth: int
+
+    @property
+    def inner(self) -> str:
+        """Return the words between the brackets."""
+        return self.raw[1:-1]
+
+
+def find_markers(answer: str) -> list[Marker]:
+    """Return the spans that may be citations, outer before inner. Linear in the length of the answer."""
+    pairs = sorted(_pairs(answer, code_ranges(answer)))
+    markers: list[Marker] = []
+    barred_until = 0
+    for start, end, depth in pairs:
+        if start < barred_until:
+            continue
+        if _is_link(answer, start, end):
+            barred_until = end
+        elif end - start <= LONGEST_MARKER and not _is_other(answer, start, end):
+            markers.append(Marker(start, end, answer[start:end], depth))
+    return markers
+
+
+def _pairs(answer: str, code: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    open_at: list[tuple[str, int]] = []
+    barred = iter([*code, (len(answer), len(answer))])
+    low, high = next(barred)
+    for found in _BRACKETS.finditer(answer):
+        while found.start() >= high and high < len(answer):
+            low, high = next(barred)
+        if low <= found.start() < high:
+            continue
+        character = found.group()
+        if character in {"[", "【"}:
+            open_at.append((character, found.start()))
+        elif character in _OPENING:
+            if open_at and open_at[-1][0] == _OPENING[character]:
+                yield open_at.pop()[1], found.end(), len(open_at)
+        elif not character.startswith("\\"):
+            open_at.clear()  # A blank line ends the paragraph, and every bracket left open in it.
+
+
+def _is_link(answer: str, start: int, end: int) -> bool:
+    if answer[start - 1 : start] == "!" and answer[end : end + 1] in {"(", "["}:
+        return True
+    if answer[end : end + 1] == ":" and answer[end + 1 : end + 2].isspace():
+        return "://" in answer[end : end + 12]
+    if answer[end : end + 1] != "(":
+        return False
+    line_end = answer.find("\n", end)
+    destination = parseLinkDestination(answer, end + 1, len(answer) if line_end < 0 else line_end)
+    return destination.ok and answer[destination.pos : destination.pos + 1] in {")", " "}
+
+
+def _is_other(answer: str, start: int, end: int) -> bool:
+    inner = answer[start + 1 : end - 1].strip()
+    if not inner or inner.startswith("^"):
+        return True
+    if inner in {"x", "X"}:
+        line = answer.rfind("\n", 0, start) + 1
+        return bool(_CHECKBOX.fullmatch(answer, line, start))
+    before = answer[start - 1 : start]
+    return answer[start] == "[" and (before.isalnum() or before in {"_", ")"}) and _is_index(inner)
+
+
+def _is_index(inner: str) -> bool:
+    return inner.lstrip("-").isalnum() and " " not in inner

@@ -1,0 +1,72 @@
+"""Matched citations and retrieved passages -> external sources, related documents, and a list in markdown."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from chains.state import Citation, Passage, RelatedDocument, Source
+
+
+def external_urls(metadata: dict[str, Any]) -> list[str]:
+    """Return the http(s) addresses of a chunk's `source_urls`, which is a list or a JSON list, in order, each once."""
+    urls = metadata.get("source_urls") or []
+    if isinstance(urls, str):
+        urls = _decoded(urls)
+    texts = [str(url.get("url") if isinstance(url, dict) else url).strip() for url in urls]
+    return list(dict.fromkeys(url for url in texts if url.lower().startswith(("http://", "https://"))))
+
+
+def _decoded(urls: str) -> list[Any]:
+    # A single address may stand bare; it is never split on commas, which are legal in addresses (RFC 3986).
+    try:
+        decoded = json.loads(urls)
+    except json.JSONDecodeError:
+        return [urls]
+    return decoded if isinstance(decoded, list) else [urls]
+
+
+def sources_of(citations: Sequence[Citation], passages: Sequence[Passage]) -> list[Source]:
+    """Return the external pages behind the matched citations, unique by address, in order of appearance."""
+    orgs = {passage["metadata"].get("doc_id"): passage["metadata"].get("source_org") for passage in passages}
+    sources: dict[str, Source] = {}
+    for citation in citations:
+        for url in citation["source_urls"] if citation["matched"] else []:
+            sources.setdefault(
+                url,
+                Source(
+                    title=citation["title"],
+                    org=orgs.get(citation["doc_id"]),
+                    url=url,
+                    section=citation["section"],
+                    page=citation["page"],
+                ),
+            )
+    return list(sources.values())
+
+
+def related_documents(passages: Sequence[Passage]) -> list[RelatedDocument]:
+    """Return the parent documents of the retrieved passages, each once, in rank order."""
+    documents: dict[str, RelatedDocument] = {}
+    for passage in passages:
+        metadata = passage["metadata"]
+        key = str(metadata.get("doc_id") or metadata.get("title"))
+        urls = external_urls(metadata)
+        related = RelatedDocument(
+            title=str(metadata.get("title") or ""),
+            category=metadata.get("category"),
+            doc_id=metadata.get("doc_id"),
+            url=urls[0] if urls else None,
+        )
+        documents.setdefault(key, related)
+    return list(documents.values())
+
+
+def format_citations_markdown(citations: Sequence[Citation]) -> str:
+    """Return the matched citations as a numbered markdown list; one without an address is an *(Internal Document)*."""
+    labels: dict[str, str] = {}
+    for citation in citations:
+        if citation["matched"]:
+            name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
+            urls = citation["source_urls"]
+            labels.setdefault(name, f"[{name}]({urls[0]})" if urls else f"{name} *(Internal Document)*")
+    return "\n".join(f"{number}. {label}" for number, label in enumerate(labels.values(), start=1))

@@ -1,0 +1,48 @@
+"""Scores and counts -> High, Medium or Low, by the rule of the pilot's documents, with citations and outcome heeded.
+
+High: at least 3 chunks with an average cosine similarity of at least 0.5. Medium: at least 2 with at least 0.3.
+Low: everything else, and every answer that did not come from the documents.
+"""
+
+from chains.state import Cited, Confidence, Outcome
+
+HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
+MEDIUM_CHUNKS, MEDIUM_AVERAGE = 2, 0.3
+
+_REASONS: dict[Outcome, str] = {
+    "no_results": "No relevant documents found",
+    "declined": "The documents do not hold the answer",
+    "ungrounded": "The answer could not be tied to the documents",
+    "blocked": "The question was blocked",
+}
+
+
+def score_confidence(state: Cited) -> Confidence:
+    """Return the tiered confidence of an answer; its score is the average similarity of the chunks, 0-1."""
+    scores = [passage["score"] for passage in state["documents"]]
+    average = sum(scores) / len(scores) if scores else 0.0
+    matched = sum(citation["matched"] for citation in state["citations"])
+    factors = {"average_score": round(average, 4), "chunks": float(len(scores)), "matched_citations": float(matched)}
+    if state["outcome"] in _REASONS:
+        return Confidence(level="Low", score=0.0, reason=_REASONS[state["outcome"]], factors=factors)
+    level = _level(len(scores), average) if matched else "Low"
+    reason = _reason(level, len(scores), average, matched)
+    return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)
+
+
+def _level(chunks: int, average: float) -> str:
+    if chunks >= HIGH_CHUNKS and average >= HIGH_AVERAGE:
+        return "High"
+    if chunks >= MEDIUM_CHUNKS and average >= MEDIUM_AVERAGE:
+        return "Medium"
+    return "Low"
+
+
+def _reason(level: str, chunks: int, average: float, matched: int) -> str:
+    if not matched:
+        return "No citation could be matched to a source"
+    if level == "High":
+        return f"{chunks} relevant sources with {matched} citation{'s' if matched > 1 else ''}"
+    if level == "Medium":
+        return f"{chunks} sources found, average relevance {average:.0%}"
+    return "Only 1 source found" if chunks == 1 else f"Low relevance scores (avg {average:.0%})"

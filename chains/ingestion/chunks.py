@@ -1,0 +1,191 @@
+"""Markdown or plain text in, chunks out: cut along headings, each an exact slice of the source.
+
+A chunk never crosses a heading, so its section is always true; headings without text of their own live on in the
+section paths of what stands below them. Inside a section LangChain's RecursiveCharacterTextSplitter decides where to
+cut; table rows stay whole, and a chunk that starts inside a table carries the table's header in `context`.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+from typing import Literal, NamedTuple
+
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+NEWLINE = re.compile(r"\r\n?|\n")
+LINE = re.compile(r"[^\r\n]+")
+ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
+LOOKS_LIKE_HEADING = re.compile(r"[.!?]?\s+(?=#{1,6}\s)")  # A comment in a code fence: start no chunk with it.
+START = attrgetter("start")
+FIRST_CHARACTER = re.compile(r"\s*\S")
+
+# The splitter returns strings without offsets. It is therefore shown a disguise of the text in which each character
+# says what it is (a plane per kind) and where it stands (its place in the plane): offsets are read back, not guessed.
+PLANE = 0x20000
+BASE = 0x10000
+LETTER, GLUED, LINE_END, SPACE, STOP, EXCLAMATION, QUESTION = range(BASE, BASE + 7 * PLANE, PLANE)
+KINDS = {"\n": LINE_END, " ": SPACE, ".": STOP, "!": EXCLAMATION, "?": QUESTION}
+SEPARATORS = ("\n\n", "\n", ". ", "! ", "? ", " ", "x")  # Last, any letter: a word longer than a chunk.
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A slice of a source: `source[start_char:end_char] == text`."""
+
+    text: str
+    start_char: int
+    end_char: int
+    section: str = ""
+    section_path: tuple[str, ...] = ()
+    context: str = ""  # Header and rule of the table that the chunk starts in, if they are not in the text.
+
+
+class Span(NamedTuple):
+    """A stretch of the source."""
+
+    start: int
+    end: int
+
+
+class Heading(NamedTuple):
+    """A heading, where it begins and where the text below it begins; level 0 stands above the first heading."""
+
+    text: str
+    level: int
+    start: int
+    end: int
+
+
+class Table(NamedTuple):
+    """Where a table's header row begins, where its first body row begins, and where it ends."""
+
+    start: int
+    body: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Chunker:
+    """Cut texts into chunks of at most `size` characters; only a longer table row or heading is left whole.
+
+    `overlap` is the most that a chunk repeats of the one before it in its section. `separator_stays` says whether a
+    full stop ends the piece before it or starts the next one, as in LangChain's default.
+    """
+
+    size: int = 800
+    overlap: int = 100
+    separator_stays: Literal["start", "end"] = "end"
+
+    def split_text(self, source: str) -> list[Chunk]:
+        """Return the chunks of a text without markup."""
+        return [Chunk(source[start:end], start, end) for start, end in self._cut(source, Span(0, len(source)), [])]
+
+    def split_markdown(self, source: str, *, start: int = 0, title: str = "") -> list[Chunk]:
+        """Return the chunks of `source[start:]`, their offsets counted in `source`.
+
+        Section paths begin below the heading of level 1, unless that heading says something else than `title`.
+        """
+        tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(source[start:])
+        lines = [start, *(match.end() for match in NEWLINE.finditer(source, start)), len(source)]
+        headings, tables = _find_headings(tokens, lines), _find_tables(tokens, lines)
+        top = Heading(next((heading.text for heading in headings if heading.level == 1), ""), 0, start, start)
+        chunks: list[Chunk] = []
+        path: list[Heading] = []
+        for heading, following in pairwise([top, *headings, Heading("", 0, len(source), len(source))]):
+            path = [above for above in path if above.level < heading.level] + [heading] * bool(heading.level)
+            names = tuple(above.text for above in path if above.level > 1 or above.text != title)
+            for span in self._cut_section(source, heading, following.start, tables):
+                chunk = Chunk(source[span.start : span.end], *span, heading.text, names, _context(source, span, tables))
+                chunks.append(chunk)
+        return chunks
+
+    def _cut_section(self, source: str, heading: Heading, end: int, tables: list[Table]) -> Iterator[Span]:
+        """Yield the chunks of one section: the heading stays with the text below it, a table's head with its rows."""
+        first = FIRST_CHARACTER.match(source, heading.end, end)
+        if first is None:
+            return
+        glued = [Span(heading.start, first.end())]
+        for table in tables[bisect_left(tables, heading.end, key=START) : bisect_left(tables, end, key=START)]:
+            lines = [Span(*line.span()) for line in LINE.finditer(source, table.start, table.end)]
+            glued += lines
+            top = Span(table.start, lines[:3][-1].end)
+            glued += [top] * (top.end - top.start <= self.size // 2)
+        yield from self._cut(source, Span(heading.start, end), glued)
+
+    def _cut(self, source: str, whole: Span, glued: list[Span]) -> Iterator[Span]:
+        """Yield the chunks of one stretch, in order and trimmed, none of them cut inside what is glued."""
+        splitter = RecursiveCharacterTextSplitter(
+            SEPARATOR_PATTERNS,
+            is_separator_regex=True,
+            keep_separator=self.separator_stays,
+            chunk_size=self.size,
+            chunk_overlap=self.overlap,
+            strip_whitespace=False,
+        )
+        end = last = whole.start
+        for piece in splitter.split_text(_disguise(source, whole, glued)):
+            earliest = max(whole.start, end - self.overlap)
+            start = earliest + (ord(piece[0]) - BASE - earliest) % PLANE
+            end = start + len(piece)
+            trimmed = Span(start + _margin(source[start:end]), start + len(source[start:end].rstrip()))
+            if trimmed.end > max(last, trimmed.start):
+                last = trimmed.end
+                yield trimmed
+
+
+def _margin(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _disguise(source: str, whole: Span, glued: list[Span]) -> str:
+    """Return the stretch with every character replaced by one that tells its kind and its place."""
+    text = source[whole.start : whole.end]
+    kinds = [KINDS.get(character, LETTER) for character in text]
+    for match in LOOKS_LIKE_HEADING.finditer(text):
+        kinds[match.start() : match.end()] = [LETTER] * len(match[0])
+    for match in ROW.finditer(text):
+        kinds[match.start() : match.end()] = [GLUED] * len(match[0])
+    for start, end in glued:
+        kinds[start - whole.start : end - whole.start] = [GLUED] * (end - start)
+    return "".join([chr(kind + place % PLANE) for place, kind in enumerate(kinds, whole.start)])
+
+
+def _disguised(separator: str) -> str:
+    """Return the pattern that finds a separator in a disguised text."""
+    kinds = [KINDS.get(character, LETTER) for character in separator]
+    return "".join(f"[{chr(kind)}-{chr(kind + PLANE - 1)}]" for kind in kinds)
+
+
+SEPARATOR_PATTERNS = [_disguised(separator) for separator in SEPARATORS]
+
+
+def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
+    """Return the headings of the document itself, not those inside quotations and lists."""
+    inline = MarkdownIt("commonmark")
+    headings = []
+    for opening, content in pairwise(tokens):
+        if opening.type == "heading_open" and opening.level == 0 and opening.map:
+            words = (child.content for token in inline.parseInline(content.content) for child in token.children or [])
+            start, end = (lines[number] for number in opening.map)
+            headings.append(Heading("".join(words), int(opening.tag[1:]), start, end))
+    return headings
+
+
+def _find_tables(tokens: list[Token], lines: list[int]) -> list[Table]:
+    """Return the tables in order; markdown-it counts the header row and the rule below it as two lines."""
+    maps = [token.map for token in tokens if token.type == "table_open" and token.map]
+    return [Table(lines[first], lines[min(first + 2, last)], lines[last]) for first, last in maps]
+
+
+def _context(source: str, span: Span, tables: list[Table]) -> str:
+    """Return header and rule of the table that a chunk starts in, unless it starts with the header itself."""
+    number = bisect_right(tables, span.start, key=START) - 1
+    if number < 0 or span.start >= tables[number].end:
+        return ""
+    table = tables[number]
+    return source[table.start : table.body].strip() if source[table.start : span.start].strip() else ""

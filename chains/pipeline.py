@@ -1,0 +1,48 @@
+"""The stages in order -> one chain: a question goes in, a cited and scored answer comes out."""
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableBinding, RunnablePick
+
+from chains.citations import CiteSources
+from chains.confidence import score_confidence
+from chains.context import FormatContext
+from chains.generation import generate, words
+from chains.metadata import describe
+from chains.retrieval import retrieve
+from chains.stage import also, stage
+from chains.state import Answer, Question
+from chains.timing import Laps
+
+STAGES = ("retrieval", "context", "generation", "citations", "confidence")
+
+
+def build_chain(
+    *,
+    retriever: BaseRetriever,
+    model: BaseChatModel,
+    context: FormatContext | None = None,
+    citations: CiteSources | None = None,
+) -> Runnable[Question, Answer]:
+    """Compose the five stages; each adds its field to the state.
+
+    Args:
+        retriever: any LangChain retriever; a `score` in its documents' metadata is taken for the similarity.
+        model: any LangChain chat model.
+        context: how passages become the prompt's context; by default within 2,000 tokens.
+        citations: how the answer's markers are read and matched.
+    """
+    cite = citations or CiteSources()
+    chain = (
+        stage("retrieval", documents=retrieve(retriever))
+        | stage("context", context=context or FormatContext())
+        | stage("generation", also(answer=words()), message=generate(model))
+        | stage(
+            "citations", also(sources=cite.sources, related_docs=cite.related, outcome=cite.outcome), citations=cite
+        )
+        | stage("confidence", confidence=score_confidence)
+        | stage("metadata", metadata=describe)
+        | RunnablePick(list(Answer.__annotations__))
+    )
+    typed = chain.with_types(input_type=Question, output_type=Answer).with_config(run_name="cited_answer")
+    return RunnableBinding(bound=typed, config_factories=[lambda _: {"callbacks": [Laps(STAGES)]}])

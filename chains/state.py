@@ -1,0 +1,164 @@
+"""What travels through the pipeline: a Question goes in, each stage adds a field, an Answer comes out."""
+
+from typing import Any, Literal, NotRequired
+
+from langchain_core.messages import BaseMessage
+from typing_extensions import TypedDict
+
+from chains.errors import QuestionError
+
+Outcome = Literal["answered", "no_results", "declined", "ungrounded", "blocked", "degraded"]
+
+QUESTION_MAX_CHARACTERS = 1000
+
+
+class Passage(TypedDict):
+    """One retrieved chunk: its words, where they come from, and its cosine similarity to the question (0-1)."""
+
+    content: str
+    metadata: dict[str, Any]
+    score: float
+
+
+class Context(TypedDict):
+    """The text the model is shown, and the passages in it, in the order shown, as they were shown."""
+
+    text: str
+    passages: list[Passage]
+
+
+class Citation(TypedDict):
+    """A marker in the answer and the passage it stands for; CONTRACTS calls the fields by these names."""
+
+    raw: str
+    number: int | None
+    title: str
+    section: str | None
+    page: int | None
+    doc_id: str | None
+    matched: bool
+    source_urls: list[str]
+    score: float
+    start: int
+    end: int
+    quote: str
+    support: float
+
+
+class Source(TypedDict):
+    """An external page that a matched citation leads to."""
+
+    title: str
+    org: str | None
+    url: str
+    section: str | None
+    page: int | None
+
+
+class RelatedDocument(TypedDict):
+    """A document of which some chunk was retrieved."""
+
+    title: str
+    category: str | None
+    doc_id: str | None
+    url: str | None
+
+
+class Confidence(TypedDict):
+    """How far the answer can be trusted: a level, a score from 0 to 1, and the reason in words."""
+
+    level: str
+    score: float
+    reason: str
+    factors: dict[str, float]
+
+
+class Metadata(TypedDict):
+    """What happened on the way; times in milliseconds, usage in tokens."""
+
+    query: str
+    search_query: str
+    chunks_retrieved: int
+    chunks_used: int
+    latency_ms: float
+    timings_ms: dict[str, float]
+    model: str | None
+    usage: dict[str, int] | None
+    finish_reason: str | None
+    cache: str | None
+    trace_id: str | None
+
+
+class Question(TypedDict):
+    """What the chain is invoked with; only `question` is needed."""
+
+    question: str
+    history: NotRequired[list[Any]]
+    top_k: NotRequired[int]
+    threshold: NotRequired[float]
+
+
+class Retrieved(Question):
+    """After stage 1."""
+
+    documents: list[Passage]
+
+
+class Contextualised(Retrieved):
+    """After stage 2."""
+
+    context: Context
+
+
+class Generated(Contextualised):
+    """After stage 3: the model's message, and its words."""
+
+    message: BaseMessage
+    answer: str
+
+
+class Cited(Generated):
+    """After stage 4."""
+
+    citations: list[Citation]
+    sources: list[Source]
+    related_docs: list[RelatedDocument]
+    outcome: Outcome
+
+
+class Scored(Cited):
+    """After stage 5."""
+
+    confidence: Confidence
+
+
+class Answer(TypedDict):
+    """The answer object: what the chain returns."""
+
+    question: str
+    answer: str
+    outcome: Outcome
+    citations: list[Citation]
+    sources: list[Source]
+    related_docs: list[RelatedDocument]
+    confidence: Confidence
+    documents: list[Passage]
+    metadata: Metadata
+
+
+def check_question(question: object) -> str:
+    """Return the question without surrounding blanks.
+
+    Raises:
+        QuestionError: it is no string, blank, or longer than 1,000 characters.
+    """
+    if not isinstance(question, str):
+        msg = "Query parameter is required and must be a string"
+        raise QuestionError(msg)
+    if not question.strip():
+        msg = "Query cannot be empty"
+        raise QuestionError(msg)
+    if len(question) > QUESTION_MAX_CHARACTERS:
+        msg = f"Query exceeds maximum length of {QUESTION_MAX_CHARACTERS} characters"
+        raise QuestionError(msg)
+    return question.strip()

@@ -1,0 +1,1 @@
+"""Question sets, metrics and measurements: what the project claims, as commands."""

@@ -1,0 +1,14 @@
+"""A name -> the text of the prompt in the file of that name."""
+
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def load(name: str) -> str:
+    """Return the prompt `name`, without its last line break.
+
+    Raises:
+        FileNotFoundError: there is no prompt of that name.
+    """
+    return (files("prompts") / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")

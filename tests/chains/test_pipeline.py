@@ -1,0 +1,153 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.retrievers import BaseRetriever
+
+import chains
+from chains.errors import QuestionError
+from chains.state import Answer
+from chains.timing import Laps
+
+ROOT = Path(chains.__file__).parents[1]
+DOCUMENT = Document(
+    page_content="The rate of GST is 9%.",
+    metadata={"title": "GST Guide", "section": "Rate", "doc_id": "gst", "score": 0.8, "category": "regulatory"},
+)
+
+
+class Shelf(BaseRetriever):
+    documents: list[Document] = []
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return self.documents
+
+
+def build(answer: str = "It is 9% [GST Guide > Rate].", documents: list[Document] | None = None) -> Any:
+    model = GenericFakeChatModel(messages=iter([AIMessage(answer)] * 9))
+    return chains.build_chain(retriever=Shelf(documents=[DOCUMENT] if documents is None else documents), model=model)
+
+
+def lasting(answer: Any) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name != "metadata"}
+
+
+def merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            whole[name] = whole[name] + value if name == "answer" and name in whole else value
+    return whole
+
+
+def test_the_answer_object_has_exactly_the_contract_fields():
+    assert list(build().invoke({"question": "Rate?"})) == list(Answer.__annotations__)
+
+
+def test_invoke_cites_the_document_that_was_retrieved():
+    answer = build().invoke({"question": "Rate?"})
+
+    assert [(c["raw"], c["doc_id"], c["matched"], c["number"]) for c in answer["citations"]] == [
+        ("[GST Guide > Rate]", "gst", True, 1)
+    ]
+    assert answer["outcome"] == "answered"
+    assert answer["related_docs"] == [{"title": "GST Guide", "category": "regulatory", "doc_id": "gst", "url": None}]
+
+
+async def test_every_way_to_call_gives_the_same_answer():
+    chain, question = build(), {"question": "Rate?"}
+    expected = lasting(chain.invoke(question))
+
+    assert lasting(await chain.ainvoke(question)) == expected
+    assert lasting(merged(list(chain.stream(question)))) == expected
+    assert lasting(merged([part async for part in chain.astream(question)])) == expected
+    assert [lasting(answer) for answer in chain.batch([question, question])] == [expected] * 2
+    events = [event async for event in chain.astream_events(question, version="v2")]
+    assert lasting(events[-1]["data"]["output"]) == expected
+
+
+def test_fields_stream_in_the_order_of_the_stages_and_tokens_one_by_one():
+    parts = [name for part in build().stream({"question": "Rate?"}) for name in part]
+
+    assert parts.count("answer") > 5
+    first_seen = list(dict.fromkeys(parts))
+    assert first_seen[:3] == ["question", "documents", "answer"]
+    assert set(first_seen[3:-2]) == {"citations", "sources", "related_docs", "outcome"}
+    assert first_seen[-2:] == ["confidence", "metadata"]
+
+
+def test_nothing_retrieved_skips_the_model():
+    class Unreachable(GenericFakeChatModel):
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError
+
+    chain = chains.build_chain(retriever=Shelf(), model=Unreachable(messages=iter([])))
+    answer = chain.invoke({"question": "Rate?"})
+
+    assert answer["outcome"] == "no_results"
+    assert answer["metadata"]["model"] is None
+    assert answer["confidence"]["level"] == "Low"
+    assert (answer["citations"], answer["documents"]) == ([], [])
+
+
+@pytest.mark.parametrize("question", ["", " \n\t", "x" * 1001, 7, None])
+def test_a_question_that_cannot_be_asked_is_refused(question):
+    with pytest.raises(QuestionError):
+        build().invoke({"question": question})
+
+
+def test_the_longest_question_passes():
+    assert build().invoke({"question": "x" * 1000})["outcome"] == "answered"
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+def test_each_stage_is_timed_once_and_the_laps_add_up(way):
+    answer = (
+        build().invoke({"question": "Rate?"}) if way == "invoke" else merged(list(build().stream({"question": "Q"})))
+    )
+    metadata = answer["metadata"]
+
+    assert tuple(metadata["timings_ms"]) == chains.STAGES
+    assert sum(metadata["timings_ms"].values()) <= metadata["latency_ms"]
+
+
+def test_laps_run_from_the_end_of_one_stage_to_the_end_of_the_next():
+    from uuid import uuid4
+
+    ticks = iter([0.0, 1.0, 1.5])
+    laps = Laps(["first", "second"], clock=lambda: next(ticks))
+    root, first, second = uuid4(), uuid4(), uuid4()
+    for run, name in [(root, "chain"), (first, "first"), (second, "second")]:
+        laps.on_chain_start({}, {}, run_id=run, name=name)
+    for run in (first, second):
+        laps.on_chain_end({}, run_id=run)
+
+    assert laps.laps_ms == {"first": 1000.0, "second": 500.0}
+
+
+async def test_trace_id_is_the_run_that_a_tracer_sees():
+    chain = build()
+    events = [event async for event in chain.astream_events({"question": "Rate?"}, version="v2")]
+
+    assert events[-1]["data"]["output"]["metadata"]["trace_id"] == events[0]["run_id"]
+    assert events[0]["name"] == "cited_answer"
+
+
+async def test_the_lists_of_stages_agree():
+    documented = [line.split()[0] for line in (chains.__doc__ or "").splitlines() if "->" in line]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line.split("`")[1] for line in readme.splitlines() if line.startswith("| `") and "->" in line]
+    events = [event async for event in build().astream_events({"question": "Rate?"}, version="v2")]
+    root = events[0]["run_id"]
+    steps = [
+        event["name"]
+        for event in events
+        if event["event"] == "on_chain_start" and event["parent_ids"] == [root] and event["name"] in chains.STAGES
+    ]
+    modules = {path.stem for path in (ROOT / "chains").iterdir()}
+
+    assert documented == rows == steps == list(chains.STAGES)
+    assert set(chains.STAGES) <= modules

@@ -1,0 +1,157 @@
+"""What stands in for the outside in tests: a Groq server on loopback, and embeddings that need no model."""
+
+import hashlib
+import json
+import math
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+
+MODEL = "llama-3.1-8b-instant"
+
+
+@dataclass
+class Reply:
+    """One scripted reply of the fake server."""
+
+    text: str = "Nine percent [GST Guide > Rate]."
+    status: int = 200
+    finish_reason: str = "stop"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class FakeGroq:
+    """Speaks POST /openai/v1/chat/completions, as JSON and as server-sent events, and keeps what it was sent."""
+
+    url: str = ""
+    replies: list[Reply] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    authorizations: list[str | None] = field(default_factory=list)
+
+    def next_reply(self) -> Reply:
+        return self.replies.pop(0) if self.replies else Reply()
+
+
+@contextmanager
+def fake_groq() -> Iterator[FakeGroq]:
+    """Run the server while the body runs."""
+    fake = FakeGroq()
+
+    class Handler(_Handler):
+        groq = fake
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    fake.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield fake
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    groq: FakeGroq
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.groq.requests.append(body)
+        self.groq.authorizations.append(self.headers.get("Authorization"))
+        reply = self.groq.next_reply()
+        if self.path != "/openai/v1/chat/completions":
+            self._json(404, {"error": {"message": f"no route {self.path}"}}, {})
+        elif reply.status != 200:
+            self._json(reply.status, {"error": {"message": "scripted", "type": "test"}}, reply.headers)
+        elif body.get("stream"):
+            self._events(body, reply)
+        else:
+            self._json(200, _completion(body, reply), reply.headers)
+
+    def _json(self, status: int, value: dict[str, Any], headers: dict[str, str]) -> None:
+        payload = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        for name, content in headers.items():
+            self.send_header(name, content)
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def _events(self, body: dict[str, Any], reply: Reply) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        for event in _events(body, reply):
+            self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
+            self.wfile.flush()
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def _usage(body: dict[str, Any], reply: Reply) -> dict[str, int]:
+    prompt = sum(len(message["content"]) for message in body["messages"]) // 4
+    completion = len(reply.text) // 4
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _completion(body: dict[str, Any], reply: Reply) -> dict[str, Any]:
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": reply.text},
+        "finish_reason": reply.finish_reason,
+    }
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": body["model"],
+        "choices": [choice],
+        "usage": _usage(body, reply),
+    }
+
+
+def _events(body: dict[str, Any], reply: Reply) -> Iterator[dict[str, Any]]:
+    common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+    pieces = re.findall(r"\S+\s*", reply.text)
+    for number, piece in enumerate(pieces):
+        delta = {"content": piece} | ({"role": "assistant"} if number == 0 else {})
+        yield common | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    last = common | {"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]}
+    yield last | {"x_groq": {"id": "req_1", "usage": _usage(body, reply)}}
+
+
+class WordEmbeddings(Embeddings):
+    """Bags of hashed words, unit length: like texts have like vectors, without a model. Counts what it embeds."""
+
+    def __init__(self, dimensions: int = 256) -> None:
+        self.dimensions = dimensions
+        self.embedded = 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.embedded += len(texts)
+        return [self._vector(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._vector(text)
+
+    def _vector(self, text: str) -> list[float]:
+        vector = [0.0] * self.dimensions
+        for word in re.findall(r"\w+", text.lower()):
+            vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % self.dimensions] += 1.0
+        length = math.sqrt(sum(value * value for value in vector)) or 1.0
+        return [value / length for value in vector]
