@@ -4,6 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PARITY := .venv-parity
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet pyproject.toml
 
@@ -26,14 +27,11 @@ format: $(VENV)/.dev ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev ## Measure speed, memory and size, and print them as a table
+bench: $(VENV)/.dev $(PARITY)/.done ## Measure speed, memory and size, and print them as a table
 	$(BIN)/python -m evals.bench
 
-parity: ## Compare the two embedding backends, in an environment of their own with torch
-	$(PYTHON) -m venv .venv-parity
-	.venv-parity/bin/python -m pip --quiet --quiet install torch==2.13.0 -r requirements.lock
-	.venv-parity/bin/python -m pip --quiet --quiet install --editable '.[huggingface]' pytest
-	.venv-parity/bin/python -m evals.parity
+parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
+	$(PARITY)/bin/python -m evals.parity
 
 serve: $(VENV)/.base ## Serve the HTTP API on port 3000
 	@$(BIN)/waypoint serve
@@ -49,7 +47,7 @@ lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
 	$(BIN)/$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove the environments, the index and what tools left behind
-	rm -rf $(VENV) .venv-parity storage dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PARITY) storage dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -67,6 +65,13 @@ $(VENV)/.base: requirements.lock pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 	@$(PIP) install --no-deps --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(PARITY)/.done: requirements.lock pyproject.toml
+	@$(PYTHON) -m venv $(PARITY)
+	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --require-hashes -r requirements.lock
+	@$(PARITY)/bin/python -m pip --quiet --quiet install torch==2.13.0 langchain-huggingface sentence-transformers
+	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
 .PHONY: ask test check format bench parity serve ingest wheel lock clean help

@@ -110,7 +110,8 @@ def count(store: Chroma) -> int:
 def _client(path: Path) -> ClientAPI:
     try:
         path.mkdir(parents=True, exist_ok=True)
-        return chromadb.PersistentClient(str(path), settings=ChromaSettings(anonymized_telemetry=False))
+        # Clients are shared by their path's name: a relative one would mean two folders after a change of directory.
+        return chromadb.PersistentClient(str(path.resolve()), settings=ChromaSettings(anonymized_telemetry=False))
     except (ChromaError, OSError, ValueError, RuntimeError) as error:
         raise VectorStoreError(_cannot_open(path, error)) from error
 
@@ -123,7 +124,7 @@ def _existing(client: ClientAPI, name: str) -> Collection | None:
 
 
 def _check(collection: Collection, embedding_model: str) -> None:
-    configuration: dict[str, Any] = dict(collection.configuration)
+    configuration: dict[str, Any] = collection.configuration_json
     space = (configuration.get("hnsw") or configuration.get("spann") or {}).get("space")
     if space != SPACE:
         msg = f"the index {collection.name!r} measures {space!r} distances, not {SPACE!r}; {_REBUILD}"

