@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import structlog
 from fastapi import FastAPI, Request, Response
@@ -22,7 +22,7 @@ EndpointName = Literal["invoke", "batch", "stream", "stream_events", "input_sche
 
 log = structlog.get_logger(__name__)
 
-LANGSERVE_ENDPOINTS: tuple[EndpointName, ...] = ("invoke", "batch", "stream", "stream_events", "input_schema", "output_schema", "playground")
+LANGSERVE_ENDPOINTS: tuple[EndpointName, ...] = get_args(EndpointName)
 
 
 def create_app(services: Services) -> FastAPI:

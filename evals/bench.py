@@ -99,7 +99,11 @@ def serving(folder: Path) -> Iterator[tuple[psutil.Process, str]]:
     """Run `waypoint serve` on a free port while the body runs."""
     port = 38_417
     with subprocess.Popen(
-        [str(WAYPOINT), "serve", "--port", str(port)], cwd=folder, env=_environment(folder), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        [str(WAYPOINT), "serve", "--port", str(port)],
+        cwd=folder,
+        env=_environment(folder),
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
     ) as child:
         url = f"http://127.0.0.1:{port}"
         try:
@@ -139,7 +143,12 @@ def installed_size() -> Row:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    return {"PATH": os.defpath, "HOME": str(Path.home()), "CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline"}
+    return {
+        "PATH": os.defpath,
+        "HOME": str(Path.home()),
+        "CHROMA_PATH": str(folder / "store"),
+        "LLM_PROVIDER": "offline",
+    }
 
 
 def _run(command: list[str], folder: Path) -> None:

@@ -83,9 +83,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(payload)))
+        self.send_header("Connection", "close")  # So that no test leaves a socket open behind it.
         for name, content in headers.items():
             self.send_header(name, content)
         self.end_headers()
+        self.close_connection = True
         self.wfile.write(payload)
 
     def _events(self, body: dict[str, Any], reply: Reply) -> None:

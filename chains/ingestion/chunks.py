@@ -74,12 +74,21 @@ class Chunker:
     """Cut texts into chunks of at most `size` characters; only a longer table row or heading is left whole.
 
     `overlap` is the most that a chunk repeats of the one before it in its section. `separator_stays` says whether a
-    full stop ends the piece before it or starts the next one, as in LangChain's default.
+    full stop ends the piece before it or starts the next one, as in LangChain's default. `fill` joins the remnants that
+    the splitter leaves between long paragraphs where they fit into one chunk. `join` keeps a heading of level 2 or
+    below and all that stands under it in one chunk, labelled with that heading, if it is not longer; 0 never does.
     """
 
     size: int = 800
     overlap: int = 100
     separator_stays: Literal["start", "end"] = "end"
+    fill: bool = True
+    join: int = 0
+
+    def __post_init__(self) -> None:
+        if self.join >= self.size:
+            msg = f"join must be below the chunk size {self.size}, not {self.join}"
+            raise ValueError(msg)
 
     def split_text(self, source: str) -> list[Chunk]:
         """Return the chunks of a text without markup."""
@@ -96,7 +105,8 @@ class Chunker:
         top = Heading(next((heading.text for heading in headings if heading.level == 1), ""), 0, start, start)
         chunks: list[Chunk] = []
         path: list[Heading] = []
-        for heading, following in pairwise([top, *headings, Heading("", 0, len(source), len(source))]):
+        last = Heading("", 0, len(source), len(source))
+        for heading, following in pairwise([top, *_join_headings(headings, source, self.join), last]):
             path = [above for above in path if above.level < heading.level] + [heading] * bool(heading.level)
             names = tuple(above.text for above in path if above.level > 1 or above.text != title)
             for span in self._cut_section(source, heading, following.start, tables):
@@ -127,19 +137,29 @@ class Chunker:
             chunk_overlap=self.overlap,
             strip_whitespace=False,
         )
-        end = last = whole.start
+        end = whole.start
+        cut: Span | None = None
         for piece in splitter.split_text(_disguise(source, whole, glued)):
             earliest = max(whole.start, end - self.overlap)
             start = earliest + (ord(piece[0]) - BASE - earliest) % PLANE
             end = start + len(piece)
-            trimmed = Span(start + _margin(source[start:end]), start + len(source[start:end].rstrip()))
-            if trimmed.end > max(last, trimmed.start):
-                last = trimmed.end
-                yield trimmed
+            span = _trim(source, start, end)
+            if span.end <= max(span.start, cut.end if cut else 0):
+                continue
+            if cut and self.fill and span.end - cut.start <= self.size:
+                cut = Span(cut.start, span.end)
+                continue
+            if cut:
+                yield cut
+            cut = span
+        if cut:
+            yield cut
 
 
-def _margin(text: str) -> int:
-    return len(text) - len(text.lstrip())
+def _trim(source: str, start: int, end: int) -> Span:
+    """Return the stretch without the whitespace around it."""
+    text = source[start:end]
+    return Span(end - len(text.lstrip()), start + len(text.rstrip()))
 
 
 def _disguise(source: str, whole: Span, glued: list[Span]) -> str:
@@ -174,6 +194,30 @@ def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
             start, end = (lines[number] for number in opening.map)
             headings.append(Heading("".join(words), int(opening.tag[1:]), start, end))
     return headings
+
+
+def _join_headings(headings: list[Heading], source: str, limit: int) -> list[Heading]:
+    """Return the headings that start chunks of their own: not those inside a part of at most `limit` characters."""
+    kept: list[Heading] = []
+    joined_until = 0
+    for number, heading in enumerate(headings):
+        if heading.start >= joined_until:
+            kept.append(heading)
+            joined_until = _part_end(headings, number, source, limit) if heading.level > 1 else 0
+    return kept
+
+
+def _part_end(headings: list[Heading], number: int, source: str, limit: int) -> int:
+    """Return where all that stands under a heading ends; 0 if that is longer than `limit` or only headings."""
+    has_text = False
+    for place in range(number, len(headings)):
+        following = headings[place + 1] if place + 1 < len(headings) else Heading("", 0, len(source), len(source))
+        if following.start - headings[number].start > limit:
+            break
+        has_text = has_text or bool(source[headings[place].end : following.start].strip())
+        if following.level <= headings[number].level:
+            return following.start if has_text else 0
+    return 0
 
 
 def _find_tables(tokens: list[Token], lines: list[int]) -> list[Table]:

@@ -86,7 +86,9 @@ def test_a_question_that_cannot_be_asked_is_bad_usage(waypoint, question, told):
 
 
 def test_ingest_prints_the_summary_and_then_nothing_is_left_to_do(waypoint, corpus):
-    assert waypoint("ingest", str(corpus))[1].startswith("1 files, 1 chunks: 1 added, 0 updated, 0 unchanged, 0 deleted")
+    assert waypoint("ingest", str(corpus))[1].startswith(
+        "1 files, 1 chunks: 1 added, 0 updated, 0 unchanged, 0 deleted"
+    )
     summary = json.loads(waypoint("ingest", "--json", str(corpus))[1])
     kept = {name: summary[name] for name in ("files", "chunks", "added", "updated", "unchanged", "deleted")}
     assert kept == {"files": 1, "chunks": 1, "added": 0, "updated": 0, "unchanged": 1, "deleted": 0}
@@ -177,7 +179,8 @@ def test_help_helps(waypoint, command):
 def test_the_installed_command_starts_without_importing_what_it_does_not_need():
     program = (
         "import sys; import app.cli; "
-        "print([m for m in ('torch', 'chromadb', 'langchain_groq', 'fastapi', 'langchain_classic') if m in sys.modules])"
+        "heavy = {'torch', 'chromadb', 'langchain_groq', 'fastapi', 'langchain_classic'}; "
+        "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -170,7 +170,7 @@ def test_the_api_is_described(url):
 
 @pytest.fixture
 async def remote(url) -> AsyncIterator[RemoteRunnable]:
-    runnable = RemoteRunnable(f"{url}/copilot", timeout=20)
+    runnable: RemoteRunnable = RemoteRunnable(f"{url}/copilot", timeout=20)
     yield runnable
     runnable.sync_client.close()
     await runnable.async_client.aclose()

@@ -80,7 +80,7 @@ def test_table_rows_are_whole_and_later_chunks_carry_the_header():
         for chunk in chunks
         for line in chunk.text.splitlines()
     )
-    assert [chunk.context for chunk in chunks] == ["", *[head] * (len(chunks) - 2), ""]
+    assert [chunk.context for chunk in chunks] == ["", *[head] * (len(chunks) - 1)]
 
 
 def test_windows_line_ends_keep_offsets_exact():
@@ -88,6 +88,24 @@ def test_windows_line_ends_keep_offsets_exact():
     chunks = Chunker(20, 0).split_markdown(source)
     assert all(source[chunk.start_char : chunk.end_char] == chunk.text for chunk in chunks)
     assert {chunk.section for chunk in chunks} == {"A", "B"}
+
+
+def test_short_part_with_its_subsections_is_one_chunk_on_request():
+    source = "# T\n\n## A\n\n### A1\nOne.\n\n### A2\nTwo.\n\n## B\n\n### B1\n" + "Long text. " * 30
+    chunks = Chunker(join=200).split_markdown(source, title="T")
+    assert [(chunk.text[:30], chunk.section, chunk.section_path) for chunk in chunks] == [
+        ("## A\n\n### A1\nOne.\n\n### A2\nTwo.", "A", ("A",)),
+        ("### B1\nLong text. Long text. L", "B1", ("B", "B1")),
+    ]
+
+
+def test_remnants_between_long_paragraphs_are_filled_up():
+    source = "aa aa aa.\n\nbb bb bb bb bb bb bb bb bb bb bb.\n\ncc cc."
+    assert [chunk.text for chunk in Chunker(30, 0).split_text(source)] == [
+        "aa aa aa.",
+        "bb bb bb bb bb bb bb bb bb bb",
+        "bb.\n\ncc cc.",
+    ]
 
 
 WORDS = st.text(alphabet="abc.!?#|-é😀", min_size=1, max_size=30)
@@ -99,7 +117,14 @@ LINES = st.one_of(
     st.sampled_from(["", "", "\nUnder\n===", "\n---", "- item\n  - inner", "> quote", "\t code", "\n" + "x" * 70]),
 )
 SOURCES = st.lists(LINES, max_size=25).map("\n".join)
-CHUNKERS = st.builds(Chunker, st.integers(20, 200), st.integers(0, 19), st.sampled_from(["start", "end"]))
+CHUNKERS = st.builds(
+    Chunker,
+    st.integers(20, 200),
+    st.integers(0, 19),
+    st.sampled_from(["start", "end"]),
+    st.booleans(),
+    st.integers(0, 19),
+)
 
 
 @settings(deadline=None, max_examples=400)
@@ -133,10 +158,10 @@ def test_chunks_are_bounded(source, chunker):
 
 
 @settings(deadline=None, max_examples=400)
-@given(SOURCES)
-def test_chunk_that_starts_with_a_heading_carries_it(source):
+@given(SOURCES, st.integers(0, 79))
+def test_chunk_that_starts_with_a_heading_carries_it(source, join):
     source = f"---\nfront: matter\n---\n{source}"
-    for chunk in Chunker(80, 10).split_markdown(source, start=22):
+    for chunk in Chunker(80, 10, join=join).split_markdown(source, start=22):
         assert source[chunk.start_char : chunk.end_char] == chunk.text
         match = HEADING.match(chunk.text.split("\n")[0])
         assert match is None or match[2].strip() == chunk.section

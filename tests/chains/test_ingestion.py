@@ -47,11 +47,11 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self.corpus = folder / "corpus"
         self.embeddings = WordEmbeddings()
-        store = open_chroma(
+        self.store = open_chroma(
             folder / "store", "shelf", self.embeddings, embedding_model="words", indexed_text=indexed_text
         )
         records = folder / "store"
-        self.index = Index(store, open_records(records, "shelf"), open_records(records, "shelf/origins"))
+        self.index = Index(self.store, open_records(records, "shelf"), open_records(records, "shelf/origins"))
         self.write("01_regulatory/gst.md", DOCUMENT)
 
     def write(self, name: str, text: str) -> Path:
@@ -70,8 +70,10 @@ class Shelf:
         )
 
     def metadata(self) -> list[dict]:
-        found = self.index.store.get(include=["metadatas", "documents"])
-        rows = [{**metadata, "text": text} for metadata, text in zip(found["metadatas"], found["documents"], strict=True)]
+        found = self.store.get(include=["metadatas", "documents"])
+        rows = [
+            {**metadata, "text": text} for metadata, text in zip(found["metadatas"], found["documents"], strict=True)
+        ]
         return sorted(rows, key=lambda row: (row["doc_id"], row["chunk_index"]))
 
 
@@ -130,7 +132,7 @@ def test_a_document_that_shrinks_leaves_no_stale_chunk(shelf):
     shelf.write("01_regulatory/gst.md", DOCUMENT[: DOCUMENT.index("## Rate")])
 
     assert counts(shelf.ingest()) == (0, 0, 1, 2)
-    assert count(shelf.index.store) == 1
+    assert count(shelf.store) == 1
 
 
 def test_a_deleted_file_leaves_the_index(shelf):
@@ -148,7 +150,7 @@ def test_one_file_can_be_ingested_alone_and_the_others_stay(shelf):
     extra.write_text("# Line\n\nSails daily.")
 
     assert counts(shelf.ingest(extra)) == (0, 1, 0, 0)
-    assert count(shelf.index.store) == 4
+    assert count(shelf.store) == 4
 
 
 def test_another_corpus_leaves_this_one_alone(shelf, tmp_path):
@@ -158,7 +160,7 @@ def test_another_corpus_leaves_this_one_alone(shelf, tmp_path):
     other.write_text("# Note\n\nWords.")
 
     assert counts(shelf.ingest(other.parent)) == (1, 0, 0, 0)
-    assert count(shelf.index.store) == 4
+    assert count(shelf.store) == 4
 
 
 def test_a_corpus_that_moved_is_not_doubled(shelf, tmp_path):
@@ -177,18 +179,18 @@ def test_more_chunks_than_a_batch_of_the_indexing_api_are_neither_lost_nor_doubl
     assert counts(shelf.ingest()) == (0, 0, 253, 0)
     shelf.write("03_reference/long.md", long.replace("Words of part 7.", "Other words."))
     assert shelf.ingest().deleted == 0
-    assert count(shelf.index.store) == 253
+    assert count(shelf.store) == 253
     assert shelf.embeddings.embedded > embedded
 
 
 def test_a_dry_run_counts_and_changes_nothing(shelf):
     assert counts(shelf.ingest(dry_run=True)) == (3, 0, 0, 0)
-    assert count(shelf.index.store) == shelf.embeddings.embedded == 0
+    assert count(shelf.store) == shelf.embeddings.embedded == 0
 
     shelf.ingest()
     (shelf.corpus / "01_regulatory/gst.md").unlink()
     assert counts(shelf.ingest(dry_run=True)) == (0, 0, 0, 3)
-    assert count(shelf.index.store) == 3
+    assert count(shelf.store) == 3
 
 
 @pytest.mark.parametrize(
@@ -213,7 +215,7 @@ def test_a_file_that_cannot_be_read_is_named_and_loses_nothing(shelf, content, r
     assert problem.path == "02_carriers/line.md"
     assert reason in problem.reason
     assert counts(report) == (0, 0, 3, 0)
-    assert count(shelf.index.store) == 4
+    assert count(shelf.store) == 4
 
 
 def test_a_folder_in_place_of_a_file_is_named(shelf):
@@ -244,7 +246,7 @@ def test_two_files_with_one_document_id_are_refused_not_mixed(shelf):
 def test_a_path_that_does_not_exist_stops_before_anything_changes(shelf, tmp_path):
     with pytest.raises(IngestionError, match="does not exist"):
         shelf.ingest(shelf.corpus, tmp_path / "nowhere")
-    assert count(shelf.index.store) == 0
+    assert count(shelf.store) == 0
 
 
 def test_a_file_no_loader_reads_is_refused_by_name(shelf):

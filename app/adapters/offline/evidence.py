@@ -1,98 +1,118 @@
-"""A question and the context's blocks in, scored statements out."""
+"""A question and the context's entries in, its statements out, each with how well it answers."""
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from app.adapters.offline.passages import Block, Entry
-from app.adapters.offline.question import PLAIN, Question, says_current
-from app.adapters.offline.words import terms
+from app.adapters.offline.question import Question
+from app.adapters.offline.words import countries, stem, terms, tokens
 
+# How near to a statement a term of the question stands: in it, in the words that announce it, in the entry's header,
+# elsewhere in the entry. A term that most entries hold is known to be the context's subject.
 OWN, LEAD, HEADER, ROUTE, NEARBY, AMBIENT = 1.0, 0.9, 0.8, 0.6, 0.4, 0.3
-UBIQUITOUS = 0.3
+UBIQUITOUS = 0.5
+EMBEDDED_CHARACTERS = 160
 
-_COMPANY = re.compile(r"\b(?:we|our|us|the company|the company's)\b", re.IGNORECASE)
-_GLOSSARY = frozenset(["abbreviation", "acronym"])
+_COMPANY = re.compile(r"\b(?:we|our|ours|us|the company|waypoint)\b", re.IGNORECASE)
+_GLOSSARY = re.compile(r"glossary|abbreviation|acronym|short form|key terms|definitions", re.IGNORECASE)
+_CURRENT = re.compile(r"\b(?:current|currently|effective|prevailing|since|in force|now)\b", re.IGNORECASE)
+_DURATION = re.compile(r"\b(?:minutes?|hours?|days?|weeks?|months?|years?|\d\d?:\d\d)\b", re.IGNORECASE)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Statement:
     """One quotable statement with the evidence it brings."""
 
     text: str
     block: Block
-    position: int
+    entry: int
     own: frozenset[str]
     scope: dict[str, float]
-    coverage: float = 0.0
     echo: float = 0.0
+    coverage: float = 0.0
+    near: float = 0.0
     similarity: float = 0.0
     score: float = 0.0
-    near: float = 0.0
-    admissible: bool = True
-    title: str = ""
 
-    @property
-    def in_place(self) -> str:
-        """Return the statement below its document's title and the words that announce it, as one text to embed."""
-        return ": ".join(part for part in (self.title, self.block.lead, self.text) if part)
+
+@lru_cache(maxsize=1 << 12)
+def _ordinary(text: str) -> frozenset[str]:
+    """Return the stems of the words that a text writes in lower case: no proper nouns."""
+    return frozenset(stem(token) for token in set(tokens(text)) if token.islower())
 
 
 class Evidence:
-    """The terms of a context, and how rare each is in it."""
+    """The statements of a context, and how rare each term of the question is in it."""
 
-    def __init__(self, question: Question, entries: Sequence[Entry], blocks: Sequence[Block]) -> None:
+    def __init__(self, question: Question, entries: Sequence[Entry]) -> None:
         self.question = question
+        self.entries = entries
         self.headers = [terms(entry.header) for entry in entries]
         self.nearby = [terms(entry.text) | header for entry, header in zip(entries, self.headers, strict=True)]
-        self.titles = [entry.header.strip("[]").split(" > ")[0] for entry in entries]
-        self.company = [bool(_COMPANY.search(entry.text)) for entry in entries]
-        self.count = len(entries)
-        frequencies = Counter(term for found in self.nearby for term in found)
-        self.weights = {term: weight * self._rarity(frequencies[term]) for term, weight in question.weights.items()}
-        self.ambient = {term for term in question.weights if frequencies[term] >= max(3, UBIQUITOUS * self.count)}
-        self.absent = {term for term in question.weights if not frequencies[term]}
+        self.frequencies = Counter(term for found in self.nearby for term in found)
+        self.weights = {term: weight * self._rarity(term) for term, weight in question.weights.items()}
         self.total = sum(self.weights.values()) or 1.0
-        self.statements = [statement for block in blocks for statement in self._read(block)]
+        self.ambient = {term for term in self.weights if self.frequencies[term] >= max(3, UBIQUITOUS * len(entries))}
+        ordinary = frozenset[str]().union(*(_ordinary(entry.text) for entry in entries))
+        self.proper = {
+            name for name in question.names if name in countries() or not (name[0] == "~" or name in ordinary)
+        }
+        self.statements = [statement for number in range(len(entries)) for statement in self._read(number)]
 
-    def _rarity(self, frequency: int) -> float:
+    def _rarity(self, term: str) -> float:
         """Return 0.6-1: a term in every entry tells less than one in a single entry; an unknown one counts whole."""
-        return 0.6 + 0.4 * math.log((self.count + 1) / (frequency + 1)) / math.log(self.count + 1) if frequency else 1.0
+        count, frequency = len(self.entries), self.frequencies[term]
+        return 0.6 + 0.4 * math.log((count + 1) / (frequency + 1)) / math.log(count + 1) if frequency else 1.0
 
-    def _read(self, block: Block) -> list[Statement]:
-        """Return a block's statements; what announces them is read once for all."""
-        leads = terms(" ".join((block.label, block.heading, *block.columns)))
-        echo = max(self._echo(block.label), self._echo(block.heading))
-        return [self._statement(block, position, leads, echo) for position in range(len(block.statements))]
+    def _read(self, number: int) -> list[Statement]:
+        """Return an entry's statements, none if a name of the question is missing in it."""
+        entry, found = self.entries[number], []
+        for block in entry.blocks if self._admits(number) else ():
+            leads = terms(" ".join((block.label, block.heading, *block.columns)))
+            echo = max(self._echo(lead) for lead in (block.label, block.heading, entry.section))
+            found += [self._statement(text, block, number, leads, echo) for text in block.statements]
+        return found
 
-    def _statement(self, block: Block, position: int, leads: frozenset[str], echo: float) -> Statement:
-        text = block.statements[position]
+    def _admits(self, number: int) -> bool:
+        """Tell whether an entry, header and text, holds every name and identifier asked for."""
+        asked, entry = self.question, self.entries[number]
+        missing = {name for name in self.proper - self.ambient if not self._in_entry(name, number)}
+        if asked.alternatives - missing:
+            missing -= asked.alternatives & self.frequencies.keys()
+        return not missing and all(name in entry.header + entry.text for name in asked.identifiers)
+
+    def _in_entry(self, term: str, number: int) -> bool:
+        return term in self.nearby[number] or countries().get(term) in self.headers[number]
+
+    def _statement(self, text: str, block: Block, number: int, leads: frozenset[str], echo: float) -> Statement:
         own = terms(text)
-        scope = {term: self._reach(term, own, leads, block.entry) for term in self.weights}
+        scope = {term: self._reach(term, own, leads, number) for term in self.weights}
         self._join_route(scope)
-        statement = Statement(text, block, position, own, scope, echo=echo, title=self.titles[block.entry])
+        statement = Statement(text, block, number, own, scope, echo)
         statement.coverage = self.covered(scope)
         statement.near = self.covered({term: reach for term, reach in scope.items() if reach >= HEADER})
-        statement.admissible = self._admits(statement)
+        statement.score = self._score(statement)
         return statement
 
-    def _reach(self, term: str, own: frozenset[str], leads: frozenset[str], entry: int) -> float:
+    def _reach(self, term: str, own: frozenset[str], leads: frozenset[str], number: int) -> float:
         """Return how near to the statement a term stands."""
         if term in own:
             return OWN
         if term in leads:
             return LEAD
-        if term in self.headers[entry]:
+        if term in self.headers[number] or countries().get(term) in self.headers[number]:
             return HEADER
-        if term in self.nearby[entry]:
+        if term in self.nearby[number]:
             return NEARBY
         return AMBIENT if term in self.ambient else 0.0
 
     def _join_route(self, scope: dict[str, float]) -> None:
         """Let one end of a route speak for the other, where the context knows both."""
-        ends = self.question.alternatives - self.absent
+        ends = {end for end in self.question.alternatives if self.frequencies[end]}
         if not self.question.compares and any(scope[end] >= HEADER for end in ends):
             scope.update({end: max(scope[end], ROUTE) for end in ends})
 
@@ -104,71 +124,56 @@ class Evidence:
         """Return how far a label that is a question asks the same one (weighted Jaccard)."""
         if not label.endswith("?"):
             return 0.0
-        asked, here = set(self.weights), terms(label)
+        asked, here = self.weights.keys(), terms(label)
         both = sum(self.weights[term] for term in asked & here)
         return both / (self.total + 0.5 * len(here - asked))
 
-    def _admits(self, statement: Statement) -> bool:
-        """Tell whether the surroundings hold every name asked for and, if asked, the statement says it is current."""
-        asked = self.question
-        missing = {term for term in asked.names - self.ambient if not statement.scope.get(term)}
-        if missing < asked.alternatives or (asked.alternatives and not asked.alternatives <= missing):
-            missing = missing - asked.alternatives | missing & self.absent
-        return not missing and (not asked.live or says_current(statement.text))
+    def _score(self, statement: Statement) -> float:
+        own = self.covered({term: float(term in statement.own) for term in self.weights})
+        prior = 0.2 * (1 - statement.entry / len(self.entries))
+        return 0.6 * statement.coverage + 0.3 * own + 0.4 * statement.echo + prior + self._form(statement)
+
+    def _form(self, statement: Statement) -> float:
+        """Return how well a statement's form suits the question's: whose voice, an amount, a time, a definition."""
+        asked, text, score = self.question, statement.text, 0.0
+        numeric = any(map(str.isdigit, text))
+        if asked.asks_us and not self.speaks_for_company(statement):
+            score -= 0.25
+        if asked.asks_time:
+            score += 0.12 * bool(_DURATION.search(text)) + 0.03 * numeric
+        elif asked.asks_amount:
+            score += 0.15 * numeric
+        if (asked.asks_list or asked.asks_steps) and statement.block.kind != "prose":
+            score += 0.1
+        if text.endswith("?"):
+            score -= 0.3
+        return score
+
+    def compare(self, statements: Sequence[Statement], similarities: Sequence[float]) -> None:
+        """Add what the embedding model says of how near each statement is to the question; forget the others."""
+        for statement, similarity in zip(statements, similarities, strict=True):
+            statement.similarity = similarity
+            statement.score += similarity
+        self.statements = list(statements)
+
+    def in_place(self, statement: Statement) -> str:
+        """Return a statement below its section and its label, short enough to embed quickly."""
+        parts = (self.entries[statement.entry].section, statement.block.label, statement.text)
+        return ": ".join(dict.fromkeys(part for part in parts if part))[:EMBEDDED_CHARACTERS]
 
     def speaks_for_company(self, statement: Statement) -> bool:
         """Tell whether the statement's entry speaks in the company's own voice."""
-        return self.company[statement.block.entry]
+        return bool(_COMPANY.search(self.entries[statement.entry].text))
 
-    def knows_all_for(self, statement: Statement) -> bool:
-        """Tell whether the context knows every word of weight, and the statement's surroundings every name."""
-        unknown = {term for term in self.absent if self.question.weights[term] >= PLAIN}
-        return not unknown and all(statement.scope[name] >= ROUTE for name in self.question.names)
+    def _quotable(self, statement: Statement) -> bool:
+        """Tell whether a statement may answer: no glossary row but for its meaning, no old news for today's state."""
+        block, entry = statement.block, self.entries[statement.entry]
+        words = " ".join((block.label, block.heading, entry.section, *block.columns))
+        if block.kind != "prose" and _GLOSSARY.search(words):
+            first_cell = statement.text[:60].split("\u2014")[0].split(":")[0]
+            return self.question.asks_meaning and bool(terms(first_cell) & self.weights.keys())
+        return not self.question.live or bool(_CURRENT.search(statement.text))
 
     def rank(self) -> list[Statement]:
-        """Return the admissible statements, best first."""
-        for statement in self.statements:
-            statement.score = self._score(statement)
-        return sorted((s for s in self.statements if s.admissible), key=lambda s: -s.score)
-
-    def _score(self, statement: Statement) -> float:
-        own = self.covered({term: float(term in statement.own) for term in self.weights})
-        prior = 0.1 * (1 - statement.block.entry / max(self.count, 1))
-        return (
-            statement.coverage + 0.3 * own + 0.5 * statement.echo + 0.5 * statement.similarity + prior
-            + self._form(statement)
-        )  # fmt: skip
-
-    def _form(self, statement: Statement) -> float:
-        """Return how well a statement's form suits the question's: whose voice, an amount, a definition."""
-        asked, score = self.question, 0.0
-        if asked.asks_us and not self.speaks_for_company(statement):
-            score -= 0.25
-        if asked.asks_amount and any(map(str.isdigit, statement.text)):
-            score += 0.15
-        if asked.asks_list and statement.block.kind != "prose":
-            score += 0.15
-        if self.is_glossary(statement):
-            score += 0.3 if asked.asks_meaning and self._defines(statement) else -0.3
-        return score
-
-    def _defines(self, statement: Statement) -> bool:
-        """Tell whether the row's first cell is a name that the question asks for."""
-        return bool(terms(statement.text[:24].split("\u2014")[0].split(":")[0]) & self.weights.keys())
-
-    @staticmethod
-    def is_glossary(statement: Statement) -> bool:
-        """Tell whether the statement is a row of a table of abbreviations."""
-        columns = {column.lower() for column in statement.block.columns}
-        return bool(columns & _GLOSSARY)
-
-
-def add_similarity(statements: Sequence[Statement], similarities: Sequence[float]) -> None:
-    """Add what the embedding model says of how near each statement is to the question."""
-    for statement, similarity in zip(statements, similarities, strict=True):
-        statement.similarity = similarity
-
-
-def strongest(statements: Iterable[Statement], limit: int) -> list[Statement]:
-    """Return the statements worth a closer look by the embedding model."""
-    return sorted(statements, key=lambda s: -(s.coverage + s.echo))[:limit]
+        """Return the statements that may answer, best first."""
+        return sorted((s for s in self.statements if self._quotable(s)), key=lambda s: -s.score)

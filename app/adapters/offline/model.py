@@ -14,8 +14,8 @@ from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field
 
 from app.adapters.offline.answer import DECLINE, answer
-from app.adapters.offline.evidence import Evidence, add_similarity, strongest
-from app.adapters.offline.passages import blocks, context_of, entries
+from app.adapters.offline.evidence import Evidence
+from app.adapters.offline.passages import context_of, entries
 from app.adapters.offline.question import read
 
 MODEL_NAME = "offline-extractive"
@@ -35,8 +35,8 @@ class OfflineChatModel(BaseChatModel):
     """
 
     embeddings: Embeddings | None = Field(default=None, exclude=True)
-    max_sentences: int = Field(default=4, ge=1)
-    candidates: int = Field(default=16, ge=1)
+    max_sentences: int = Field(default=3, ge=1)
+    candidates: int = Field(default=8, ge=1)
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -108,20 +108,22 @@ class OfflineChatModel(BaseChatModel):
         asked = next((str(m.text) for m in reversed(messages) if isinstance(m, HumanMessage)), "")
         if context is None or not asked.strip():
             return DECLINE
-        found = entries(context)
-        evidence = Evidence(read(asked), found, list(blocks(found)))
+        question = read(asked)
+        if question.unanswerable:
+            return DECLINE
+        evidence = Evidence(question, entries(context))
         self._compare_meaning(evidence)
-        return answer(evidence, found, self.max_sentences)
+        return answer(evidence, self.max_sentences)
 
     def _compare_meaning(self, evidence: Evidence) -> None:
         """Give the strongest statements their cosine similarity to the question."""
-        nearest = strongest(evidence.statements, self.candidates)
-        if self.embeddings is None or not nearest or evidence.question.unanswerable:
+        nearest = evidence.rank()[: self.candidates]
+        if self.embeddings is None or not nearest:
             return
-        texts = np.asarray(self.embeddings.embed_documents([statement.in_place for statement in nearest]), dtype=float)
-        asked = np.asarray(self.embeddings.embed_query(evidence.question.text), dtype=float)
-        lengths = np.linalg.norm(texts, axis=1) * np.linalg.norm(asked)
-        add_similarity(nearest, [float(value) for value in texts @ asked / np.where(lengths > 0, lengths, 1.0)])
+        texts = self.embeddings.embed_documents([evidence.in_place(statement) for statement in nearest])
+        vectors, asked = np.asarray(texts, dtype=float), np.asarray(self.embeddings.embed_query(evidence.question.text))
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
+        evidence.compare(nearest, (vectors @ asked / np.where(lengths > 0, lengths, 1.0)).tolist())
 
 
 def _response_metadata() -> dict[str, str]:

@@ -1,8 +1,9 @@
 """The prompt's context in, its entries out, each with the statements that may be quoted from it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from app.adapters.offline.plain import plain, sentences, whole
@@ -15,45 +16,14 @@ _ITEM = re.compile(r"(\s*)(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE = re.compile(r"[\s|:=*_-]+$")
 _LABEL = re.compile(r"\*\*[^*]+\*\*[:?]?$|__[^_]+__[:?]?$")
 _FENCE = ("```", "~~~")
-_LOOSE_ENDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "by",
-        "for",
-        "from",
-        "if",
-        "in",
-        "into",
-        "of",
-        "on",
-        "or",
-        "per",
-        "than",
-        "that",
-        "the",
-        "to",
-        "with",
-    ]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One retrieved chunk: its header line as it stands, and the markdown below it."""
-
-    header: str
-    text: str
+_LOOSE_ENDS = frozenset("a an and as at by for from if in into of on or per than that the to with".split())
+_PROVENANCE = re.compile(r"(?:\w+ ){0,2}(?:source|retrieved|last updated|last verified)\b[^.]{0,40}:", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class Block:
     """A paragraph, a list or a table, under the words that announce it."""
 
-    entry: int
     kind: Kind
     heading: str
     label: str
@@ -64,6 +34,24 @@ class Block:
     def lead(self) -> str:
         """Return the words that announce the block: its own label, else the heading."""
         return self.label or self.heading
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One retrieved chunk: its header line as it stands, and the markdown below it."""
+
+    header: str
+    text: str
+
+    @property
+    def section(self) -> str:
+        """Return the last part of the header: the section, or the title where there is none."""
+        return self.header.strip("[]").rsplit(" > ", 1)[-1]
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Return the blocks that hold at least one whole statement."""
+        return read_blocks(self.text)
 
 
 def context_of(prompt: str) -> str | None:
@@ -106,8 +94,7 @@ def _row(cells: Sequence[str], columns: Sequence[str]) -> str:
 class _Reader:
     """Read the lines of one entry into blocks."""
 
-    def __init__(self, number: int, text: str) -> None:
-        self.number = number
+    def __init__(self, text: str) -> None:
         self.lines = text.splitlines()
         self.heading = self.label = ""
         self.paragraph: list[str] = []
@@ -164,7 +151,7 @@ class _Reader:
         last = self.blocks[-1] if self.blocks else None
         if last and last.kind == kind != "prose" and not self.gap and last.lead == (self.label or self.heading):
             return last
-        self.blocks.append(Block(self.number, kind, self.heading, self.label, [], columns))
+        self.blocks.append(Block(kind, self.heading, self.label, [], columns))
         self.gap = False
         return self.blocks[-1]
 
@@ -229,9 +216,9 @@ class _Reader:
 
 
 def _complete(statement: str, kind: Kind) -> bool:
-    """Tell a statement from the half that a chunk's border leaves."""
+    """Tell a statement from the half that a chunk's border leaves, and from a note on where the text comes from."""
     first, last = statement[:1], statement.rsplit(None, 1)[-1]
-    if kind == "prose" and (first.islower() or first in ",;.)"):
+    if (kind == "prose" and (first.islower() or first in ",;.)")) or _PROVENANCE.match(statement):
         return False
     return whole(statement) and last.lower() not in _LOOSE_ENDS and not statement.endswith((",", ":", "-"))
 
@@ -243,13 +230,12 @@ def _drop_cut_end(block: Block) -> None:
         block.statements.pop()
 
 
-def blocks(entry_list: Sequence[Entry]) -> Iterator[Block]:
-    """Yield the blocks of all entries that hold at least one whole statement."""
-    for number, entry in enumerate(entry_list):
-        found = _Reader(number, entry.text).read()
-        if found:
-            _drop_cut_end(found[-1])
-        for block in found:
-            block.statements = [text for text in block.statements if _complete(text, block.kind)]
-            if block.statements:
-                yield block
+@lru_cache(maxsize=1 << 10)
+def read_blocks(text: str) -> tuple[Block, ...]:
+    """Return the blocks of a chunk's markdown that hold at least one whole statement; they are shared, not to change."""
+    found = _Reader(text).read()
+    if found:
+        _drop_cut_end(found[-1])
+    for block in found:
+        block.statements = [statement for statement in block.statements if _complete(statement, block.kind)]
+    return tuple(block for block in found if block.statements)

@@ -13,44 +13,10 @@ _SENTENCE_END = re.compile(r"[.!?][)\"'\u201d\u2019]{0,2}\s+(?=[^\sa-z])|[\u3002
 _LAST_WORD = re.compile(r"(\S{1,20})$")
 _NOT_PROSE = re.compile(r"\s*(?:\||-{3,}|_{3,}|={3,})\s*")
 _ABBREVIATIONS = frozenset(
-    [
-        "approx",
-        "art",
-        "ca",
-        "cf",
-        "co",
-        "corp",
-        "dept",
-        "dr",
-        "e.g",
-        "eg",
-        "etc",
-        "fig",
-        "gov",
-        "i.e",
-        "ie",
-        "inc",
-        "jr",
-        "ltd",
-        "max",
-        "min",
-        "mr",
-        "mrs",
-        "ms",
-        "no",
-        "nos",
-        "p",
-        "para",
-        "pp",
-        "pte",
-        "sec",
-        "sgt",
-        "sr",
-        "st",
-        "tel",
-        "vol",
-        "vs",
-    ]
+    """
+    approx art ca cf co corp dept dr e.g eg etc fig gov i.e ie inc jr ltd max min mr mrs ms no nos p para pp pte
+    sec sgt sr st tel vol vs
+    """.split()
 )
 _PAIRS = {"(": ")", "\u201c": "\u201d"}
 

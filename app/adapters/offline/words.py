@@ -7,12 +7,99 @@ from threading import Lock
 
 import snowballstemmer
 
-from app.adapters.offline.vocabulary import SAME_THING, STOP_WORDS
+STOP_WORDS = frozenset(
+    """
+    a about above after again all also am an and any are aren as at be because been before being below between
+    both but by can could d did didn do does doesn doing don done down during each either else ever few for
+    from further had has have having he her here hers him his how i if in into is isn it its itself just let
+    ll m may me might more most must my no nor not now of off on once one only onto or other our ours out over
+    own per please re s same shall she should since so some such t than that the their theirs them then there
+    these they this those through to too under until up upon us ve via was we were what when where whether
+    which while who whom whose why will with within without won would yes you your yours
+    """.split()
+)
+
+# Words that carry a question rather than its topic: half the corpus may answer without repeating them.
+SOFT_WORDS = frozenset(
+    """
+    able allow anything applicable apply ask available best between call come compare comparison compulsory
+    cover describe detail differ difference exact exactly explain find first found general get give go good
+    got happen help hold important inform information keep kind know like list long look make mandatory many
+    mean meaning much necessary need new normally offer often okay overview people possible procedure process
+    provide question quick quickly really regard regarding require required right say see show standard start
+    still take tell thing think time try type typical typically understand use used usual usually versus vs
+    want way work
+    """.split()
+)
+
+# One line a concept: every way to write it. The first name stands for all.
+SAME_THING = """
+bill of lading | bills of lading | bl | b l | hbl | mbl
+electronic bill of lading | ebl | e bl | e b l
+full container load | fcl
+less than container load | less than a container load | less than container | lcl
+certificate of origin | certificates of origin | coo
+verified gross mass | vgm
+estimated time of arrival | eta
+estimated time of departure | etd | departure
+air waybill | airway bill | air waybills | awb
+service level agreement | service level agreements | sla | slas
+dangerous goods | hazardous goods | hazardous materials | hazardous cargo | dangerous cargo | hazmat | hazardous | dg
+goods and services tax | gst | consumption tax
+value added tax | vat
+harmonized system | harmonised system | hs | hts
+free trade agreement | free trade agreements | fta | ftas
+free trade zone | free trade zones | ftz
+demurrage and detention | d d | dnd
+shipping instructions | shipping instruction
+cash on delivery | collect on delivery | cod
+proof of delivery | pod
+twenty foot equivalent unit | teu
+out of gauge | oog
+container freight station | cfs
+container yard | cy
+required | require | requirement | need | must | mandatory | necessary | compulsory | obligatory
+document | documentation | paperwork | papers
+reefer | refrigerated | temperature controlled | temperature control
+ocean | sea | maritime
+amend | change | modify | alter
+submit | submission | lodge
+fee | fees | cost | charge | price | surcharge
+complain | complaint
+pay | paid | payment
+refuse | refusal | reject | rejection
+buy | purchase
+exporter | export
+importer | import
+tariff | duty | duties
+delay | delayed | late | overdue
+license | licence
+deadline | cut off | cutoff | cut offs
+advance | ahead
+cosmetic | skincare | skin care
+Singapore Airlines | SIA | SQ
+"""
+
+# One line a country: its names, then after a colon the cities that a document titled by the country speaks for.
+PLACES = """
+Singapore | SG | Singaporean : Changi
+Indonesia | Indonesian : Jakarta | Surabaya | Semarang | Belawan | Batam | Tanjung Priok
+Malaysia | Malaysian : Kuala Lumpur | KL | Port Klang | Penang | Johor Bahru | Johor | Pasir Gudang | Tanjung Pelepas
+Thailand | Thai : Bangkok | Laem Chabang
+Vietnam | Viet Nam | Vietnamese | VN : Ho Chi Minh City | Ho Chi Minh | HCMC | Saigon | Hanoi | Hai Phong | Haiphong
+Philippines | Philippine | Filipino : Manila | Cebu
+China | Chinese : Shanghai | Shenzhen | Ningbo | Qingdao
+Germany | German : Hamburg
+Japan | Japanese : Tokyo | Yokohama
+United States | USA | American : Los Angeles | New York
+United Kingdom | UK | British : London | Felixstowe
+"""
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _STEMMER = snowballstemmer.stemmer("english")
 _ONE_AT_A_TIME = Lock()
 _LONGEST_NAME = 6
+_ROOT_LETTERS = 3
 
 
 @lru_cache(maxsize=1 << 15)
@@ -20,12 +107,9 @@ def stem(word: str) -> str:
     """Return the stem of a lower-case word, with the ends of nouns made from verbs taken off as well."""
     with _ONE_AT_A_TIME:  # The stemmer keeps the word it works on in itself.
         root = str(_STEMMER.stemWord(word[:40]))
-    for ending in ("ment", "ic", "i"):
-        if word.endswith("i"):
-            break
-        if root.endswith(ending) and len(root) - len(ending) > 2:  # noqa: PLR2004 - a root keeps three letters
-            return root.removesuffix(ending)
-    return root
+    ending = next((end for end in ("ment", "ic", "i") if root.endswith(end)), "")
+    keeps = word.endswith("i") or len(root) - len(ending) < _ROOT_LETTERS
+    return root if keeps else root.removesuffix(ending)
 
 
 def tokens(text: str) -> list[str]:
@@ -41,20 +125,37 @@ def _one_term(token: str) -> str | None:
     return token if len(token) > 1 and token.isupper() else None
 
 
-def _fold(names: str) -> tuple[str, list[tuple[str, ...]]]:
-    spelled = [tuple(stem(token.lower()) for token in tokens(name)) for name in names.split("|")]
-    return "~" + "_".join(spelled[0]), spelled
+def _spellings(names: str) -> list[tuple[str, ...]]:
+    return [tuple(stem(token.lower()) for token in tokens(name)) for name in names.split("|")]
+
+
+def _concept(spelling: tuple[str, ...]) -> str:
+    return "~" + "_".join(spelling)
 
 
 @lru_cache(maxsize=1)
 def _concepts() -> dict[str, dict[tuple[str, ...], str]]:
     """Return concept terms by the stems that spell them, grouped by the first stem."""
     table: dict[str, dict[tuple[str, ...], str]] = {}
-    for line in SAME_THING.strip().splitlines():
-        concept, spellings = _fold(line)
-        for spelling in spellings:
-            table.setdefault(spelling[0], {})[spelling] = concept
+    countries = [line.split(":")[0] for line in PLACES.strip().splitlines()]
+    for line in [*SAME_THING.strip().splitlines(), *countries]:
+        spelled = _spellings(line)
+        for spelling in spelled:
+            table.setdefault(spelling[0], {})[spelling] = _concept(spelled[0])
+    for city in (city for line in PLACES.strip().splitlines() for city in _spellings(line.split(":")[1])):
+        table.setdefault(city[0], {})[city] = _concept(city)
     return table
+
+
+@lru_cache(maxsize=1)
+def countries() -> dict[str, str]:
+    """Return the country of each place that is known, a country's own among them."""
+    known = {}
+    for line in PLACES.strip().splitlines():
+        names, cities = line.split(":")
+        country = _concept(_spellings(names)[0])
+        known |= {_concept(city): country for city in _spellings(cities)} | {country: country}
+    return known
 
 
 def _concept_at(stems: Sequence[str], start: int) -> tuple[str, int]:
@@ -81,10 +182,11 @@ def folded(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         index += length
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 13)
 def terms(text: str) -> frozenset[str]:
-    """Return every term of a text: concepts, and the single words that spell them too."""
+    """Return every term of a text: concepts, the single words that spell them too, and the countries of its cities."""
     words = tokens(text)
     found = {term for word in set(words) if (term := _one_term(word))}
     found.update(term for term, _ in folded(words))
+    found.update(countries()[term] for term in found & countries().keys())
     return frozenset(found)

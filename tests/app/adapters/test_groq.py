@@ -47,6 +47,7 @@ async def test_words_usage_model_and_finish_reason_come_every_way(groq, way):
     assert message.text == "Nine percent, since 2024."
     assert message.response_metadata["model_name"] == MODEL
     assert message.response_metadata["finish_reason"] == "length"
+    assert message.usage_metadata
     assert message.usage_metadata["total_tokens"] == 6 + 6
 
 

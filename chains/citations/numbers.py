@@ -1,0 +1,173 @@
+"""An answer in pieces -> plain text and groups of source numbers (`[1]`, `[1, 3]`, `[1-3]`, `[Source 2]`, `【1】`).
+
+Code, links, footnotes, array indexes and years are plain text. A piece is held only as long as the next characters may
+still change what it is, so that any way of cutting the answer gives the same parts.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+LONGEST_GROUP = 80
+LONGEST_CODE_SPAN = 2000
+LONGEST_RANGE = 20
+LONGEST_LINK = 2000
+SHORTEST_FENCE = 3
+RECENT = 40
+
+_NUMBER = r"(?:(?:sources?|references?|refs?|documents?|docs?)\s*)?#?\d{1,3}"
+_GROUP = re.compile(rf"\s*{_NUMBER}(?:\s*(?:,|;|&|and|-|–|to)\s*{_NUMBER})*\s*", re.IGNORECASE)
+_ITEM = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D{0,12}?(\d+))?", re.IGNORECASE)
+_INNER = re.compile(r"[\w\s,;&#–-]*")
+_SPECIAL = re.compile(r"[\[【`~\\\n]")
+_RUN = re.compile(r"`+|~+")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_DESTINATION = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
+_LINK = re.compile(rf"\((?:<[^<>\n]*>|{_DESTINATION})(?:[ \t]+\"[^\"\n]*\")?\)")
+_LINK_BEGUN = re.compile(rf"\((?:<[^<>\n]*>?|{_DESTINATION}(?:\([^\s()<>]*)?)(?:[ \t]+(?:\"[^\"\n]*\"?)?)?")
+_ADDRESS = re.compile(r":[ \t]*(?:https?://|<)")
+_ADDRESS_BEGUN = re.compile(r":[ \t]*(?:<|h(?:t(?:t(?:p(?:s?(?::/{0,2})?)?)?)?)?)?")
+_CODE_NAME = re.compile(
+    r"(?:^|\W)(?:\w*_\w*|\w*\d|\w*[a-z][A-Z]\w*|arr(?:ay)?|list|items?|data|args|argv|matrix|rows?|xs?|i)$"
+)
+
+Part = str | tuple[int, ...]
+"""Plain text, or the numbers of one group."""
+
+
+@dataclass
+class NumberScanner:
+    """Tells the groups of source numbers in an answer from its text; `sources` is how many there are."""
+
+    sources: int
+    _held: str = ""  # What has come and is not settled yet; `_at` is how far it has been read.
+    _at: int = 0
+    _recent: str = "\n"  # The end of what has been passed on, for what stands before a bracket.
+    _fence: str = ""
+    _parts: list[Part] = field(default_factory=list)
+
+    def feed(self, piece: str, *, final: bool = False) -> list[Part]:
+        """Take the next piece, and return the parts that are settled; with `final`, all that is left."""
+        self._held, self._at = self._held[self._at :] + piece, 0
+        while self._at < len(self._held) and self._step(final):
+            pass
+        parts, self._parts = self._parts, []
+        return parts
+
+    def _step(self, final: bool) -> bool:
+        """Settle the next part; False where more of the answer is needed."""
+        if self._fence:
+            return self._in_fence(final)
+        special = _SPECIAL.search(self._held, self._at)
+        if special is None or special.start() > self._at:
+            return self._text(special.start() if special else len(self._held))
+        head = special.group()
+        if head in "[【":
+            return self._bracket(final)
+        if head in "`~":
+            return self._ticks(final)
+        following = self._held[self._at + 1 : self._at + 2]
+        if head == "\\" and not following and not final:
+            return False
+        return self._text(self._at + (2 if head == "\\" and following not in {"", "\n"} else 1))
+
+    def _text(self, end: int) -> bool:
+        self._parts.append(self._held[self._at : end])
+        return self._advance(end)
+
+    def _advance(self, end: int) -> bool:
+        self._recent = (self._recent + self._held[max(self._at, end - RECENT) : end])[-RECENT:]
+        self._at = end
+        return True
+
+    def _at_line_start(self) -> bool:
+        return not self._recent.rpartition("\n")[2].strip()
+
+    def _ticks(self, final: bool) -> bool:
+        run = _RUN.match(self._held, self._at)
+        end = run.end() if run else self._at + 1
+        if end == len(self._held) and not final:
+            return False
+        if end - self._at >= SHORTEST_FENCE and self._at_line_start():
+            line_end = self._held.find("\n", end)
+            if line_end < 0 and not final:
+                return False
+            line_end = len(self._held) if line_end < 0 else line_end + 1
+            if "`" not in self._held[end:line_end]:
+                self._fence = self._held[self._at : end]
+                return self._text(line_end)
+        return self._code_span(end, final) if self._held[self._at] == "`" else self._text(end)
+
+    def _code_span(self, end: int, final: bool) -> bool:
+        """Pass a code span on whole (CommonMark 6.1); ticks that nothing closes are text."""
+        window = self._at + LONGEST_CODE_SPAN
+        paragraph = _PARAGRAPH_END.search(self._held, end, window)
+        limit = paragraph.start() if paragraph else min(len(self._held), window)
+        for closing in _RUN.finditer(self._held, end, limit):
+            settled = final or closing.end() < len(self._held)
+            if closing.group() == self._held[self._at : end] and settled:
+                return self._text(closing.end())
+        waiting = paragraph is None and len(self._held) < window and not final
+        return False if waiting else self._text(end)
+
+    def _in_fence(self, final: bool) -> bool:
+        """Pass a line of a code block on, and see whether it closes the block."""
+        line_end = self._held.find("\n", self._at)
+        ended = line_end >= 0
+        line_end = line_end + 1 if ended else len(self._held)
+        bare = self._held[self._at : line_end].strip()
+        may_close = not bare.strip(self._fence[0])
+        if may_close and not ended and not final:
+            return False
+        if may_close and len(bare) >= len(self._fence) and self._at_line_start():
+            self._fence = ""
+        return self._text(line_end)
+
+    def _bracket(self, final: bool) -> bool:
+        inner = _INNER.match(self._held, self._at + 1, self._at + 1 + LONGEST_GROUP)
+        end = inner.end() if inner else self._at + 1
+        if end == len(self._held) and not final:
+            return False
+        group = self._held[self._at + 1 : end]
+        closing = "]" if self._held[self._at] == "[" else "】"
+        if self._held[end : end + 1] != closing or not _GROUP.fullmatch(group):
+            return self._text(self._at + 1)
+        plain = self._plain_until(end + 1, group, final)
+        if plain is None:
+            return False
+        if plain:
+            return self._text(plain)
+        self._parts.append(numbers_of(group))
+        return self._advance(end + 1)
+
+    def _plain_until(self, end: int, group: str, final: bool) -> int | None:
+        """Return the end of a link, a definition or an index, 0 for a citation, None where that is still open."""
+        following = self._held[end : end + 1]
+        if not following and not final:
+            return None
+        limit = end + LONGEST_LINK
+        if following == "(" and (link := _LINK.match(self._held, end, limit)):
+            return link.end()
+        defines = following == ":" and self._at_line_start()
+        if defines and _ADDRESS.match(self._held, end):
+            return end
+        if not final and (defines or following == "("):
+            begun = _ADDRESS_BEGUN if defines else _LINK_BEGUN
+            if len(self._held) < limit and begun.fullmatch(self._held, end):
+                return None
+        return end if self._is_index(group) else 0
+
+    def _is_index(self, group: str) -> bool:
+        """Tell `arr[0]` from `customs[1]`: after a word, by whether such a source exists and what the word is."""
+        if not (self._recent[-1].isalnum() or self._recent[-1] == "_"):
+            return False
+        known = all(1 <= number <= self.sources for number in numbers_of(group))
+        return not known or _CODE_NAME.search(self._recent) is not None
+
+
+def numbers_of(group: str) -> tuple[int, ...]:
+    """Return the numbers of a group, its ranges written out."""
+    numbers: list[int] = []
+    for item in _ITEM.finditer(group):
+        first, last = int(item[1]), int(item[2] or item[1])
+        numbers.extend(range(first, last + 1) if 0 <= last - first <= LONGEST_RANGE else (first, last))
+    return tuple(dict.fromkeys(numbers))
