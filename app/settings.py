@@ -59,6 +59,9 @@ class Settings(BaseSettings):
     relevance_threshold: Fraction = 0.15
     max_context_tokens: Positive = 2000
 
+    scope_enabled: Flag = True
+    scope_file: Path | None = Field(None, description="the packaged knowledge_base/scope.yaml")
+
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)
 

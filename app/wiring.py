@@ -17,6 +17,7 @@ from chains.context import FormatContext
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.pipeline import build_chain
 from chains.retrieval import SimilarityRetriever
+from chains.scope import ScopeGate, load_scope
 from chains.state import Answer, Question
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from chains.ingestion import Index, Report
     from chains.ports import Progress
 
+SCOPE_FILE = "scope.yaml"
 ONNX_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -69,7 +71,16 @@ class Services:
             ),
             model=self.model,
             context=FormatContext(max_tokens=settings.max_context_tokens),
+            scope=self.scope,
         )
+
+    @cached_property
+    def scope(self) -> ScopeGate | None:
+        """Return what declines questions that no document answers; None where it is off or no list of them is there."""
+        file = self.settings.scope_file or sample_corpus() / SCOPE_FILE
+        if not self.settings.scope_enabled or not (self.settings.scope_file or file.is_file()):
+            return None
+        return ScopeGate(load_scope(file), _remembered(self.embeddings, self.settings.embedding_model))
 
     def count(self) -> int:
         """Return the number of chunks in the store."""
@@ -146,6 +157,14 @@ def _embeddings(settings: Settings) -> Embeddings:
     from app.adapters.onnx import OnnxEmbeddings
 
     return OnnxEmbeddings()
+
+
+def _remembered(embeddings: Embeddings, model: str) -> Embeddings:
+    import platformdirs
+
+    from app.adapters.remembered import RememberedEmbeddings
+
+    return RememberedEmbeddings(embeddings, model=model, folder=platformdirs.user_cache_path("waypoint-copilot"))
 
 
 def _model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:

@@ -10,6 +10,7 @@ from chains.context import FormatContext
 from chains.generation import generate, words
 from chains.metadata import describe
 from chains.retrieval import retrieve
+from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
 from chains.stage import also, stage
 from chains.state import Answer, Question
 from chains.timing import Laps
@@ -23,6 +24,7 @@ def build_chain(
     model: BaseChatModel,
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
+    scope: ScopeGate | None = None,
 ) -> Runnable[Question, Answer]:
     """Compose the five stages; each adds its field to the state.
 
@@ -31,12 +33,13 @@ def build_chain(
         model: any LangChain chat model.
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
+        scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
     """
     cite = citations or CiteSources()
     chain = (
-        stage("retrieval", documents=retrieve(retriever))
+        stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
-        | stage("generation", also(answer=words()), message=generate(model))
+        | stage("generation", also(answer=words()), message=answer_unless_declined(generate(model)))
         | stage(
             "citations", also(sources=cite.sources, related_docs=cite.related, outcome=cite.outcome), citations=cite
         )
@@ -44,5 +47,7 @@ def build_chain(
         | stage("metadata", metadata=describe)
         | RunnablePick(list(Answer.__annotations__))
     )
+    if scope is not None:
+        chain = stage("scope", scope=scope.step()) | chain
     typed = chain.with_types(input_type=Question, output_type=Answer).with_config(run_name="cited_answer")
     return RunnableBinding(bound=typed, config_factories=[lambda _: {"callbacks": [Laps(STAGES)]}])

@@ -98,9 +98,17 @@ class Question(TypedDict):
     threshold: NotRequired[float]
 
 
-class Retrieved(Question):
-    """After stage 1."""
+class Redirect(TypedDict):
+    """Why a question is not answered from documents: the intent it belongs to, and what the user is told."""
 
+    intent: str
+    text: str
+
+
+class Retrieved(Question):
+    """After stage 1; `scope` is there where a gate stands before it, and None for a question in scope."""
+
+    scope: NotRequired[Redirect | None]
     documents: list[Passage]
 
 

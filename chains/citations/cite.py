@@ -26,6 +26,8 @@ class CiteSources:
 
     def outcome(self, state: Cited) -> Outcome:
         """Return what became of the question."""
+        if state.get("scope"):
+            return "declined"
         if not state["documents"]:
             return "no_results"
         return "declined" if is_decline(state["answer"]) else "answered"

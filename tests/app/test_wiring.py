@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from app.adapters.remembered import RememberedEmbeddings
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+from chains.errors import ConfigurationError
+from chains.ingestion.files import find_files
+from tests.fakes import WordEmbeddings
+
+VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
+
+
+def services(**settings) -> Services:
+    return Services(load_settings(llm_provider="offline", **settings))
+
+
+def test_the_packaged_scope_is_in_force_by_default_and_can_be_turned_off():
+    assert services().scope is not None
+    assert services(scope_enabled="off").scope is None
+
+
+def test_a_deployment_without_a_scope_file_declines_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr("app.wiring.sample_corpus", lambda: tmp_path)
+    assert services().scope is None
+
+
+def test_a_scope_file_of_ones_own_takes_the_place_of_the_packaged_one(tmp_path):
+    (tmp_path / "own.yaml").write_text(VALID)
+    scope = services(scope_file=tmp_path / "own.yaml").scope
+
+    assert scope is not None
+    assert scope.recognise({"question": "Where is it?"}) == {"intent": "a", "text": "Ask the team."}
+
+
+def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):
+    with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
+        _ = services(scope_file=tmp_path / "none.yaml").scope
+
+
+def test_the_scope_file_is_no_knowledge():
+    found, skipped = find_files([sample_corpus()], {".md"})
+
+    assert [file for file in found if "scope" in file.path.name] == []
+    assert [problem.path for problem in skipped if "scope" in problem.path] == ["scope.yaml"]
+
+
+def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):
+    inner = WordEmbeddings()
+    first = RememberedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
+    second = RememberedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
+
+    assert inner.embedded == 2
+    assert np.allclose(first, second)
+
+
+@pytest.mark.parametrize("change", ["model", "texts"])
+def test_another_model_or_another_text_is_another_memory(tmp_path, change):
+    inner = WordEmbeddings()
+    RememberedEmbeddings(inner, model="words", folder=tmp_path).embed_documents(["a"])
+    model = "letters" if change == "model" else "words"
+    RememberedEmbeddings(inner, model=model, folder=tmp_path).embed_documents(["a" if change == "model" else "b"])
+
+    assert inner.embedded == 2
+
+
+@pytest.mark.parametrize("broken", [b"", b"\x93NUMPY", b"no vectors"])
+def test_a_broken_memory_costs_the_embedding_and_nothing_else(tmp_path, broken):
+    inner = WordEmbeddings()
+    remembered = RememberedEmbeddings(inner, model="words", folder=tmp_path)
+    remembered.embed_documents(["a"])
+    [file] = tmp_path.iterdir()
+    file.write_bytes(broken)
+
+    assert remembered.embed_documents(["a"]) == inner.embed_documents(["a"])
+
+
+def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    remembered = RememberedEmbeddings(WordEmbeddings(), model="words", folder=tmp_path / "file" / "below")
+
+    assert len(remembered.embed_documents(["a", "b"])) == 2
