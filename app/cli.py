@@ -107,6 +107,38 @@ def serve(
     )
 
 
+@app.command(name="eval")
+def evaluate(
+    questions: Annotated[
+        Path, typer.Argument(metavar="QUESTIONS.jsonl", help="Questions, a JSON object a line.", show_default=False)
+    ],
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write a row for each question (JSON lines).")] = None,
+    report: Annotated[Path | None, typer.Option(help="A folder; report.html with plots is written there.")] = None,
+) -> None:
+    """Run a set of questions through the chain of these settings, and print the metrics."""
+    from app.terminal import progress_bar
+    from app.wiring import Services
+    from evals.metrics import evaluate as measure
+    from evals.output import rows_file, write_page
+    from evals.questions import read_questions
+    from evals.report import html_report, table_text
+    from evals.rows import ask_all
+
+    cases = read_questions(questions)
+    services = Services(load_settings())
+    if services.count() == 0:
+        _ingest_sample(services)
+    rows = []
+    with progress_bar("Asking") as progress, rows_file(json_out) as write:
+        for row in ask_all(services.chain, cases, progress=progress):
+            write(row)
+            rows.append(row)
+    print(table_text(measure(cases, rows)))
+    if report is not None:
+        facts = {"questions": questions.name, **services.facts()}
+        write_page(report / "report.html", html_report(cases, rows, facts=facts))
+
+
 def _ingest_sample(services: Any) -> None:
     from app.terminal import progress_bar
     from app.wiring import sample_corpus

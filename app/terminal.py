@@ -54,7 +54,7 @@ def report_text(report: "Report") -> str:
 
 
 @contextmanager
-def progress_bar() -> "Iterator[Progress]":
+def progress_bar(description: str = "Ingesting") -> "Iterator[Progress]":
     """Show a bar on a terminal, and nothing elsewhere; the body gets the function that moves it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -62,7 +62,7 @@ def progress_bar() -> "Iterator[Progress]":
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("Ingesting", total=None)
+        task = bar.add_task(description, total=None)
 
         def move(done: int, total: int, label: str, /) -> None:
             bar.update(task, completed=done, total=total, description=label)

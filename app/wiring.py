@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
 
 from app.settings import Settings
@@ -62,13 +63,19 @@ class Services:
         return _model(self.settings, self.embeddings)
 
     @cached_property
+    def retriever(self) -> BaseRetriever:
+        """Return the retriever that RETRIEVER_TYPE names."""
+        settings = self.settings
+        return SimilarityRetriever(
+            store=self.store, top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold
+        )
+
+    @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
         settings = self.settings
         return build_chain(
-            retriever=SimilarityRetriever(
-                store=self.store, top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold
-            ),
+            retriever=self.retriever,
             model=self.model,
             context=FormatContext(max_tokens=settings.max_context_tokens),
             scope=self.scope,
@@ -81,6 +88,13 @@ class Services:
         if not self.settings.scope_enabled or not (self.settings.scope_file or file.is_file()):
             return None
         return ScopeGate(load_scope(file), _remembered(self.embeddings, self.settings.embedding_model))
+
+    def facts(self) -> dict[str, object]:
+        """Return what a measurement depends on, by the settings' names; no secret among it."""
+        names = ("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "embedding_model")
+        shown = {name: getattr(self.settings, name) for name in (*names, "chunk_size", "scope_enabled")}
+        model = self.settings.llm_model if self.settings.provider != "offline" else None
+        return {**shown, "llm_provider": self.settings.provider, "llm_model": model, "chunks": self.count()}
 
     def count(self) -> int:
         """Return the number of chunks in the store."""
