@@ -5,7 +5,7 @@ from html import escape
 
 from evals.metrics import Bin
 
-ROW, LABEL, BAR, VALUE = 24, 190, 320, 90
+ROW, LABEL, BAR, VALUE = 24, 370, 300, 110
 SIDE, MARGIN = 260, 44
 
 

@@ -81,7 +81,7 @@ def test_a_bar_is_as_long_as_its_share_of_the_top():
     lengths = [
         float(found) for found in re.findall(r'width="([\d.]+)" height="16" class="bar"', bars([("a", 1), ("b", 0.25)]))
     ]
-    assert lengths == [320.0, 80.0]
+    assert lengths == [300.0, 75.0]
 
 
 def test_a_bin_stands_where_confidence_meets_truth():
