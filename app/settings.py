@@ -59,6 +59,10 @@ class Settings(BaseSettings):
     relevance_threshold: Fraction = 0.15
     max_context_tokens: Positive = 2000
 
+    citation_style: Literal["title", "numbered"] = "title"
+    min_citations: int = Field(1, ge=0, le=20)
+    citation_repair: Flag = True
+
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)
 

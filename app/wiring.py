@@ -12,10 +12,13 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
+import prompts
 from app.settings import Settings
+from chains.citations import CiteSources
 from chains.context import FormatContext
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.pipeline import build_chain
+from chains.ports import WordSimilarity
 from chains.retrieval import SimilarityRetriever
 from chains.state import Answer, Question
 
@@ -68,7 +71,14 @@ class Services:
                 store=self.store, top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold
             ),
             model=self.model,
-            context=FormatContext(max_tokens=settings.max_context_tokens),
+            system=prompts.load("system" if settings.citation_style == "title" else "system_numbered"),
+            context=FormatContext(max_tokens=settings.max_context_tokens, style=settings.citation_style),
+            citations=CiteSources(
+                style=settings.citation_style,
+                min_citations=settings.min_citations,
+                repair=settings.citation_repair,
+                similarity=_word_similarity(),
+            ),
         )
 
     def count(self) -> int:
@@ -146,6 +156,13 @@ def _embeddings(settings: Settings) -> Embeddings:
     from app.adapters.onnx import OnnxEmbeddings
 
     return OnnxEmbeddings()
+
+
+def _word_similarity() -> WordSimilarity:
+    from app.adapters.onnx.weights import find_weights
+    from app.adapters.onnx.words import WordVectors
+
+    return WordVectors(find_weights())
 
 
 def _model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from app.adapters.offline.plain import plain, sentences, whole
+from app.adapters.offline.words import listed
 
 Kind = Literal["prose", "list", "table"]
 
@@ -16,7 +17,7 @@ _ITEM = re.compile(r"(\s*)(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE = re.compile(r"[\s|:=*_-]+$")
 _LABEL = re.compile(r"\*\*[^*]+\*\*[:?]?$|__[^_]+__[:?]?$")
 _FENCE = ("```", "~~~")
-_LOOSE_ENDS = frozenset("a an and as at by for from if in into of on or per than that the to with".split())
+_LOOSE_ENDS = listed("a an and as at by for from if in into of on or per than that the to with")
 _PROVENANCE = re.compile(r"(?:\w+ ){0,2}(?:source|retrieved|last updated|last verified)\b[^.]{0,40}:", re.IGNORECASE)
 
 
@@ -232,7 +233,7 @@ def _drop_cut_end(block: Block) -> None:
 
 @lru_cache(maxsize=1 << 10)
 def read_blocks(text: str) -> tuple[Block, ...]:
-    """Return the blocks of a chunk's markdown that hold at least one whole statement; they are shared, not to change."""
+    """Return the blocks of a chunk's markdown that hold a whole statement; they are shared, not to change."""
     found = _Reader(text).read()
     if found:
         _drop_cut_end(found[-1])
