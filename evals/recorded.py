@@ -53,16 +53,15 @@ def cite(row: dict[str, Any]) -> Reading:
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the table, a row for each citation that the model wrote, and the sums below it."""
-    yield "| answer | citation as written | matched document | section | support | quote |"
-    yield "|---|---|---|---|---|---|"
+    yield "| answer | citation as written | matched document | section | support |"
+    yield "|---|---|---|---|---|"
     marked = [
         (row["id"], citation) for row in rows for citation in cite(row)["citations"] if not citation["attributed"]
     ]
     for name, citation in marked:
-        quote = " ".join(citation["quote"].split()).replace("|", "\\|")[:60]
         document = citation["doc_id"] if citation["matched"] else ("contradicted" if citation["contradicted"] else "-")
         section = citation["section"] if citation["matched"] else "-"
-        yield f"| {name} | `{citation['raw']}` | {document} | {section} | {citation['support']:.2f} | {quote} |"
+        yield f"| {name} | `{citation['raw']}` | {document} | {section} | {citation['support']:.2f} |"
     matched = [citation for _, citation in marked if citation["matched"]]
     attributed = sum(citation["attributed"] for row in rows for citation in cite(row)["citations"])
     parsed = sum(len(read_references(row["answer"], passages(row))) for row in rows)

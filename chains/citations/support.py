@@ -97,11 +97,11 @@ def support(
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
 
 
-def ceiling(sentence: str, evidence: Evidence) -> float:
-    """Return the weighted share of words found anywhere: what `support` without similarity cannot much exceed."""
-    words = tokens(sentence)
-    total = sum(word.weight for word in words)
-    return sum(word.weight for word in words if word.key in evidence.occurrences) / total if total else 0.0
+def ceiling(words: Sequence[Token], evidence: Evidence) -> float:
+    """Return the weighted share of content words found anywhere: `support` without similarity cannot much exceed it."""
+    held = evidence.occurrences
+    total = sum([word.weight for word in words])
+    return sum([word.weight for word in words if word.key in held]) / total if total else 0.0
 
 
 def weigh(words: Sequence[Token], evidence: Evidence) -> NDArray[np.float32]:

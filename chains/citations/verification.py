@@ -49,13 +49,15 @@ def verify(sentences: Sequence[str], passages: Sequence[Passage], similarity: Wo
 
 def attribute(sentences: Sequence[Sentence], shown: Sequence[Passage]) -> Iterator[tuple[Sentence, Verified]]:
     """Yield the sentences that a shown passage carries well by its very words, each with that passage."""
+    evidence = [prepare(passage["content"]) for passage in shown]
     for sentence in sentences:
         words = [word for word in tokens(sentence.words) if word.weight > 0]
         if len(words) < FEWEST_WORDS_TO_ATTRIBUTE:
             continue
-        ceilings = [(ceiling(sentence.words, prepare(passage["content"])), passage) for passage in shown]
-        likely = [entry for entry in ceilings if entry[0] >= LEAST_TO_ATTRIBUTE]
-        likely.sort(key=lambda entry: -entry[0])
-        verified = verify([sentence.words], [passage for _, passage in likely[:COMPARED_AGAIN]], None)
-        if verified.support >= LEAST_TO_ATTRIBUTE and not verified.contradicted:
-            yield sentence, verified
+        ceilings = [ceiling(words, passage) for passage in evidence]
+        likely = [rank for rank in range(len(shown)) if ceilings[rank] >= LEAST_TO_ATTRIBUTE]
+        for rank in sorted(likely, key=lambda rank: -ceilings[rank])[:COMPARED_AGAIN]:
+            verified = verify([sentence.words], [shown[rank]], None)
+            if verified.support >= LEAST_TO_ATTRIBUTE and not verified.contradicted:
+                yield sentence, verified
+                break

@@ -141,7 +141,7 @@ def test_any_text_gets_a_score_and_a_quote_of_the_chunk(sentence, chunk):
     assert result.quote in chunk
     assert result.quote == chunk[result.start : result.end]
     assert len(result.quote) <= QUOTE_LIMIT
-    assert 0 <= ceiling(sentence, prepare(chunk)) <= 1.000001
+    assert 0 <= ceiling(tokens(sentence), prepare(chunk)) <= 1.000001
 
 
 @given(sentence=ANY_TEXT, sentences=st.lists(ANY_TEXT, max_size=4))
