@@ -33,7 +33,8 @@ def _citation(citation: dict[str, Any]) -> str:
     name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
     page = f", page {citation['page']}" if citation["page"] else ""
     number = f"[{citation['number']}] " if citation["number"] else ""
-    return f"{number}{name}{page} (support {citation['support']:.2f})"
+    marked = "no marker in the text, " if citation["attributed"] else ""
+    return f"{number}{name}{page} ({marked}support {citation['support']:.2f})"
 
 
 def _list(title: str, lines: list[str]) -> Iterator[str]:

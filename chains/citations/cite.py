@@ -86,9 +86,13 @@ class CiteSources:
         self, answer: str, reference: Reference, sentences: Sequence[Sentence], shown: Sequence[Passage]
     ) -> Citation:
         claims = [sentence for sentence in sentences if sentence.is_claim] or sentences
-        verified = verify([claim.words for claim in claims], candidates(reference, shown), self.similarity)
+        verified = verify([claim.words for claim in claims], self._candidates(reference, shown), self.similarity)
         raw = answer[reference.start : reference.end]
         return _citation(raw, reference.start, verified, reference)
+
+    def _candidates(self, reference: Reference, shown: Sequence[Passage]) -> list[Passage]:
+        # A number stands for a page or a document, whichever of its sections; a title may name the section.
+        return candidates(reference, shown, same_section=self.style == "title" and reference.section_matched)
 
     def _attributed(self, answer: str, sentence: Sentence, verified: Verified) -> Citation:
         passage = verified.passage
@@ -148,13 +152,13 @@ def read_numbers(raw: str, answer: str, shown: Sequence[Passage]) -> list[Refere
     return references
 
 
-def candidates(reference: Reference, shown: Sequence[Passage]) -> list[Passage]:
-    """Return the shown passages that a reference may mean: the one named, then others of its document and section."""
+def candidates(reference: Reference, shown: Sequence[Passage], *, same_section: bool) -> list[Passage]:
+    """Return the shown passages that a reference may mean: the one named, then others of its document or section."""
     named = reference.passage
     if named is None:
         return []
     others = [passage for passage in shown if passage is not named and source_key(passage) == source_key(named)]
-    if reference.section_matched:
+    if same_section:
         section = named["metadata"].get("section")
         others = [passage for passage in others if passage["metadata"].get("section") == section]
     return [named, *others]

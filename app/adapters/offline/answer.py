@@ -87,17 +87,17 @@ def _cut(items: Sequence[str]) -> list[str]:
 
 def _render(statement: Statement, evidence: Evidence, told: Sequence[frozenset[str]] = ()) -> tuple[str, list[str]]:
     """Return a statement's markdown, and the words it tells; of a list, the items not told before."""
-    block, header = statement.block, evidence.entries[statement.entry].header
+    block, marker = statement.block, evidence.entries[statement.entry].marker
     if block.kind == "prose":
-        return f"{_quotable(statement.text)} {header}", [statement.text]
+        return f"{_quotable(statement.text)} {marker}", [statement.text]
     new = [item for item in _members(statement, evidence) if not _told_before(item, told)]
     items = _cut(new or [statement.text])
     lead = f"{_quotable(block.lead)}:" if block.lead and not block.lead.endswith("?") else ""
     if len(items) == 1:
         lead = lead if block.kind == "list" and block.label else ""
-        return f"{lead} {_quotable(items[0])} {header}".strip(), items
+        return f"{lead} {_quotable(items[0])} {marker}".strip(), items
     lines = "\n".join(f"- {_quotable(item)}" for item in items)
-    return (f"{lead}\n\n{lines}" if lead else lines) + f" {header}", items
+    return (f"{lead}\n\n{lines}" if lead else lines) + f" {marker}", items
 
 
 def compose(evidence: Evidence, ranked: Sequence[Statement], most: int) -> str:

@@ -11,7 +11,7 @@ from app.adapters.offline.words import listed
 
 Kind = Literal["prose", "list", "table"]
 
-_HEADER = re.compile(r"\[.*[^\\]\]$")
+_HEADER = re.compile(r"\[.*[^\\]\]$|(\[\d+\]) Source: .+ - Page \S+$")
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _ITEM = re.compile(r"(\s*)(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE = re.compile(r"[\s|:=*_-]+$")
@@ -43,6 +43,12 @@ class Entry:
 
     header: str
     text: str
+
+    @property
+    def marker(self) -> str:
+        """Return what cites the entry: its number where the header has one, else the header itself."""
+        numbered = _HEADER.match(self.header)
+        return (numbered and numbered[1]) or self.header
 
     @property
     def section(self) -> str:

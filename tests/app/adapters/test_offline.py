@@ -314,3 +314,8 @@ def test_time_grows_in_line_with_the_text():
     for piece in ("[a](", "*a_", "| a ", "<a ", "a. ", "- a\n", "(\u201c", "\\["):
         laps = [min(seconds(piece * size) for _ in range(2)) for size in (1000, 4000)]
         assert all(later < 30 * earlier + 0.2 for earlier, later in pairwise(laps)), piece
+
+
+def test_numbered_sources_are_cited_by_their_number():
+    entry = TAX.replace(TAX.splitlines()[0], "[2] Source: Tax Guide - Page N/A")
+    assert ask("What is the current GST rate?", entry).endswith("(effective 1 January 2024) [2]")
