@@ -91,10 +91,12 @@ def serve(
     """Serve the HTTP API: POST /api/query, GET /api/health, LangServe at /copilot."""
     import uvicorn
 
+    from app.logs import configure_logs
     from app.server import create_app
     from app.wiring import Services
 
     settings = load_settings()
+    configure_logs(settings.log_level, settings.log_format)
     services = Services(settings)
     if services.count() == 0:
         _ingest_sample(services)

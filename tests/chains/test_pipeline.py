@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +15,7 @@ from chains.errors import QuestionError
 from chains.state import Answer
 from chains.timing import Laps
 
+STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
 ROOT = Path(chains.__file__).parents[1]
 DOCUMENT = Document(
     page_content="The rate of GST is 9%.",
@@ -180,10 +181,10 @@ async def test_a_replacement_comes_every_other_way_as_well():
 @settings(deadline=None, max_examples=40)
 @given(st.text("[1] ,`\n.ab>GST Guide Rate", max_size=40))
 def test_stream_and_invoke_agree_whatever_the_model_writes(text):
-    for style in ("title", "numbered"):
+    for style in STYLES:
         model = GenericFakeChatModel(messages=iter([AIMessage(text or " ")] * 2))
         cite = CiteSources(style=style)
-        chain = chains.build_chain(retriever=Shelf(documents=[DOCUMENT]), model=model, citations=cite)
+        chain: Any = chains.build_chain(retriever=Shelf(documents=[DOCUMENT]), model=model, citations=cite)
         streamed = merged(list(chain.stream({"question": "Rate?"})))
         streamed["answer"] = streamed.pop("replacement", streamed["answer"])
         assert lasting(streamed) == lasting(chain.invoke({"question": "Rate?"}))
