@@ -17,6 +17,11 @@ from app.settings import SettingsError, load_settings
 from chains.errors import ConfigurationError, IngestionError, QuestionError, WaypointError
 
 FAILED, BAD_USAGE = 1, 2
+# What a measurement depends on and a report tells; no secret among it.
+MEASURED = {
+    *("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "scope_enabled"),
+    *("embedding_model", "chunk_size", "citation_style", "llm_provider", "llm_model"),
+}
 
 app = typer.Typer(
     name="waypoint",
@@ -91,10 +96,12 @@ def serve(
     """Serve the HTTP API: POST /api/query, GET /api/health, LangServe at /copilot."""
     import uvicorn
 
+    from app.logs import configure_logs
     from app.server import create_app
     from app.wiring import Services
 
     settings = load_settings()
+    configure_logs(settings.log_level, settings.log_format)
     services = Services(settings)
     if services.count() == 0:
         _ingest_sample(services)
@@ -135,7 +142,11 @@ def evaluate(
             rows.append(row)
     print(table_text(measure(cases, rows)))
     if report is not None:
-        facts = {"questions": questions.name, **services.facts()}
+        facts = {
+            "questions": questions.name,
+            "chunks": services.count(),
+            **services.settings.model_dump(include=MEASURED),
+        }
         write_page(report / "report.html", html_report(cases, rows, facts=facts))
 
 

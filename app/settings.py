@@ -46,18 +46,31 @@ class Settings(BaseSettings):
     llm_timeout_s: float = Field(60, gt=0)
     llm_max_retries: int = Field(3, ge=0, le=10)
 
-    embedding_provider: Literal["huggingface"] = "huggingface"
+    embedding_provider: Literal["huggingface", "openai-compatible"] = "huggingface"
     embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"
     embedding_backend: Literal["onnx", "torch"] = "onnx"
+    embedding_base_url: str | None = Field(None, pattern=r"^https?://")
+    embedding_api_key: SecretStr | None = None
 
-    vector_store_type: Literal["chroma"] = "chroma"
+    vector_store_type: Literal["chroma", "memory"] = "chroma"
     chroma_path: Path = Path("storage/chroma")
+    chroma_host: str | None = Field(None, pattern=r"^[^\s/:]+$", description="a server in place of the folder")
+    chroma_port: int = Field(8000, ge=1, le=65535)
+    chroma_ssl: Flag = False
+    chroma_api_key: SecretStr | None = None
+    memory_store_path: Path = Path("storage/memory-vector-store.json")
     collection_name: str = Field("waypoint_kb", pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$")
 
-    retriever_type: Literal["similarity"] = "similarity"
+    retriever_type: Literal["hybrid", "similarity", "mmr", "compression"] = "hybrid"
     retrieval_top_k: int = Field(10, ge=1, le=100)
     relevance_threshold: Fraction = 0.15
+    mmr_fetch_k: Positive | None = Field(None, description="twice the number of passages")
+    mmr_lambda: Fraction = 0.5
     max_context_tokens: Positive = 2000
+
+    citation_style: Literal["title", "numbered"] = "title"
+    min_citations: int = Field(1, ge=0, le=20)
+    citation_repair: Flag = True
 
     scope_enabled: Flag = True
     scope_file: Path | None = Field(None, description="the packaged knowledge_base/scope.yaml")
@@ -77,6 +90,14 @@ class Settings(BaseSettings):
             raise ValueError(msg)
         if self.llm_provider == "groq" and self.llm_api_key is None:
             msg = "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
+            raise ValueError(msg)
+        if self.retriever_type == "compression" and self.provider == "offline":
+            msg = (
+                "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or take hybrid, similarity or mmr"
+            )
+            raise ValueError(msg)
+        if self.embedding_provider == "openai-compatible" and self.embedding_base_url is None:
+            msg = "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
             raise ValueError(msg)
         return self
 

@@ -19,6 +19,8 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             else:
                 answer[name] = value
     yield "\n\n"
+    if "replacement" in answer:
+        yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
     yield from _list("Citations", [_citation(citation) for citation in answer["citations"] if citation["matched"]])
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
     yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
@@ -30,7 +32,9 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _citation(citation: dict[str, Any]) -> str:
     name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
     page = f", page {citation['page']}" if citation["page"] else ""
-    return f"[{citation['number']}] {name}{page} (relevance {citation['score']:.2f})"
+    number = f"[{citation['number']}] " if citation["number"] else ""
+    marked = "no marker in the text, " if citation["attributed"] else ""
+    return f"{number}{name}{page} ({marked}support {citation['support']:.2f})"
 
 
 def _list(title: str, lines: list[str]) -> Iterator[str]:

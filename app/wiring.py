@@ -5,29 +5,42 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
 
+import prompts
 from app.settings import Settings
+from chains.citations import CiteSources
 from chains.context import FormatContext
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.pipeline import build_chain
-from chains.retrieval import SimilarityRetriever
-from chains.scope import ScopeGate, load_scope
+from chains.ports import WordSimilarity
+from chains.retrieval import (
+    ChunkRetriever,
+    CompressionRetriever,
+    HybridRetriever,
+    MmrRetriever,
+    SimilarityRetriever,
+)
+from chains.scope import SCOPE_FILE, ScopeGate, load_scope
 from chains.state import Answer, Question
 
 if TYPE_CHECKING:
-    from langchain_chroma import Chroma
+    from langchain_core.indexing import RecordManager
 
+    from app.adapters.chroma import DocumentChroma, Server
+    from app.adapters.fts import LexicalIndex
+    from app.adapters.memory import SavedMemoryStore
     from chains.ingestion import Index, Report
+    from chains.ingestion.chunks import Chunker
     from chains.ports import Progress
 
-SCOPE_FILE = "scope.yaml"
+    Store = DocumentChroma | SavedMemoryStore
+
 ONNX_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -43,19 +56,21 @@ class Services:
         return _embeddings(self.settings)
 
     @cached_property
-    def store(self) -> "Chroma":
-        """Return the vector store, checked against the embedding model."""
-        from app.adapters.chroma import open_chroma
-        from chains.ingestion.index import indexed_text
+    def store(self) -> "Store":
+        """Return the vector store, checked against the embedding model, with the word index in line with it."""
+        store = _open_store(self.settings, self.embeddings, self.words)
+        if store.count() != self.words.count():
+            self.words.align(store)
+        return store
 
-        settings = self.settings
-        return open_chroma(
-            settings.chroma_path,
-            settings.collection_name,
-            self.embeddings,
-            embedding_model=settings.embedding_model,
-            indexed_text=indexed_text,
-        )
+    @cached_property
+    def words(self) -> "LexicalIndex":
+        """Return the index of the words that the store holds."""
+        from app.adapters.fts import LexicalIndex
+        from chains.ingestion.index import indexed_fields
+
+        folder, name = _beside(self.settings)
+        return LexicalIndex(folder / f"{name.replace('/', '_')}.words.sqlite3", fields=indexed_fields)
 
     @cached_property
     def model(self) -> BaseChatModel:
@@ -63,12 +78,9 @@ class Services:
         return _model(self.settings, self.embeddings)
 
     @cached_property
-    def retriever(self) -> BaseRetriever:
+    def retriever(self) -> ChunkRetriever:
         """Return the retriever that RETRIEVER_TYPE names."""
-        settings = self.settings
-        return SimilarityRetriever(
-            store=self.store, top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold
-        )
+        return _retriever(self.settings, self)
 
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:
@@ -77,30 +89,31 @@ class Services:
         return build_chain(
             retriever=self.retriever,
             model=self.model,
-            context=FormatContext(max_tokens=settings.max_context_tokens),
+            system=prompts.load("system" if settings.citation_style == "title" else "system_numbered"),
+            context=FormatContext(max_tokens=settings.max_context_tokens, style=settings.citation_style),
+            citations=CiteSources(
+                style=settings.citation_style,
+                min_citations=settings.min_citations,
+                repair=settings.citation_repair,
+                similarity=_word_similarity(),
+            ),
             scope=self.scope,
         )
 
     @cached_property
     def scope(self) -> ScopeGate | None:
         """Return what declines questions that no document answers; None where it is off or no list of them is there."""
-        file = self.settings.scope_file or sample_corpus() / SCOPE_FILE
-        if not self.settings.scope_enabled or not (self.settings.scope_file or file.is_file()):
-            return None
-        return ScopeGate(load_scope(file), _remembered(self.embeddings, self.settings.embedding_model))
+        from app.adapters.remembered import RememberedEmbeddings
 
-    def facts(self) -> dict[str, object]:
-        """Return what a measurement depends on, by the settings' names; no secret among it."""
-        names = ("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "embedding_model")
-        shown = {name: getattr(self.settings, name) for name in (*names, "chunk_size", "scope_enabled")}
-        model = self.settings.llm_model if self.settings.provider != "offline" else None
-        return {**shown, "llm_provider": self.settings.provider, "llm_model": model, "chunks": self.count()}
+        settings = self.settings
+        file = settings.scope_file or sample_corpus() / SCOPE_FILE
+        if not settings.scope_enabled or not (settings.scope_file or file.is_file()):
+            return None
+        return ScopeGate(load_scope(file), RememberedEmbeddings(self.embeddings, model=settings.embedding_model))
 
     def count(self) -> int:
         """Return the number of chunks in the store."""
-        from app.adapters.chroma import count
-
-        return count(self.store)
+        return self.store.count()
 
     def ingest(
         self,
@@ -118,36 +131,42 @@ class Services:
             ConfigurationError: the store was made with another model or distance.
         """
         from chains.ingestion import ingest
-        from chains.ingestion.chunks import Chunker
         from chains.ingestion.markdown import ENDINGS, load_markdown
 
-        with _alone(self.settings.chroma_path):
+        with _alone(_beside(self.settings)[0]):
             if reset and not dry_run:
                 self._reset()
             return ingest(
                 paths,
                 into=self._index(),
                 loaders=dict.fromkeys(ENDINGS, load_markdown),
-                chunker=Chunker(size=self.settings.chunk_size, overlap=self.settings.chunk_overlap),
+                chunker=_chunker(self.settings),
                 progress=progress,
                 dry_run=dry_run,
             )
 
     def _index(self) -> "Index":
-        from app.adapters.records import open_records
         from chains.ingestion import Index
 
-        folder, name = self.settings.chroma_path, self.settings.collection_name
-        return Index(self.store, open_records(folder, name), open_records(folder, f"{name}/origins"))
+        if self.store.count() == 0:
+            self._forget()  # A store that was emptied or deleted holds nothing, whatever the records say.
+        return Index(self.store, *self._records())
 
-    def _reset(self) -> None:
-        from app.adapters.chroma import delete_collection
+    def _records(self) -> tuple["RecordManager", "RecordManager"]:
         from app.adapters.records import open_records
 
-        self.__dict__.pop("store", None)
-        folder, name = self.settings.chroma_path, self.settings.collection_name
-        delete_collection(folder, name)
-        for records in (open_records(folder, name), open_records(folder, f"{name}/origins")):
+        folder, name = _beside(self.settings)
+        return open_records(folder, name), open_records(folder, f"{name}/origins")
+
+    def _reset(self) -> None:
+        for made in ("store", "retriever", "chain"):
+            self.__dict__.pop(made, None)
+        _delete_store(self.settings)
+        self.words.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        for records in self._records():
             if keys := records.list_keys():
                 records.delete_keys(keys)
 
@@ -159,7 +178,82 @@ def sample_corpus() -> Path:
     return inside if inside.is_dir() else package.parent / "knowledge_base"
 
 
+def _beside(settings: Settings) -> tuple[Path, str]:
+    """Return the folder of what stands beside the vectors, and the name of the store in it."""
+    if settings.vector_store_type == "memory":
+        return settings.memory_store_path.parent, settings.memory_store_path.stem
+    name = settings.collection_name
+    server = f"{settings.chroma_host}-{settings.chroma_port}/" if settings.chroma_host else ""
+    return settings.chroma_path, f"{server}{name}"
+
+
+def _chroma_place(settings: Settings) -> "Path | Server":
+    from app.adapters.chroma import Server
+
+    if settings.chroma_host is None:
+        return settings.chroma_path
+    key = settings.chroma_api_key.get_secret_value() if settings.chroma_api_key else None
+    return Server(settings.chroma_host, settings.chroma_port, settings.chroma_ssl, key)
+
+
+def _open_store(settings: Settings, embeddings: Embeddings, words: "LexicalIndex") -> "Store":
+    from chains.ingestion.index import indexed_text
+
+    model = settings.embedding_model
+    if settings.vector_store_type == "memory":
+        from app.adapters.memory import SavedMemoryStore
+
+        path = settings.memory_store_path
+        return SavedMemoryStore(path, embeddings, embedding_model=model, indexed_text=indexed_text, words=words)
+    from app.adapters.chroma import open_chroma
+
+    return open_chroma(
+        _chroma_place(settings),
+        settings.collection_name,
+        embeddings,
+        embedding_model=model,
+        indexed_text=indexed_text,
+        words=words,
+    )
+
+
+def _delete_store(settings: Settings) -> None:
+    if settings.vector_store_type == "memory":
+        settings.memory_store_path.unlink(missing_ok=True)
+        return
+    from app.adapters.chroma import delete_collection
+
+    delete_collection(_chroma_place(settings), settings.collection_name)
+
+
+def _retriever(settings: Settings, services: "Services") -> ChunkRetriever:
+    limits: dict[str, Any] = {"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold}
+    match settings.retriever_type:
+        case "similarity":
+            return SimilarityRetriever(store=services.store, **limits)
+        case "mmr":
+            options: dict[str, Any] = {"fetch_k": settings.mmr_fetch_k, "weight": settings.mmr_lambda}
+            return MmrRetriever(store=services.store, **options, **limits)
+    hybrid = HybridRetriever(store=services.store, words=services.words, **limits)
+    if settings.retriever_type == "compression":
+        return CompressionRetriever(retriever=hybrid, model=services.model, **limits)
+    return hybrid
+
+
+def _chunker(settings: Settings) -> "Chunker":
+    from chains.ingestion.chunks import Chunker
+
+    # A short part is one chunk with its subsections: it answers more questions than its pieces.
+    size = settings.chunk_size
+    return Chunker(size=size, overlap=settings.chunk_overlap, join=size * 3 // 4)
+
+
 def _embeddings(settings: Settings) -> Embeddings:
+    if settings.embedding_provider == "openai-compatible":
+        from app.adapters.openai_compatible import HttpEmbeddings
+
+        base_url, key = settings.embedding_base_url or "", settings.embedding_api_key
+        return HttpEmbeddings(base_url=base_url, model=settings.embedding_model, api_key=key)
     if settings.embedding_backend == "torch":
         from app.adapters.huggingface import torch_embeddings
 
@@ -173,12 +267,11 @@ def _embeddings(settings: Settings) -> Embeddings:
     return OnnxEmbeddings()
 
 
-def _remembered(embeddings: Embeddings, model: str) -> Embeddings:
-    import platformdirs
+def _word_similarity() -> WordSimilarity:
+    from app.adapters.onnx.weights import find_weights
+    from app.adapters.onnx.words import WordVectors
 
-    from app.adapters.remembered import RememberedEmbeddings
-
-    return RememberedEmbeddings(embeddings, model=model, folder=platformdirs.user_cache_path("waypoint-copilot"))
+    return WordVectors(find_weights())
 
 
 def _model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:

@@ -7,12 +7,13 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnablePick
 from chains.citations import CiteSources
 from chains.confidence import score_confidence
 from chains.context import FormatContext
-from chains.generation import generate, words
+from chains.generation import generate
 from chains.metadata import describe
 from chains.retrieval import retrieve
 from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
-from chains.stage import also, stage
-from chains.state import Answer, Question
+from chains.settling import Settle
+from chains.stage import also, spread, stage
+from chains.state import Answer, Question, Reading
 from chains.timing import Laps
 
 STAGES = ("retrieval", "context", "generation", "citations", "confidence")
@@ -22,6 +23,7 @@ def build_chain(
     *,
     retriever: BaseRetriever,
     model: BaseChatModel,
+    system: str | None = None,
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
     scope: ScopeGate | None = None,
@@ -31,6 +33,7 @@ def build_chain(
     Args:
         retriever: any LangChain retriever; a `score` in its documents' metadata is taken for the similarity.
         model: any LangChain chat model.
+        system: the prompt's text with a `{context}` placeholder; by default the one for `[Title > Section]` markers.
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
@@ -39,13 +42,12 @@ def build_chain(
     chain = (
         stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
-        | stage("generation", also(answer=words()), message=answer_unless_declined(generate(model)))
-        | stage(
-            "citations", also(sources=cite.sources, related_docs=cite.related, outcome=cite.outcome), citations=cite
-        )
+        | stage("generation", also(answer=cite.words()), message=answer_unless_declined(generate(model, system=system)))
+        | stage("citations", also(**spread("reading", Reading)), reading=cite)
         | stage("confidence", confidence=score_confidence)
         | stage("metadata", metadata=describe)
-        | RunnablePick(list(Answer.__annotations__))
+        | RunnablePick([*Answer.__annotations__, "replacement"])
+        | Settle()
     )
     if scope is not None:
         chain = stage("scope", scope=scope.step()) | chain

@@ -1,7 +1,12 @@
 """The seams for which LangChain has no base class, as Protocols."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
 
 
 class Progress(Protocol):
@@ -11,8 +16,62 @@ class Progress(Protocol):
         """Report `done` of `total` units; `label` names the one just finished."""
 
 
-class Tokenizer(Protocol):
-    """Counts tokens the way a model does."""
+class WordSimilarity(Protocol):
+    """Tells how near words are in meaning."""
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text."""
+    def __call__(self, first: Sequence[str], second: Sequence[str], /) -> NDArray[np.float32]:
+        """Return the cosines of the words, folded to lower case, shape (len(first), len(second))."""
+
+
+class ChunkStore(Protocol):
+    """A vector store that tells ids and similarities without the documents, which cost more than the search.
+
+    Similarities are cosines clipped to 0-1. `where` are metadata values that a chunk has to have.
+    """
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """The model that made the vectors."""
+
+    def count(self) -> int:
+        """Return the number of chunks."""
+
+    def ids(self) -> list[str]:
+        """Return the ids of all chunks."""
+
+    def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the similarities of the chunks nearest to `vector` by id, the nearest first."""
+
+    def similarities(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
+        """Return the similarities of the given chunks by id, without those that are not there."""
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """Return the vectors of the given chunks by id, without those that are not there."""
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the given chunks, in any order, without those that are not there."""
+
+
+class Place(NamedTuple):
+    """Where a chunk stands: its document, its number there, the heading above it (or ""), and its words."""
+
+    document: str
+    number: int
+    section: str
+    text: str
+
+
+class WordIndex(Protocol):
+    """Finds chunks by their words; kept in step by the store, which hands it what is added and deleted."""
+
+    def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
+        """Put the chunks in; one replaces what had its id."""
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Take the chunks out; an unknown id is not an error."""
+
+    def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known."""
+
+    def places(self, ids: Sequence[str]) -> dict[str, Place]:
+        """Return where the given chunks stand by id, without those that are not there."""

@@ -43,6 +43,8 @@ class Citation(TypedDict):
     end: int
     quote: str
     support: float
+    attributed: bool
+    contradicted: bool
 
 
 class Source(TypedDict):
@@ -125,13 +127,25 @@ class Generated(Contextualised):
     answer: str
 
 
-class Cited(Generated):
-    """After stage 4."""
+class Reading(TypedDict):
+    """What stage 4 makes of an answer; `replacement` is shown instead of the answer where it is not None."""
 
     citations: list[Citation]
     sources: list[Source]
     related_docs: list[RelatedDocument]
     outcome: Outcome
+    replacement: str | None
+
+
+class Cited(Generated):
+    """After stage 4."""
+
+    reading: Reading
+    citations: list[Citation]
+    sources: list[Source]
+    related_docs: list[RelatedDocument]
+    outcome: Outcome
+    replacement: str | None
 
 
 class Scored(Cited):
@@ -141,7 +155,7 @@ class Scored(Cited):
 
 
 class Answer(TypedDict):
-    """The answer object: what the chain returns."""
+    """The answer object: what the chain returns. A stream whose words are replaced has a `replacement` beside."""
 
     question: str
     answer: str

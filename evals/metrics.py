@@ -148,8 +148,8 @@ def is_right(case: Case, row: Row) -> bool:
 
 
 def citations(pairs: Sequence[Pair]) -> list[Metric]:
-    """Return the share of citations that match something retrieved, and of these the share of gold documents."""
-    every = [(case, citation) for case, row in pairs for citation in row["citations"]]
+    """Return the share of the model's citations that match something retrieved, and of these that of gold documents."""
+    every = [(case, found) for case, row in pairs for found in row["citations"] if not found.get("attributed")]
     valid = [(case, citation) for case, citation in every if citation["matched"]]
     judged = [float(is_gold(citation["doc_id"], case)) for case, citation in valid if case.gold]
     return [

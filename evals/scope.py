@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.settings import load_settings
-from app.wiring import SCOPE_FILE, Services, sample_corpus
-from chains.scope import LeftOut, ScopeGate, load_scope
+from app.wiring import Services, sample_corpus
+from chains.scope import SCOPE_FILE, LeftOut, ScopeGate, load_scope
 
 THRESHOLDS = (0.30, 0.36, 0.42, 0.48, 0.54)
 

@@ -1,8 +1,11 @@
-"""A folder on disk -> a LangChain Chroma store in cosine space, checked against the embedding model that made it."""
+"""A folder or a server -> a LangChain Chroma store in cosine space, checked against the model that embedded it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import chromadb
 from chromadb.api import ClientAPI
@@ -13,7 +16,8 @@ from langchain_chroma import Chroma
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from chains.errors import ConfigurationError, VectorStoreError
+from chains.errors import ConfigurationError, VectorStoreError, WaypointError
+from chains.ports import WordIndex
 
 SPACE = "cosine"
 # Fixed when a collection is made; the library's default of 100 loses a fifth of the true neighbours at 100,000 chunks.
@@ -27,54 +31,141 @@ def similarity(distance: float) -> float:
     return min(1.0, max(0.0, 1.0 - distance))
 
 
-class DocumentChroma(Chroma):
-    """A Chroma store that embeds more of a document than its words: what `indexed_text` makes of it."""
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a Chroma server listens; `api_key` goes with each request as `X-Chroma-Token`."""
 
-    def __init__(self, *, indexed_text: Callable[[Document], str], client: ClientAPI, **kwargs: Any) -> None:
+    host: str
+    port: int = 8000
+    ssl: bool = False
+    api_key: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        """Return its address."""
+        return f"{'https' if self.ssl else 'http'}://{self.host}:{self.port}"
+
+
+class DocumentChroma(Chroma):
+    """A Chroma store that embeds what `indexed_text` makes of a document, and keeps an index of words in step."""
+
+    def __init__(
+        self,
+        *,
+        indexed_text: Callable[[Document], str],
+        words: WordIndex | None = None,
+        client: ClientAPI,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(client=client, **kwargs)
         self._indexed_text = indexed_text
+        self._words = words
         self._batch_size = client.get_max_batch_size()
 
     def add_documents(self, documents: list[Document], *, ids: list[str] | None = None, **kwargs: Any) -> list[str]:
         """Embed and keep the documents under their `ids`; one that is there already is replaced."""
-        if ids is None:
-            return super().add_documents(documents, **kwargs)
+        ids = ids or [document.id or str(uuid4()) for document in documents]
         vectors = self._embed([self._indexed_text(document) for document in documents])
-        for start in range(0, len(documents), self._batch_size):
-            batch = slice(start, start + self._batch_size)
-            self._collection.upsert(
-                ids=ids[batch],
-                embeddings=vectors[batch],
-                documents=[document.page_content for document in documents[batch]],
-                metadatas=[document.metadata for document in documents[batch]],
-            )
+        with _translated():
+            for start in range(0, len(documents), self._batch_size):
+                batch = slice(start, start + self._batch_size)
+                self._collection.upsert(
+                    ids=ids[batch],
+                    embeddings=vectors[batch],
+                    documents=[document.page_content for document in documents[batch]],
+                    metadatas=[document.metadata for document in documents[batch]],
+                )
+        if self._words:
+            self._words.add(ids, documents)
         return ids
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> None:
+        """Delete the documents with these `ids`; an unknown one is not an error."""
+        gone = ids or []
+        if self._words:
+            self._words.delete(gone)
+        with _translated():
+            for start in range(0, len(gone), self._batch_size):
+                self._collection.delete(ids=gone[start : start + self._batch_size])
+
+    def similarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        filter: Mapping[str, Any] | None = None,
+        where_document: dict[str, str] | None = None,
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """Return the nearest documents with their distances; `filter` are metadata values that one has to have."""
+        with _translated():
+            return super().similarity_search_with_score(query, k, _where(filter or {}), where_document, **kwargs)
+
+    def count(self) -> int:
+        """Return the number of documents."""
+        with _translated():
+            return int(self._collection.count())
+
+    def ids(self) -> list[str]:
+        """Return the ids of all documents."""
+        with _translated():
+            return self._collection.get(include=[])["ids"]
+
+    def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the similarities of the documents nearest to `vector` by id, the nearest first."""
+        return self._similarities(vector, limit, where=_where(where))
+
+    def similarities(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
+        """Return the similarities of the given documents by id, without those that are not there."""
+        return self._similarities(vector, len(ids), ids=list(ids)) if ids else {}
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """Return the vectors of the given documents by id, without those that are not there."""
+        if not ids:
+            return {}
+        with _translated():
+            found = self._collection.get(ids=list(ids), include=["embeddings"])
+        rows: Any = found["embeddings"]
+        return dict(zip(found["ids"], rows.tolist(), strict=True))
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the given documents, in any order, without those that are not there."""
+        with _translated():
+            return super().get_by_ids(ids) if ids else []
+
+    def _similarities(self, vector: Sequence[float], limit: int, **which: Any) -> dict[str, float]:
+        with _translated():
+            found = self._collection.query(
+                query_embeddings=[vector], n_results=limit, include=["distances"], **which
+            )
+        distances = (found["distances"] or [[]])[0]
+        return {id_: similarity(distance) for id_, distance in zip(found["ids"][0], distances, strict=True)}
 
     def _embed(self, texts: list[str]) -> Any:
         return self._embedding_function.embed_documents(texts) if self._embedding_function else None
 
 
 def open_chroma(
-    path: Path,
+    place: Path | Server,
     collection: str,
     embeddings: Embeddings,
     *,
     embedding_model: str,
     indexed_text: Callable[[Document], str],
-) -> Chroma:
-    """Open the collection, or make it; `similarity_search_with_relevance_scores` gives cosine similarities.
+    words: WordIndex | None = None,
+) -> DocumentChroma:
+    """Open the collection in a folder or on a server, or make it; scores are cosine similarities.
 
     Raises:
         ConfigurationError: it was made with another distance or another embedding model.
-        VectorStoreError: the folder cannot be opened.
+        VectorStoreError: the folder cannot be opened, or the server not be reached.
     """
-    client = _client(path)
-    try:
+    client = _client(place)
+    with _translated():
         existing = _existing(client, collection)
         if existing is not None:
             _check(existing, embedding_model)
         return DocumentChroma(
             indexed_text=indexed_text,
+            words=words,
             client=client,
             collection_name=collection,
             embedding_function=embeddings,
@@ -82,38 +173,81 @@ def open_chroma(
             collection_configuration=None if existing else {"hnsw": {"space": SPACE, "ef_search": SEARCH_BREADTH}},
             relevance_score_fn=similarity,
         )
-    except ChromaError as error:
-        raise VectorStoreError(_cannot_open(path, error)) from error
 
 
-def delete_collection(path: Path, collection: str) -> None:
+def delete_collection(place: Path | Server, collection: str) -> None:
     """Delete the collection, if it is there.
 
     Raises:
-        VectorStoreError: the folder cannot be opened.
+        VectorStoreError: the folder cannot be opened, or the server not be reached.
     """
-    if not path.exists():
+    if isinstance(place, Path) and not place.exists():
         return
-    try:
-        _client(path).delete_collection(collection)
-    except NotFoundError:
-        return
-    except ChromaError as error:
-        raise VectorStoreError(_cannot_open(path, error)) from error
+    client = _client(place)
+    with _translated(), suppress(NotFoundError):
+        client.delete_collection(collection)
 
 
-def count(store: Chroma) -> int:
+def count(store: DocumentChroma) -> int:
     """Return the number of chunks in the store."""
-    return int(store._collection.count())
+    return store.count()
 
 
-def _client(path: Path) -> ClientAPI:
+def _client(place: Path | Server) -> ClientAPI:
+    return _server_client(place) if isinstance(place, Server) else _folder_client(place)
+
+
+def _folder_client(path: Path) -> ClientAPI:
     try:
         path.mkdir(parents=True, exist_ok=True)
         # Clients are shared by their path's name: a relative one would mean two folders after a change of directory.
         return chromadb.PersistentClient(str(path.resolve()), settings=ChromaSettings(anonymized_telemetry=False))
     except (ChromaError, OSError, ValueError, RuntimeError) as error:
-        raise VectorStoreError(_cannot_open(path, error)) from error
+        msg = (
+            f"the vector store in {str(path)!r} cannot be opened ({type(error).__name__}); "
+            "check CHROMA_PATH, that the folder can be written, and that the disk is not full"
+        )
+        raise VectorStoreError(msg) from error
+
+
+def _server_client(server: Server) -> ClientAPI:
+    headers = {"X-Chroma-Token": server.api_key} if server.api_key else {}
+    try:
+        client = chromadb.HttpClient(
+            server.host,
+            server.port,
+            ssl=server.ssl,
+            headers=headers,
+            settings=ChromaSettings(anonymized_telemetry=False),
+        )
+        client.heartbeat()
+    except Exception as error:  # The client raises what it meets, down to a bare Exception.
+        msg = (
+            f"no Chroma server answers at {server} ({type(error).__name__}); start one (`chroma run`), "
+            "or check CHROMA_HOST, CHROMA_PORT, CHROMA_SSL and CHROMA_API_KEY"
+        )
+        raise VectorStoreError(msg) from error
+    return client
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except WaypointError:
+        raise
+    except Exception as error:  # The client raises what it meets, down to a bare Exception for a proxy's 502.
+        msg = (
+            f"the vector store did not answer ({type(error).__name__}); check that the folder can be read and written "
+            "and the disk is not full, or that the Chroma server runs"
+        )
+        raise VectorStoreError(msg) from error
+
+
+def _where(wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the values that metadata has to have in Chroma's words, which know one condition or an `$and`."""
+    conditions = [{name: value} for name, value in wanted.items()]
+    return {"$and": conditions} if len(conditions) > 1 else next(iter(conditions), None)
 
 
 def _existing(client: ClientAPI, name: str) -> Collection | None:
@@ -136,10 +270,3 @@ def _check(collection: Collection, embedding_model: str) -> None:
             f"not {embedding_model!r}; {_REBUILD}, or set EMBEDDING_MODEL"
         )
         raise ConfigurationError(msg)
-
-
-def _cannot_open(path: Path, error: Exception) -> str:
-    return (
-        f"the vector store in {str(path)!r} cannot be opened ({type(error).__name__}); "
-        "check CHROMA_PATH, that the folder can be written, and that the disk is not full"
-    )

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import platformdirs
 from langchain_core.embeddings import Embeddings
 
 
@@ -17,13 +18,13 @@ class RememberedEmbeddings(Embeddings):
     Args:
         embeddings: what embeds a batch that is not remembered, and every query.
         model: the model's name, which is a part of the file's key.
-        folder: where the files are.
+        folder: where the files are; None is the user's cache folder.
     """
 
-    def __init__(self, embeddings: Embeddings, *, model: str, folder: Path) -> None:
+    def __init__(self, embeddings: Embeddings, *, model: str, folder: Path | None = None) -> None:
         self._embeddings = embeddings
         self._model = model
-        self._folder = folder
+        self._folder = folder or platformdirs.user_cache_path("waypoint-copilot")
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of the texts, in their order."""

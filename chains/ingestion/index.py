@@ -25,6 +25,7 @@ from chains.ports import Progress
 Loader = Callable[[Path], SourceText]
 
 _DOC_ID = "doc_id"
+_INTERNAL_SOURCES = ("internal", "synthetic_internal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def _chunks(
                 "start_char": chunk.start_char,
                 "end_char": chunk.end_char,
                 "table_head": chunk.context,
+                "audience": _audience(common),
                 "content_hash": hashlib.sha256(chunk.text.encode()).hexdigest(),
             },
         )
@@ -123,11 +125,22 @@ def _chunks(
     ]
 
 
-def indexed_text(chunk: Document) -> str:
-    """Return what of a chunk is searched: its title, its section path, the head of its table, and its words."""
+def _audience(metadata: Mapping[str, str]) -> str:
+    internal = metadata["category"] == "internal" or metadata.get("source_type", "").startswith(_INTERNAL_SOURCES)
+    return "internal" if internal else "public"
+
+
+def indexed_fields(chunk: Document) -> tuple[str, str, str]:
+    """Return what of a chunk is searched: its title, its section path, and its words under the head of their table."""
     path = json.loads(chunk.metadata.get("section_path") or "[]")
-    parts = [chunk.metadata.get("title"), " > ".join(path), chunk.metadata.get("table_head"), chunk.page_content]
-    return "\n".join(part for part in parts if part)
+    words = "\n".join(filter(None, [chunk.metadata.get("table_head"), chunk.page_content]))
+    return chunk.metadata.get("title") or "", " > ".join(path), words
+
+
+def indexed_text(chunk: Document) -> str:
+    """Return what of a chunk is embedded: `title > section path`, and below it its words."""
+    title, path, words = indexed_fields(chunk)
+    return "\n".join(filter(None, [" > ".join(filter(None, [title, path])), words]))
 
 
 def chunk_id(chunk: Document) -> str:

@@ -10,6 +10,7 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from chains.errors import ConfigurationError
 
+SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
 THRESHOLD = 0.42
 
 

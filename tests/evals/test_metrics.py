@@ -38,7 +38,7 @@ def chunk(doc_id: str, content: str = "") -> Retrieved:
 def citation(doc_id: str | None) -> Citation:
     return Citation(
         raw="[x]", number=1, title="x", section=None, page=None, doc_id=doc_id, matched=doc_id is not None,
-        source_urls=[], score=0.5, start=0, end=3, quote="", support=0.0,
+        source_urls=[], score=0.5, start=0, end=3, quote="", support=0.0, attributed=False, contradicted=False,
     )  # fmt: skip
 
 
@@ -143,6 +143,13 @@ def test_citation_validity_is_of_all_and_precision_of_the_valid_ones():
 
     assert found["citation validity"] == 0.75
     assert found["citation precision"] == pytest.approx(2 / 3)
+
+
+def test_citations_that_the_model_did_not_mark_are_no_part_of_validity():
+    found = row(cited=["01_regulatory_gst", None])
+    found["citations"].append({**citation("other"), "attributed": True})
+
+    assert figures([case()], [found])["citation validity"] == 0.5
 
 
 def test_calibration_error_weighs_each_bin_by_its_count():

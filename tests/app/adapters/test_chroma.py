@@ -3,15 +3,14 @@ from pathlib import Path
 import chromadb
 import pytest
 from chromadb.config import Settings
-from langchain_chroma import Chroma
 from langchain_core.documents import Document
 
-from app.adapters.chroma import count, delete_collection, open_chroma
+from app.adapters.chroma import DocumentChroma, count, delete_collection, open_chroma
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
 
 
-def open_store(path: Path, model: str = "words") -> Chroma:
+def open_store(path: Path, model: str = "words") -> DocumentChroma:
     return open_chroma(
         path, "shelf", WordEmbeddings(), embedding_model=model, indexed_text=lambda document: document.page_content
     )

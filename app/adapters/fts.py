@@ -1,0 +1,245 @@
+"""Chunks -> an index of their words in an SQLite file (FTS5, BM25, English stems), changed chunk by chunk.
+
+It stands beside the vector store, which hands it what it adds and deletes. It holds nothing that the store does not:
+a file that is missing, broken, of another version or out of step is filled again from the store.
+"""
+
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from langchain_core.documents import Document
+
+from chains.errors import VectorStoreError
+from chains.ports import ChunkStore, Place
+
+WORD = re.compile(r"[^\W_]+")
+STOP_WORDS = frozenset(
+    """
+    a about am an and any are as at be been but by can could did do does for from had has have he her him his how i
+    if in into is it its may me might must my no not of on or our out over per shall she should so such than that
+    the their them then there these they this those to under up us was we were what when where which who whom why
+    will with would you your
+    """.split()  # noqa: SIM905 - a list of words reads as words.
+)
+VERSION = 1
+SCHEMA = f"""
+PRAGMA journal_mode = WAL;
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(title, section, text, tokenize = 'porter unicode61');
+CREATE TABLE IF NOT EXISTS chunks (
+    id TEXT PRIMARY KEY, row INTEGER NOT NULL UNIQUE, document TEXT NOT NULL, number INTEGER NOT NULL,
+    section TEXT NOT NULL, audience TEXT, category TEXT, jurisdiction TEXT
+);
+PRAGMA user_version = {VERSION};
+"""
+SEARCH = """
+SELECT id, -score FROM (
+    SELECT rowid AS found, bm25(words) AS score FROM words WHERE words MATCH :match ORDER BY score LIMIT :limit
+) JOIN chunks ON row = found ORDER BY score
+"""
+SEARCH_WHERE = """
+SELECT id, -bm25(words) AS score FROM words JOIN chunks ON row = words.rowid
+WHERE words MATCH :match
+  AND (:audience IS NULL OR audience = :audience)
+  AND (:category IS NULL OR category = :category)
+  AND (:jurisdiction IS NULL OR jurisdiction = :jurisdiction)
+ORDER BY score DESC LIMIT :limit
+"""
+PLACES = """
+SELECT id, document, number, chunks.section, text FROM chunks JOIN words ON words.rowid = row
+WHERE id IN (SELECT value FROM json_each(?))
+"""
+FILTERED = ("audience", "category", "jurisdiction")
+# How many chunks are named in a statement, or read from a store, at once.
+BATCH = 1000
+
+Fields = Callable[[Document], tuple[str, str, str]]
+
+
+class LexicalIndex:
+    """BM25 over chunks in an SQLite file, for any number of threads, each with a connection of its own.
+
+    `fields` says what of a chunk is searched: its title, its section path, and its words. A question costs at most
+    `budget` matching rows: its rarest words are looked up first, and the frequent ones, which would cost most and say
+    least, only as long as the budget lasts. Small collections always use every word.
+    """
+
+    def __init__(self, path: Path, *, fields: Fields, budget: int = 5000) -> None:
+        self._path = path
+        self._fields = fields
+        self._budget = budget
+        self._local = _Local()
+        self._open()
+
+    def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
+        """Put the chunks in, in one transaction; one replaces what had its id."""
+        with self._changing() as connection:
+            _drop(connection, ids)
+            for id_, document in zip(ids, documents, strict=True):
+                cursor = connection.execute("INSERT INTO words VALUES (?, ?, ?)", self._fields(document))
+                values = (id_, cursor.lastrowid, *_labels(id_, document))
+                connection.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Take the chunks out, in one transaction; an unknown id is not an error."""
+        with self._changing() as connection:
+            _drop(connection, ids)
+
+    def clear(self) -> None:
+        """Take everything out, in one transaction."""
+        with self._changing() as connection:
+            connection.execute("DELETE FROM words")
+            connection.execute("DELETE FROM chunks")
+
+    def count(self) -> int:
+        """Return the number of chunks."""
+        with self._reading() as connection:
+            return int(connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+
+    def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known."""
+        with self._reading() as connection:
+            words = self._affordable(connection, _words(question))
+            if not words:
+                return {}
+            wanted = {name: where.get(name) for name in FILTERED}
+            values = {"match": " OR ".join(f'"{word}"' for word in words), "limit": limit, **wanted}
+            return dict(connection.execute(SEARCH_WHERE if where else SEARCH, values).fetchall())
+
+    def places(self, ids: Sequence[str]) -> dict[str, Place]:
+        """Return where the given chunks stand by id, without those that are not there."""
+        found: dict[str, Place] = {}
+        with self._reading() as connection:
+            for batch in _batches(ids):
+                rows = connection.execute(PLACES, (json.dumps(batch),))
+                found |= {id_: Place(*place) for id_, *place in rows}
+        return found
+
+    def align(self, store: ChunkStore) -> None:
+        """Bring the index in line with what the store holds.
+
+        The words are listed before the store's ids: the store adds to itself first and deletes from itself last, so
+        that what another process adds meanwhile is never taken for a remnant.
+        """
+        with self._reading() as connection:
+            known = {id_ for (id_,) in connection.execute("SELECT id FROM chunks")}
+        present = store.ids()
+        self.delete(sorted(known.difference(present)))
+        for batch in _batches([id_ for id_ in present if id_ not in known]):
+            documents = store.get_by_ids(batch)
+            self.add([str(document.id) for document in documents], documents)
+
+    def _open(self) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            version = self._local.connect(self._path).execute("PRAGMA user_version").fetchone()[0]
+            broken = version not in {0, VERSION}
+        except sqlite3.OperationalError as error:
+            raise VectorStoreError(self._explain(error)) from error
+        except sqlite3.DatabaseError:
+            broken = True
+        except OSError as error:
+            raise VectorStoreError(self._explain(error)) from error
+        if broken:
+            self._discard()
+        with self._reading() as connection:
+            connection.executescript(SCHEMA)
+
+    def _discard(self) -> None:
+        self._local.close()
+        for ending in ("", "-wal", "-shm"):
+            self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            yield self._local.connect(self._path)
+        except sqlite3.Error as error:
+            raise VectorStoreError(self._explain(error)) from error
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        with self._reading() as connection, connection:
+            connection.execute("BEGIN IMMEDIATE")  # Wait for the turn now, not after a stale read.
+            self._local.frequencies.clear()
+            yield connection
+
+    def _explain(self, error: Exception) -> str:
+        return (
+            f"the word index {str(self._path)!r} cannot be used ({error}); "
+            "check that it can be written and that the disk is not full"
+        )
+
+    def _affordable(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+        """Return the known words from rare to frequent, the rarest always, the others while the budget lasts."""
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        if version != self._local.version:  # Another connection has written.
+            self._local.frequencies.clear()
+            self._local.version = version
+        chosen: list[str] = []
+        spent = 0
+        for frequency, word in sorted((self._frequency(connection, word), word) for word in words):
+            spent += frequency
+            if frequency and (not chosen or spent <= self._budget):
+                chosen.append(word)
+        return chosen
+
+    def _frequency(self, connection: sqlite3.Connection, word: str) -> int:
+        known = self._local.frequencies
+        if word not in known:
+            query = "SELECT count(*) FROM words WHERE words MATCH ?"
+            (known[word],) = connection.execute(query, (f'"{word}"',)).fetchone()
+        return known[word]
+
+
+class _Local(threading.local):
+    """What a thread has for itself: its connection, and how many chunks hold a word, as of the file's version."""
+
+    def __init__(self) -> None:
+        self.connection: sqlite3.Connection | None = None
+        self.frequencies: dict[str, int] = {}
+        self.version = -1
+
+    def connect(self, path: Path) -> sqlite3.Connection:
+        if self.connection is None:
+            self.connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self.connection.execute("PRAGMA synchronous = NORMAL")
+        return self.connection
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
+
+
+def _words(question: str) -> list[str]:
+    """Return the words that say something, or all when none does, each once."""
+    words = list(dict.fromkeys(WORD.findall(question.lower())))
+    return [word for word in words if word not in STOP_WORDS] or words
+
+
+def _drop(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
+    for id_ in ids:
+        found = connection.execute("DELETE FROM chunks WHERE id = ? RETURNING row", (id_,)).fetchall()
+        connection.executemany("DELETE FROM words WHERE rowid = ?", found)
+
+
+def _labels(id_: str, document: Document) -> tuple[str, int, str, str | None, str | None, str | None]:
+    metadata = document.metadata
+    audience, category, jurisdiction = (metadata.get(name) for name in FILTERED)
+    return (
+        str(metadata.get("doc_id") or id_),
+        int(metadata.get("chunk_index") or 0),
+        str(metadata.get("section") or ""),
+        audience,
+        category,
+        jurisdiction,
+    )

@@ -1,0 +1,218 @@
+"""A JSON file -> LangChain's store in memory, with its vectors, written back whole after every change."""
+
+import base64
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import InMemoryVectorStore
+from numpy.typing import NDArray
+
+from chains.errors import ConfigurationError, VectorStoreError
+from chains.ports import WordIndex
+
+VERSION = "1.0.0"
+
+_REBUILD = "rebuild it with `waypoint ingest --reset`"
+# In the file a vector is 32-bit floats, little-endian, in base64: a quarter of the digits, and exact.
+_FLOAT = np.dtype("<f4")
+
+
+class SavedMemoryStore(InMemoryVectorStore):
+    """A store in memory that embeds what `indexed_text` makes of a document, and keeps its file and `words` in step."""
+
+    def __init__(
+        self,
+        path: Path,
+        embeddings: Embeddings,
+        *,
+        embedding_model: str,
+        indexed_text: Callable[[Document], str],
+        words: WordIndex | None = None,
+    ) -> None:
+        super().__init__(embeddings)
+        self._path = path
+        self._embedding_model = embedding_model
+        self._indexed_text = indexed_text
+        self._words = words
+        self._created = _now()
+        self._changing = threading.Lock()
+        self._matrix: tuple[dict[str, dict[str, Any]], NDArray[np.float32]] | None = None
+        if path.exists():
+            self._load()
+
+    def add_documents(self, documents: list[Document], ids: list[str] | None = None, **kwargs: Any) -> list[str]:
+        """Embed and keep the documents under their `ids`; one that is there already is replaced."""
+        ids = ids or [document.id or str(uuid4()) for document in documents]
+        vectors = self.embedding.embed_documents([self._indexed_text(document) for document in documents])
+        with self._changing:
+            changed = dict(self.store)
+            for id_, document, vector in zip(ids, documents, vectors, strict=True):
+                changed[id_] = _row(id_, vector, document.page_content, document.metadata)
+            self._replace(changed)
+        if self._words:
+            self._words.add(ids, documents)
+        return ids
+
+    def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> None:
+        """Delete the documents with these `ids`; an unknown one is not an error."""
+        gone = list(ids or [])
+        if self._words:
+            self._words.delete(gone)
+        with self._changing:
+            self._replace({id_: row for id_, row in self.store.items() if id_ not in set(gone)})
+
+    def similarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        filter: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """Return the nearest documents with their similarities; `filter` are metadata values that one has to have."""
+        scores = self.nearest(self.embedding.embed_query(query), k, filter or {})
+        return [(document, scores[str(document.id)]) for document in self.get_by_ids(list(scores))]
+
+    def count(self) -> int:
+        """Return the number of documents."""
+        return len(self.store)
+
+    def ids(self) -> list[str]:
+        """Return the ids of all documents."""
+        return list(self.store)
+
+    def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the similarities of the documents nearest to `vector` by id, the nearest first."""
+        store, matrix = self._rows()
+        ids = list(store)
+        scores = _cosines(matrix, vector)
+        ranked = (int(place) for place in np.argsort(-scores, kind="stable"))
+        allowed = (place for place in ranked if _has(store[ids[place]], where))
+        return {ids[place]: float(scores[place]) for place in islice(allowed, limit)}
+
+    def similarities(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
+        """Return the similarities of the given documents by id, without those that are not there."""
+        rows = self._vectors(ids)
+        scores = _cosines(np.array(list(rows.values()), dtype=np.float32), vector)
+        return dict(zip(rows, map(float, scores), strict=True))
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """Return the vectors of the given documents by id, without those that are not there."""
+        return {id_: vector.tolist() for id_, vector in self._vectors(ids).items()}
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return float  # The scores are cosine similarities, clipped, already.
+
+    def _vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        store = self.store
+        return {id_: store[id_]["vector"] for id_ in ids if id_ in store}
+
+    def _rows(self) -> tuple[dict[str, dict[str, Any]], NDArray[np.float32]]:
+        # The rows never change in place, so a matrix is good as long as it was made of these.
+        store, matrix = self.store, self._matrix
+        if matrix is None or matrix[0] is not store:
+            matrix = store, np.array([row["vector"] for row in store.values()], dtype=np.float32)
+            self._matrix = matrix
+        return matrix
+
+    def _replace(self, changed: dict[str, dict[str, Any]]) -> None:
+        # The file first: what is not on the disk was not kept.
+        self._save(changed)
+        self.store = changed
+
+    def _save(self, store: dict[str, dict[str, Any]]) -> None:
+        kept = {
+            "version": VERSION,
+            "embeddingModel": self._embedding_model,
+            "createdAt": self._created,
+            "updatedAt": _now(),
+            "documents": [_encoded(row) for row in store.values()],
+        }
+        try:
+            _write(self._path, json.dumps(kept, ensure_ascii=False))
+        except OSError as error:
+            msg = f"the vector store {str(self._path)!r} cannot be written ({error.strerror}); check MEMORY_STORE_PATH"
+            raise VectorStoreError(msg) from error
+
+    def _load(self) -> None:
+        try:
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            self._check(kept)
+            self.store = {row["id"]: row for row in map(_decoded, kept["documents"])}
+            self._created = kept["createdAt"]
+        except OSError as error:
+            msg = f"the vector store {str(self._path)!r} cannot be read ({error.strerror}); check MEMORY_STORE_PATH"
+            raise VectorStoreError(msg) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            msg = f"the vector store {str(self._path)!r} is broken ({type(error).__name__}: {error}); {_REBUILD}"
+            raise ConfigurationError(msg) from error
+
+    def _check(self, kept: dict[str, Any]) -> None:
+        if kept.get("version") != VERSION:
+            found = kept.get("version")
+            msg = f"the vector store {str(self._path)!r} has version {found!r}, not {VERSION!r}; {_REBUILD}"
+            raise ConfigurationError(msg)
+        made_with = kept.get("embeddingModel")
+        if made_with != self._embedding_model:
+            msg = (
+                f"the vector store {str(self._path)!r} was made with the embedding model {made_with!r}, "
+                f"not {self._embedding_model!r}; {_REBUILD}, or set EMBEDDING_MODEL"
+            )
+            raise ConfigurationError(msg)
+
+
+def _has(row: dict[str, Any], where: Mapping[str, str]) -> bool:
+    return all(row["metadata"].get(name) == value for name, value in where.items())
+
+
+def _row(id_: str, vector: Any, text: str, metadata: dict[str, Any]) -> dict[str, Any]:
+    return {"id": id_, "vector": np.asarray(vector, dtype=np.float32), "text": text, "metadata": metadata}
+
+
+def _encoded(row: dict[str, Any]) -> dict[str, Any]:
+    vector = base64.b64encode(row["vector"].astype(_FLOAT).tobytes()).decode("ascii")
+    return {"id": row["id"], "pageContent": row["text"], "metadata": row["metadata"], "vector": vector}
+
+
+def _decoded(kept: dict[str, Any]) -> dict[str, Any]:
+    vector = np.frombuffer(base64.b64decode(kept["vector"], validate=True), dtype=_FLOAT)
+    return _row(kept["id"], vector, kept["pageContent"], dict(kept["metadata"]))
+
+
+def _cosines(matrix: NDArray[np.float32], vector: Sequence[float]) -> NDArray[np.float32]:
+    """Return the cosine of `vector` to each row, clipped to 0-1."""
+    if not len(matrix):
+        return np.zeros(0, dtype=np.float32)
+    asked = np.asarray(vector, dtype=np.float32)
+    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
+    cosines: NDArray[np.float32] = np.clip(matrix @ asked / np.where(lengths == 0, 1, lengths), 0.0, 1.0)
+    return cosines
+
+
+def _write(path: Path, text: str) -> None:
+    """Write the file so that at any moment it is the old one or the new one, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

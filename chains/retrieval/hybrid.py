@@ -1,0 +1,48 @@
+"""Hybrid: a question -> chunks near to it in meaning or in words, ranked by both."""
+
+from typing import Any
+
+from langchain_core.documents import Document
+from pydantic import SkipValidation
+
+from chains.ports import ChunkStore, WordIndex
+from chains.retrieval.filters import Filters
+from chains.retrieval.fusion import Candidate, Fused, rank
+from chains.retrieval.retriever import FUSED_SCORE, SCORE, ChunkRetriever, embedded, with_metadata
+
+CANDIDATES = 100
+
+
+class HybridRetriever(ChunkRetriever):
+    """The `top_k` best chunks of those nearest in meaning and those that share the question's words.
+
+    The order is that of the fused score. The threshold is on the cosine similarity, as in every strategy: a chunk that
+    shares words with the question but is about something else is left out, and 0 lets all through.
+    """
+
+    store: SkipValidation[ChunkStore]
+    words: SkipValidation[WordIndex]
+    candidates: int = CANDIDATES
+
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        """Return the best chunks, the best first, with `score` and `fused_score`."""
+        ranked = rank(*self._candidates(query, max(self.candidates, top_k), filters))
+        best = [fused for fused in ranked if fused.candidate.score >= threshold][:top_k]
+        documents = {
+            document.id: document for document in self.store.get_by_ids([fused.candidate.id for fused in best])
+        }
+        # One that was deleted a moment ago is in the ranking, and no longer in the store.
+        return [_scored(documents[fused.candidate.id], fused) for fused in best if fused.candidate.id in documents]
+
+    def _candidates(self, query: str, limit: int, filters: Filters) -> tuple[list[Candidate], dict[str, float]]:
+        where = filters.where()
+        vector = embedded(self.store, query)
+        scores = self.store.nearest(vector, limit, where)
+        bm25 = self.words.search(query, limit, where)
+        scores |= self.store.similarities(vector, [id_ for id_ in bm25 if id_ not in scores])
+        places = self.words.places(list(scores))
+        return [Candidate(id_, score, places.get(id_)) for id_, score in scores.items()], bm25
+
+
+def _scored(document: Document, fused: Fused) -> Document:
+    return with_metadata(document, {SCORE: fused.candidate.score, FUSED_SCORE: round(fused.score, 6)})

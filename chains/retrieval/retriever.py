@@ -1,0 +1,89 @@
+"""What the strategies share: limits and filters of the call in, scored and ranked documents out."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
+
+from chains.errors import ConfigurationError
+from chains.ports import ChunkStore
+from chains.retrieval.filters import Filters, filters_of
+
+SCORE, RANK, FUSED_SCORE = "score", "rank", "fused_score"
+
+
+class ChunkRetriever(BaseRetriever):
+    """Up to `top_k` chunks whose cosine similarity reaches `threshold`; a call may give its own, and 0 is a value.
+
+    `audience`, `category` and `jurisdiction` in the config's `configurable` say what the call may see.
+    """
+
+    top_k: int = 10
+    threshold: float = 0.15
+
+    @abstractmethod
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        """Return the chunks, best first, with their `score` in the metadata."""
+
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        """Return the chunks for a question, best first."""
+        return super().invoke(input, config, **kwargs, filters=filters_of(ensure_config(config)))
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        """Return the chunks for a question, best first."""
+        return await super().ainvoke(input, config, **kwargs, filters=filters_of(ensure_config(config)))
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        top_k: int | None = None,
+        threshold: float | None = None,
+        filters: Filters | None = None,
+    ) -> list[Document]:
+        limit = self.top_k if top_k is None else top_k
+        if limit <= 0:
+            return []
+        floor = self.threshold if threshold is None else threshold
+        allowed = filters or Filters()
+        found = self.find(query, top_k=limit, threshold=floor, filters=allowed, callbacks=run_manager.get_child())
+        return _ranked(document for document in found if allowed.allow(document.metadata))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        # The stores and the word index are synchronous; a thread keeps them off the event loop.
+        return await run_in_executor(
+            None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
+        )
+
+
+def filter_by_threshold(scored: Iterable[tuple[Document, float]], threshold: float) -> list[Document]:
+    """Keep the documents that score at least `threshold`, and write the score into their metadata."""
+    return [with_metadata(document, {SCORE: score}) for document, score in scored if score >= threshold]
+
+
+def with_metadata(document: Document, more: dict[str, Any]) -> Document:
+    """Return a copy of the document that knows more."""
+    return Document(id=document.id, page_content=document.page_content, metadata={**document.metadata, **more})
+
+
+def embedded(store: ChunkStore, query: str) -> list[float]:
+    """Return the vector of a question, by the model of the store.
+
+    Raises:
+        ConfigurationError: the store has no model.
+    """
+    if store.embeddings is None:
+        msg = "the vector store has no embedding model to search with; open it with one"
+        raise ConfigurationError(msg)
+    return store.embeddings.embed_query(query)
+
+
+def _ranked(documents: Iterable[Document]) -> list[Document]:
+    return [with_metadata(document, {RANK: rank}) for rank, document in enumerate(documents, start=1)]
