@@ -50,6 +50,7 @@ def ask(
     if threshold is not None:
         asked["threshold"] = threshold
     services = Services(load_settings())
+    services.warm()
     if services.count() == 0:
         _ingest_sample(services)
     if as_json:

@@ -1,5 +1,6 @@
 """Settings -> adapters -> chain: the composition root."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,11 @@ class Services:
     def embeddings(self) -> Embeddings:
         """Return the embedding model."""
         return _embeddings(self.settings)
+
+    def warm(self) -> None:
+        """Load the embedding model in the background, while the caller imports and opens the rest."""
+        embeddings = self.embeddings
+        threading.Thread(target=embeddings.embed_query, args=("",), daemon=True).start()
 
     @cached_property
     def store(self) -> "Store":
