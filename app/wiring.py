@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from langchain_chroma import Chroma
 
     from chains.ingestion import Index, Report
+    from chains.ingestion.source import Loader
     from chains.ports import Progress
 
 ONNX_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -94,7 +95,6 @@ class Services:
         """
         from chains.ingestion import ingest
         from chains.ingestion.chunks import Chunker
-        from chains.ingestion.markdown import ENDINGS, load_markdown
 
         with _alone(self.settings.chroma_path):
             if reset and not dry_run:
@@ -102,18 +102,25 @@ class Services:
             return ingest(
                 paths,
                 into=self._index(),
-                loaders=dict.fromkeys(ENDINGS, load_markdown),
-                chunker=Chunker(size=self.settings.chunk_size, overlap=self.settings.chunk_overlap),
+                loaders=_loaders(),
+                chunker=Chunker(
+                    size=self.settings.chunk_size,
+                    overlap=self.settings.chunk_overlap,
+                    join=min(600, self.settings.chunk_size * 3 // 4),
+                ),
                 progress=progress,
                 dry_run=dry_run,
+                min_chunks=self.settings.min_chunks,
             )
 
     def _index(self) -> "Index":
+        from app.adapters.chroma import chunk_ids
         from app.adapters.records import open_records
         from chains.ingestion import Index
 
         folder, name = self.settings.chroma_path, self.settings.collection_name
-        return Index(self.store, open_records(folder, name), open_records(folder, f"{name}/origins"))
+        records, origins = open_records(folder, name), open_records(folder, f"{name}/origins")
+        return Index(self.store, records, origins, partial(chunk_ids, self.store))
 
     def _reset(self) -> None:
         from app.adapters.chroma import delete_collection
@@ -132,6 +139,17 @@ def sample_corpus() -> Path:
     package = Path(__file__).parent
     inside = package / "knowledge_base"
     return inside if inside.is_dir() else package.parent / "knowledge_base"
+
+
+def _loaders() -> "dict[str, Loader]":
+    from app.adapters.formats import LOADERS
+    from chains.ingestion import markdown, plain
+
+    return {
+        **dict.fromkeys(markdown.ENDINGS, markdown.load_markdown),
+        **dict.fromkeys(plain.ENDINGS, plain.load_plain),
+        **LOADERS,
+    }
 
 
 def _embeddings(settings: Settings) -> Embeddings:

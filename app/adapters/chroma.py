@@ -1,6 +1,7 @@
 """A folder on disk -> a LangChain Chroma store in cosine space, checked against the embedding model that made it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,19 @@ class DocumentChroma(Chroma):
         vectors = self._embed([self._indexed_text(document) for document in documents])
         for start in range(0, len(documents), self._batch_size):
             batch = slice(start, start + self._batch_size)
-            self._collection.upsert(
-                ids=ids[batch],
-                embeddings=vectors[batch],
-                documents=[document.page_content for document in documents[batch]],
-                metadatas=[document.metadata for document in documents[batch]],
-            )
+            with _writing():
+                self._collection.upsert(
+                    ids=ids[batch],
+                    embeddings=vectors[batch],
+                    documents=[document.page_content for document in documents[batch]],
+                    metadatas=[document.metadata for document in documents[batch]],
+                )
         return ids
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> None:
+        """Delete the documents with these `ids`."""
+        with _writing():
+            super().delete(ids, **kwargs)
 
     def _embed(self, texts: list[str]) -> Any:
         return self._embedding_function.embed_documents(texts) if self._embedding_function else None
@@ -107,6 +114,12 @@ def count(store: Chroma) -> int:
     return int(store._collection.count())
 
 
+def chunk_ids(store: Chroma) -> list[str]:
+    """Return the ids of all chunks in the store."""
+    ids: list[str] = store.get(include=[])["ids"]
+    return ids
+
+
 def _client(path: Path) -> ClientAPI:
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -136,6 +149,18 @@ def _check(collection: Collection, embedding_model: str) -> None:
             f"not {embedding_model!r}; {_REBUILD}, or set EMBEDDING_MODEL"
         )
         raise ConfigurationError(msg)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except ChromaError as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        msg = (
+            f"the vector store cannot be written ({reason}); check that CHROMA_PATH can be, and that the disk has room"
+        )
+        raise VectorStoreError(msg) from error
 
 
 def _cannot_open(path: Path, error: Exception) -> str:

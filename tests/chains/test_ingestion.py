@@ -1,9 +1,10 @@
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from app.adapters.chroma import count, open_chroma
+from app.adapters.chroma import chunk_ids, count, open_chroma
 from app.adapters.records import open_records
 from chains.errors import IngestionError
 from chains.ingestion import Index, Problem, Report, ingest
@@ -51,7 +52,12 @@ class Shelf:
             folder / "store", "shelf", self.embeddings, embedding_model="words", indexed_text=indexed_text
         )
         records = folder / "store"
-        self.index = Index(self.store, open_records(records, "shelf"), open_records(records, "shelf/origins"))
+        self.index = Index(
+            self.store,
+            open_records(records, "shelf"),
+            open_records(records, "shelf/origins"),
+            partial(chunk_ids, self.store),
+        )
         self.write("01_regulatory/gst.md", DOCUMENT)
 
     def write(self, name: str, text: str) -> Path:
