@@ -15,7 +15,7 @@ PARSER = "lxml"  # Python's own does not know where a tag ends that its author l
 NO_TEXT = "script, style, noscript, template, head, svg, iframe, object, form, button, select, [hidden]"
 AROUND = "nav, aside, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
 
-_LOOKS_LIKE_MARKUP = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-=]{2,}\s*$|\||```|~~~)", re.MULTILINE)
+_LOOKS_LIKE_MARKUP = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-=]+\s*$|\||```|~~~)", re.MULTILINE)
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
@@ -45,7 +45,7 @@ def markdown_of(page: Tag) -> str:
         msg = "the tags of the page are nested too deeply to be read"
         raise IngestionError(msg) from error
     clean = text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    text = _EMPTY_LINES.sub("\n\n", "\n".join(line.rstrip() for line in clean.splitlines())).strip() + "\n"
+    text = _EMPTY_LINES.sub("\n\n", "\n".join(line.rstrip() for line in clean.split("\n"))).strip() + "\n"
     require_words(text)
     return text
 
