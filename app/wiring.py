@@ -102,7 +102,7 @@ class Services:
             return ingest(
                 paths,
                 into=self._index(),
-                loaders=_loaders(),
+                loaders=loaders(),
                 chunker=Chunker(
                     size=self.settings.chunk_size,
                     overlap=self.settings.chunk_overlap,
@@ -141,7 +141,8 @@ def sample_corpus() -> Path:
     return inside if inside.is_dir() else package.parent / "knowledge_base"
 
 
-def _loaders() -> "dict[str, Loader]":
+def loaders() -> "dict[str, Loader]":
+    """Return how to read a file, by its ending."""
     from app.adapters.formats import LOADERS
     from chains.ingestion import markdown, plain
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app.adapters import chroma
 from app.adapters.chroma import DocumentChroma
 from app.adapters.records import Records
 from app.settings import load_settings
@@ -13,11 +14,12 @@ from chains.ingestion import Report, writing
 from tests.fakes import WordEmbeddings
 
 # The steps that change something, and whether to hang after them or before: what a kill can leave half done.
-POINTS: dict[str, tuple[type, str, bool]] = {
+POINTS: dict[str, tuple[Any, str, bool]] = {
     "embedding": (WordEmbeddings, "embed_documents", False),
     "chunks added": (DocumentChroma, "add_documents", True),
     "chunks recorded": (Records, "update", True),
     "chunks deleted": (DocumentChroma, "delete", True),
+    "collection deleted": (chroma, "delete_collection", True),
     "records deleted": (Records, "delete_keys", True),
 }
 

@@ -74,6 +74,8 @@ def ingest(
         if progress:
             progress(number - writer.waiting, len(files), file.relative)
     writer.flush()
+    if progress:
+        progress(len(files), len(files), "done")
     for folder in _folders(paths):
         report = _count(report, writer.remove_vanished(str(folder), {file.doc_id for file in files}))
     report.warnings.extend(_few(len(writer.held), min_chunks))

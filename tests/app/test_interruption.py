@@ -19,7 +19,7 @@ from app.adapters.records import open_records
 from chains.errors import VectorStoreError
 from chains.ingestion.index import indexed_text
 from tests.fakes import WordEmbeddings
-from tests.ingest_and_stop import POINTS, ingest, ingest_and_stop
+from tests.ingest_and_stop import ingest, ingest_and_stop
 
 ROOT = Path(__file__).parents[2]
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -69,7 +69,7 @@ def contents(folder: Path) -> dict[str, Any]:
     }
 
 
-def write_corpus(corpus: Path, word: str, *, documents: int) -> None:
+def write_corpus(corpus: Path, word: str, documents: int) -> None:
     shutil.rmtree(corpus, ignore_errors=True)
     (corpus / "desk").mkdir(parents=True)
     for number in range(documents):
@@ -78,43 +78,52 @@ def write_corpus(corpus: Path, word: str, *, documents: int) -> None:
         (corpus / "desk" / f"doc{number}.md").write_text("\n\n".join([f"# Document {number}", *parts]))
 
 
+BEFORE, AFTER = ("rates", 6), ("fees", 5)
+
+
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> dict[str, Any]:
-    """The index of the changed corpus, made at once."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    write_corpus(folder / "corpus", "fees", documents=5)
+def undisturbed(tmp_path_factory) -> dict[tuple[str, int], Any]:
+    """The index of each corpus, made at once."""
+    return {corpus: _made_at_once(tmp_path_factory.mktemp("undisturbed"), *corpus) for corpus in (BEFORE, AFTER)}
+
+
+def _made_at_once(folder: Path, word: str, documents: int) -> Any:
+    write_corpus(folder / "corpus", word, documents)
     ingest(folder, folder / "corpus")
     return contents(folder)
 
 
+STEPS = ("embedding", "chunks added", "chunks recorded", "chunks deleted", "records deleted")
 CASES = [
-    *(("first", point, times) for point in ("embedding", "chunks added", "chunks recorded") for times in (1, 3)),
-    *(("second", point, times) for point in POINTS for times in (1, 2)),
-    *(("reset", point, 1) for point in ("records deleted", "embedding", "chunks added")),
+    *((None, AFTER, False, step, times) for step in STEPS[:3] for times in (1, 3)),
+    *((BEFORE, AFTER, False, step, times) for step in STEPS for times in (1, 2)),
+    *((BEFORE, BEFORE, False, step, 2) for step in STEPS),
+    *((BEFORE, AFTER, True, step, 1) for step in ("collection deleted", "records deleted", *STEPS[:2])),
 ]
 
 
-@pytest.mark.parametrize(("killed", "point", "times"), CASES)
+@pytest.mark.parametrize(("first", "last", "reset", "step", "times"), CASES)
 def test_a_run_after_a_killed_one_ends_with_the_index_of_an_undisturbed_one(
-    undisturbed, tmp_path, killed, point, times
+    undisturbed, tmp_path, first, last, reset, step, times
 ):
     corpus = tmp_path / "corpus"
-    if killed != "first":
-        write_corpus(corpus, "rates", documents=6)
+    if first:
+        write_corpus(corpus, *first)
         start(ingest, tmp_path, corpus).join()
-    write_corpus(corpus, "fees", documents=5)
-    with stopped(tmp_path, corpus, point, times, reset=killed == "reset"):
+    write_corpus(corpus, *AFTER)
+    with stopped(tmp_path, corpus, step, times, reset=reset):
         pass
+    write_corpus(corpus, *last)
     ingest(tmp_path, corpus)
 
-    assert contents(tmp_path) == undisturbed
+    assert contents(tmp_path) == undisturbed[last]
     again = ingest(tmp_path, corpus)
     assert (again.added, again.updated, again.deleted) == (0, 0, 0)
 
 
 def test_the_second_of_two_runs_at_once_refuses_and_changes_nothing(undisturbed, tmp_path):
     corpus = tmp_path / "corpus"
-    write_corpus(corpus, "fees", documents=5)
+    write_corpus(corpus, *AFTER)
     with stopped(tmp_path, corpus, "chunks added", 1):
         with pytest.raises(VectorStoreError, match="another ingestion into the same store is at work"):
             ingest(tmp_path, corpus)
@@ -122,15 +131,15 @@ def test_the_second_of_two_runs_at_once_refuses_and_changes_nothing(undisturbed,
         second.join()
         assert second.exitcode == 1
     ingest(tmp_path, corpus)
-    assert contents(tmp_path) == undisturbed
+    assert contents(tmp_path) == undisturbed[AFTER]
 
 
 @pytest.fixture
 def small_disk(tmp_path) -> Iterator[Path]:
-    """A file system of two megabytes, where this user may mount one."""
+    """A file system of one megabyte, where this user may mount one."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True, check=False)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
     if mounted.returncode:
         pytest.skip("only root may mount a small disk")
     try:
@@ -152,7 +161,7 @@ def waypoint_ingest(corpus: Path, store: Path) -> subprocess.CompletedProcess[st
 
 
 def test_a_full_disk_is_a_clear_error_and_the_next_run_mends_what_it_left(small_disk, tmp_path):
-    write_corpus(tmp_path / "corpus", "fees", documents=200)
+    write_corpus(tmp_path / "corpus", "fees", documents=20)
     done = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
 
     assert done.returncode == 1, done.stderr
@@ -160,7 +169,7 @@ def test_a_full_disk_is_a_clear_error_and_the_next_run_mends_what_it_left(small_
     assert "Traceback" not in done.stderr
 
     subprocess.run(["mount", "-o", "remount,size=200m", small_disk], check=True)
-    write_corpus(tmp_path / "corpus", "fees", documents=3)
+    write_corpus(tmp_path / "corpus", "fees", documents=1)
     assert waypoint_ingest(tmp_path / "corpus", small_disk / "store").returncode == 0
 
 

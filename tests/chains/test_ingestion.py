@@ -1,16 +1,18 @@
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.adapters.chroma import chunk_ids, count, open_chroma
 from app.adapters.records import open_records
+from app.wiring import loaders
 from chains.errors import IngestionError
 from chains.ingestion import Index, Problem, Report, ingest
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.index import indexed_text
-from chains.ingestion.markdown import ENDINGS, load_markdown
+from tests.documents import pdf
 from tests.fakes import WordEmbeddings
 
 DOCUMENT = """---
@@ -66,13 +68,14 @@ class Shelf:
         path.write_bytes(text.encode())
         return path
 
-    def ingest(self, *paths: Path, dry_run: bool = False) -> Report:
+    def ingest(self, *paths: Path, dry_run: bool = False, **options: Any) -> Report:
         return ingest(
             paths or [self.corpus],
             into=self.index,
-            loaders=dict.fromkeys(ENDINGS, load_markdown),
+            loaders=loaders(),
             chunker=Chunker(),
             dry_run=dry_run,
+            **options,
         )
 
     def metadata(self) -> list[dict]:
@@ -268,6 +271,59 @@ def test_a_file_without_front_matter_takes_its_title_from_the_heading_or_the_nam
     titles = {chunk["doc_id"]: chunk["title"] for chunk in shelf.metadata()}
     assert titles["03_reference_plain"] == "The Heading"
     assert titles["03_reference_no_heading"] == "No Heading"
+
+
+@pytest.mark.parametrize("ending", ["md", "txt"])
+def test_a_file_of_headings_only_keeps_what_the_index_holds_of_it(shelf, ending):
+    path = shelf.write(f"02_carriers/line.{ending}", "# Line\n\nSails weekly.")
+    shelf.ingest()
+    path.write_text("# Line\n\n## Sailings\n" if ending == "md" else " \n")
+
+    [problem] = shelf.ingest().problems
+    assert "there is no text to index" in problem.reason
+    assert count(shelf.store) == 4
+
+
+def test_plain_text_has_no_sections_and_is_called_like_its_file(shelf):
+    path = shelf.write("03_reference/port_notes.txt", "\ufeff# No heading here.\r\nPlain words.\r\n")
+    shelf.ingest()
+
+    [chunk] = [chunk for chunk in shelf.metadata() if chunk["doc_id"] == "03_reference_port_notes"]
+    assert (chunk["title"], chunk["section"], chunk["text"]) == ("Port Notes", "", "# No heading here.\nPlain words.")
+    assert path.read_text(encoding="utf-8")[chunk["start_char"] : chunk["end_char"]] == chunk["text"]
+
+
+def test_a_page_goes_with_its_chunk_and_one_without_text_is_warned_of(shelf):
+    path = shelf.write("03_reference/rates.pdf", "")
+    path.write_bytes(pdf("First page.", "", "Third page."))
+    report = shelf.ingest()
+
+    pages = [(chunk["page"], chunk["text"]) for chunk in shelf.metadata() if "page" in chunk]
+    assert pages == [(1, "First page."), (3, "Third page.")]
+    assert report.warnings == [Problem("03_reference/rates.pdf", "page 2 has no text; it may be a scanned image")]
+    assert report.problems == []
+
+
+def test_a_small_index_is_warned_of_whatever_the_run_itself_did(shelf):
+    [first] = shelf.ingest(min_chunks=4).warnings
+    [again] = shelf.ingest(min_chunks=4).warnings
+    [dry] = shelf.ingest(min_chunks=4, dry_run=True).warnings
+
+    assert first == again == dry == Problem("the index", first.reason)
+    assert "it holds 3 chunks, fewer than MIN_CHUNKS=4" in first.reason
+    assert shelf.ingest(min_chunks=3).warnings == []
+
+
+def test_progress_counts_the_files_that_are_in_the_store(shelf):
+    for number in range(3):
+        shelf.write(f"02_carriers/line{number}.md", "# Line\n\nSails weekly.")
+    told: list[tuple[int, int]] = []
+    shelf.ingest(progress=lambda done, total, label: told.append((done, total)))
+    assert told == [(0, 4), (0, 4), (0, 4), (0, 4), (4, 4)]
+
+    told.clear()
+    shelf.ingest(progress=lambda done, total, label: told.append((done, total)))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4), (4, 4)]
 
 
 def test_windows_line_ends_and_a_byte_order_mark_keep_the_offsets_true(shelf):
