@@ -77,6 +77,7 @@ class Settings(BaseSettings):
 
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)
+    min_chunks: int = Field(20, ge=0)
 
     cors_origins: str = ""
     port: int = Field(3000, ge=1, le=65535)

@@ -44,9 +44,9 @@ def _list(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def problem_lines(report: "Report") -> list[str]:
-    """Return a line for each file that was left out or could not be used."""
-    skipped = [f"skipped {problem.path}: {problem.reason}" for problem in report.skipped]
-    return skipped + [f"cannot use {problem.path}: {problem.reason}" for problem in report.problems]
+    """Return a line for each file that was left out or could not be used, and for each warning."""
+    kinds = {"skipped": report.skipped, "warning,": report.warnings, "cannot use": report.problems}
+    return [f"{kind} {problem.path}: {problem.reason}" for kind, problems in kinds.items() for problem in problems]
 
 
 def report_text(report: "Report") -> str:

@@ -133,9 +133,7 @@ class DocumentChroma(Chroma):
 
     def _similarities(self, vector: Sequence[float], limit: int, **which: Any) -> dict[str, float]:
         with _translated():
-            found = self._collection.query(
-                query_embeddings=[vector], n_results=limit, include=["distances"], **which
-            )
+            found = self._collection.query(query_embeddings=[vector], n_results=limit, include=["distances"], **which)
         distances = (found["distances"] or [[]])[0]
         return {id_: similarity(distance) for id_, distance in zip(found["ids"][0], distances, strict=True)}
 
@@ -188,11 +186,6 @@ def delete_collection(place: Path | Server, collection: str) -> None:
         client.delete_collection(collection)
 
 
-def count(store: DocumentChroma) -> int:
-    """Return the number of chunks in the store."""
-    return store.count()
-
-
 def _client(place: Path | Server) -> ClientAPI:
     return _server_client(place) if isinstance(place, Server) else _folder_client(place)
 
@@ -237,9 +230,10 @@ def _translated() -> Iterator[None]:
     except WaypointError:
         raise
     except Exception as error:  # The client raises what it meets, down to a bare Exception for a proxy's 502.
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         msg = (
-            f"the vector store did not answer ({type(error).__name__}); check that the folder can be read and written "
-            "and the disk is not full, or that the Chroma server runs"
+            f"the vector store did not answer ({reason}); check that CHROMA_PATH can be read and written and the disk "
+            "is not full, or that the Chroma server runs"
         )
         raise VectorStoreError(msg) from error
 

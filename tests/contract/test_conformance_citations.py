@@ -47,7 +47,10 @@ def shelf(chunks: Any) -> list[dict]:
 
 def run(case: dict, *, stream: bool) -> dict[str, Any]:
     documents = [
-        Document("word " * (chunk.get("size", 5) // 5), metadata={**chunk, "source_urls": [chunk["url"]], "score": 0.9})
+        Document(
+            f"{chunk['url']} " * (chunk.get("size", 5) // 5),
+            metadata={**chunk, "source_urls": [chunk["url"]], "score": 0.9},
+        )
         for chunk in shelf(case["input"]["chunks"])
     ]
     model = GenericFakeChatModel(messages=iter([AIMessage(case["input"]["answer"])]))
