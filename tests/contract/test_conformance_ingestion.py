@@ -1,4 +1,4 @@
-"""The cases of ../shared/conformance that concern ingestion; where this project differs on purpose, the reason stands."""
+"""The cases of ../shared/conformance on ingestion; where this project differs on purpose, the reason is beside it."""
 
 import json
 import subprocess
