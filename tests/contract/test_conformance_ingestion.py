@@ -11,9 +11,9 @@ import pytest
 from app.adapters.formats import load_pdf
 from app.adapters.formats.pdf import day
 from chains.ingestion.chunks import Chunker
-from tests.chains.test_ingestion import Shelf
 from tests.conftest import SHARED
 from tests.documents import pdf
+from tests.shelf import Shelf
 
 AREAS = {"chunk_offsets", "loader", "extraction", "indexing"}
 DEVIATIONS = {
