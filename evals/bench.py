@@ -23,6 +23,7 @@ import psutil
 
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
+from chains.ingestion.index import indexed_text
 from chains.retrieval import SimilarityRetriever
 
 ROOT = Path(__file__).parents[1]
@@ -49,6 +50,9 @@ def main() -> None:
         services.ingest([corpus])
         rows = [
             retrieval(services, corpus),
+            ingestion(services, corpus, Path(folder)),
+            ingestion(services, small_files(services, Path(folder) / "small"), Path(folder)),
+            unchanged(services, corpus),
             *cold_ask(Path(folder)),
             serve_memory(Path(folder)),
             installed_size(),
@@ -70,6 +74,41 @@ def retrieval(services: Services, corpus: Path) -> Row:
     times = sorted(_seconds(partial(retriever.invoke, question)) for question in asked * 5)
     name = f"warm retrieval p50 / p95, {services.count()} chunks of {corpus.name}"
     return name, f"{1000 * _percentile(times, 50):.1f} / {1000 * _percentile(times, 95):.1f} ms", "p50 <= 5 ms"
+
+
+def ingestion(services: Services, corpus: Path, folder: Path) -> Row:
+    """Time an ingestion from nothing against the bare model on the same texts, in turn."""
+    ours, bare = [], []
+    texts: list[str] = []
+    for number in range(3):
+        settings = services.settings.model_copy(update={"chroma_path": folder / f"{corpus.name}-{number}"})
+        fresh = Services(settings)
+        fresh.embeddings.embed_query("")
+        ours.append(_seconds(partial(fresh.ingest, [corpus])))
+        texts = _indexed_texts(fresh)
+        bare.append(_seconds(partial(fresh.embeddings.embed_documents, texts)))
+    speed, limit = len(texts) / statistics.median(ours), len(texts) / statistics.median(bare)
+    ratio = statistics.median(theirs / mine for mine, theirs in zip(ours, bare, strict=True))
+    name = f"ingestion of {len(texts)} chunks of {corpus.name}, chunks/s, the bare model in turn, ratio"
+    return name, f"{speed:.0f}, {limit:.0f}, {ratio:.2f}", ">= 0.85"
+
+
+def unchanged(services: Services, corpus: Path) -> Row:
+    """Time an ingestion of what is in the index already."""
+    times = [_seconds(partial(services.ingest, [corpus])) for _ in range(3)]
+    return f"ingestion of {services.count()} chunks that are in the index", f"{statistics.median(times):.2f} s", ""
+
+
+def small_files(services: Services, folder: Path) -> Path:
+    """Write each chunk of the index into a file of its own."""
+    folder.mkdir()
+    for number, chunk in enumerate(services.store.get_by_ids(services.store.ids())):
+        (folder / f"note{number}.txt").write_text(chunk.page_content, encoding="utf-8")
+    return folder
+
+
+def _indexed_texts(services: Services) -> list[str]:
+    return [indexed_text(chunk) for chunk in services.store.get_by_ids(services.store.ids())]
 
 
 def cold_ask(folder: Path) -> Iterator[Row]:
@@ -131,7 +170,7 @@ def installed_size() -> Row:
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     total = 0
     torch = False
-    for name in re.findall(r"^([a-z0-9][a-z0-9._-]*)==", lock, re.MULTILINE):
+    for name in sorted(set(re.findall(r"^([a-z0-9][a-z0-9._-]*)==", lock, re.MULTILINE))):
         try:
             files = metadata.files(name) or []
         except metadata.PackageNotFoundError:

@@ -102,10 +102,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("first", "last", "reset", "step", "times"), CASES)
-def test_a_run_after_a_killed_one_ends_with_the_index_of_an_undisturbed_one(
-    undisturbed, tmp_path, first, last, reset, step, times
-):
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_run_after_a_killed_one_ends_with_the_index_of_an_undisturbed_one(undisturbed, tmp_path, case):
+    first, last, reset, step, times = case
     corpus = tmp_path / "corpus"
     if first:
         write_corpus(corpus, *first)

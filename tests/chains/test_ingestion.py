@@ -1,88 +1,11 @@
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from app.adapters.chroma import open_chroma
-from app.adapters.records import open_records
-from app.wiring.stores import loaders
 from chains.errors import IngestionError
-from chains.ingestion import Index, Problem, Report, ingest
-from chains.ingestion.chunks import Chunker
-from chains.ingestion.index import indexed_text
+from chains.ingestion import Problem, Report
 from tests.documents import pdf
-from tests.fakes import WordEmbeddings
-
-DOCUMENT = """---
-title: "Guide: GST"
-source_organization: Customs
-source_urls:
-  - https://example.org/a,b
-  - url: https://example.org/c_(d)
-    description: second
-source_type: public_regulatory
-last_updated: 2026-01-31
-jurisdiction: SG
-retrieval_keywords: [GST, tax]
----
-
-# Guide: GST
-
-Words before the first section.
-
-## Rate
-
-The rate is nine percent.
-
-### Exceptions
-
-| Goods | Rate |
-|---|---|
-| Gold | nil |
-"""
-
-
-class Shelf:
-    """A corpus folder and an index of it, on the real Chroma and the real record manager."""
-
-    def __init__(self, folder: Path) -> None:
-        self.corpus = folder / "corpus"
-        self.embeddings = WordEmbeddings()
-        self.store = open_chroma(
-            folder / "store", "shelf", self.embeddings, embedding_model="words", indexed_text=indexed_text
-        )
-        records = folder / "store"
-        self.index = Index(
-            self.store,
-            open_records(records, "shelf"),
-            open_records(records, "shelf/origins"),
-            self.store.ids,
-        )
-        self.write("01_regulatory/gst.md", DOCUMENT)
-
-    def write(self, name: str, text: str) -> Path:
-        path = self.corpus / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
-        return path
-
-    def ingest(self, *paths: Path, dry_run: bool = False, **options: Any) -> Report:
-        return ingest(
-            paths or [self.corpus],
-            into=self.index,
-            loaders=loaders(),
-            chunker=Chunker(),
-            dry_run=dry_run,
-            **options,
-        )
-
-    def metadata(self) -> list[dict]:
-        found = self.store.get(include=["metadatas", "documents"])
-        rows = [
-            {**metadata, "text": text} for metadata, text in zip(found["metadatas"], found["documents"], strict=True)
-        ]
-        return sorted(rows, key=lambda row: (row["doc_id"], row["chunk_index"]))
+from tests.shelf import DOCUMENT, Shelf
 
 
 @pytest.fixture

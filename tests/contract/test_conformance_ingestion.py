@@ -1,4 +1,4 @@
-"""The cases of ../shared/conformance on ingestion; where this project differs on purpose, the reason stands."""
+"""The cases of ../shared/conformance on ingestion; where this project differs on purpose, the reason is beside it."""
 
 import json
 import subprocess
@@ -11,9 +11,9 @@ import pytest
 from app.adapters.formats import load_pdf
 from app.adapters.formats.pdf import day
 from chains.ingestion.chunks import Chunker
-from tests.chains.test_ingestion import Shelf
 from tests.conftest import SHARED
 from tests.documents import pdf
+from tests.shelf import Shelf
 
 AREAS = {"chunk_offsets", "loader", "extraction", "indexing"}
 DEVIATIONS = {
