@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import chromadb
+import numpy as np
 from chromadb.api import ClientAPI
 from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings as ChromaSettings
@@ -15,6 +16,7 @@ from chromadb.errors import ChromaError, NotFoundError
 from langchain_chroma import Chroma
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
 
 from chains.errors import ConfigurationError, VectorStoreError, WaypointError
 from chains.ports import WordIndex
@@ -111,33 +113,25 @@ class DocumentChroma(Chroma):
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return the similarities of the documents nearest to `vector` by id, the nearest first."""
-        return self._similarities(vector, limit, where=_where(where))
+        with _translated():
+            found = self._collection.query(
+                query_embeddings=[vector], n_results=limit, include=["distances"], where=_where(where)
+            )
+        distances = (found["distances"] or [[]])[0]
+        return {id_: similarity(distance) for id_, distance in zip(found["ids"][0], distances, strict=True)}
 
-    def similarities(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
-        """Return the similarities of the given documents by id, without those that are not there."""
-        return self._similarities(vector, len(ids), ids=list(ids)) if ids else {}
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+    def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of the given documents by id, without those that are not there."""
         if not ids:
             return {}
         with _translated():
             found = self._collection.get(ids=list(ids), include=["embeddings"])
-        rows: Any = found["embeddings"]
-        return dict(zip(found["ids"], rows.tolist(), strict=True))
+        return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the given documents, in any order, without those that are not there."""
         with _translated():
             return super().get_by_ids(ids) if ids else []
-
-    def _similarities(self, vector: Sequence[float], limit: int, **which: Any) -> dict[str, float]:
-        with _translated():
-            found = self._collection.query(
-                query_embeddings=[vector], n_results=limit, include=["distances"], **which
-            )
-        distances = (found["distances"] or [[]])[0]
-        return {id_: similarity(distance) for id_, distance in zip(found["ids"][0], distances, strict=True)}
 
     def _embed(self, texts: list[str]) -> Any:
         return self._embedding_function.embed_documents(texts) if self._embedding_function else None
