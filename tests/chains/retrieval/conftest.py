@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -39,7 +40,11 @@ def document(name: str) -> Document:
 @pytest.fixture(params=["chroma", "memory"])
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
     words = LexicalIndex(tmp_path / "words.sqlite3", fields=lambda chunk: ("", "", chunk.page_content))
-    options = {"embedding_model": "words", "indexed_text": lambda chunk: chunk.page_content, "words": words}
+    options: dict[str, Any] = {
+        "embedding_model": "words",
+        "indexed_text": lambda chunk: chunk.page_content,
+        "words": words,
+    }
     store: DocumentChroma | SavedMemoryStore
     if request.param == "chroma":
         store = open_chroma(tmp_path / "store", "desk", WordEmbeddings(), **options)

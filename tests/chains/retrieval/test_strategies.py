@@ -1,5 +1,7 @@
 """What holds in every strategy: filters, one scale of scores, limits, ranks."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +19,7 @@ from tests.fakes import WordEmbeddings
 QUESTION = "the rate of GST"
 STRATEGIES = ["similarity", "mmr", "compression", "hybrid"]
 INTERNAL = {name for name, text in TEXTS.items() if text[1] == "internal"}
-EVERYONE = {"configurable": {"audience": "public"}}
+EVERYONE: Any = {"configurable": {"audience": "public"}}
 
 
 def build(kind, desk, **options):
@@ -52,7 +54,7 @@ async def test_the_public_never_gets_one_by_any_way_to_call(retriever):
     assert names(await retriever.ainvoke(QUESTION, EVERYONE)) == public
     assert [names(found) for found in retriever.batch([QUESTION] * 2, EVERYONE)] == [public] * 2
     assert names([one async for part in retriever.astream(QUESTION, EVERYONE) for one in part]) == public
-    inside = RunnableLambda(lambda question: [*retriever.invoke(question)])
+    inside: Any = RunnableLambda(lambda question: [*retriever.invoke(question)])
     assert names(inside.invoke(QUESTION, EVERYONE)) == public
 
 
