@@ -25,6 +25,10 @@ SPACE = "cosine"
 # Fixed when a collection is made; the library's default of 100 loses a fifth of the true neighbours at 100,000 chunks.
 SEARCH_BREADTH = 400
 
+# Decoding a chunk's metadata costs more than finding it, so some are kept, at about 3 kB each. An id is the hash of its
+# chunk: what stands under it never changes, and whether it is still there the searches say.
+RECENT = 2_000
+
 _REBUILD = "rebuild it with `waypoint ingest --reset`"
 
 
@@ -62,6 +66,7 @@ class DocumentChroma(Chroma):
         self._indexed_text = indexed_text
         self._words = words
         self._batch_size = client.get_max_batch_size()
+        self._recent: dict[str, Document] = {}
 
     def add_documents(self, documents: list[Document], *, ids: list[str] | None = None, **kwargs: Any) -> list[str]:
         """Embed and keep the documents under their `ids`; one that is there already is replaced."""
@@ -76,6 +81,7 @@ class DocumentChroma(Chroma):
                     documents=[document.page_content for document in documents[batch]],
                     metadatas=[document.metadata for document in documents[batch]],
                 )
+        self._recent = {}
         if self._words:
             self._words.add(ids, documents)
         return ids
@@ -88,6 +94,7 @@ class DocumentChroma(Chroma):
         with _translated():
             for start in range(0, len(gone), self._batch_size):
                 self._collection.delete(ids=gone[start : start + self._batch_size])
+        self._recent = {}
 
     def similarity_search_with_score(
         self,
@@ -130,8 +137,14 @@ class DocumentChroma(Chroma):
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the given documents, in any order, without those that are not there."""
+        recent = self._recent
+        missing = [id_ for id_ in ids if id_ not in recent]
         with _translated():
-            return super().get_by_ids(ids) if ids else []
+            fetched = super().get_by_ids(missing) if missing else []
+        found = {id_: recent[id_] for id_ in ids if id_ in recent} | {str(one.id): one for one in fetched}
+        if fetched:  # A new dictionary, so that threads which read the old one are not disturbed.
+            self._recent = recent | found if len(recent) + len(fetched) <= RECENT else found
+        return [document.model_copy(update={"metadata": dict(document.metadata)}) for document in found.values()]
 
     def _embed(self, texts: list[str]) -> Any:
         return self._embedding_function.embed_documents(texts) if self._embedding_function else None

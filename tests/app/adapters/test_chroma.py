@@ -148,3 +148,16 @@ def test_an_embedding_error_stays_one(tmp_path):
     store = open_chroma(tmp_path, "shelf", Down(), embedding_model="words", indexed_text=lambda d: d.page_content)
     with pytest.raises(EmbeddingError):
         store.similarity_search("x")
+
+
+def test_what_is_replaced_or_deleted_is_not_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.adapters.chroma.RECENT", 1)
+    store = open_store(tmp_path)
+    store.add_documents([Document(name, metadata={"n": 1}) for name in "ab"], ids=list("ab"))
+    first = store.get_by_ids(["a", "b"])
+    first[0].metadata["n"] = 2
+
+    assert store.get_by_ids(["b", "a"])[0].metadata == {"n": 1}
+    store.add_documents([Document("new", metadata={"n": 1})], ids=["a"])
+    store.delete(["b"])
+    assert [document.page_content for document in store.get_by_ids(["a", "b"])] == ["new"]
