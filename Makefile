@@ -30,6 +30,9 @@ format: $(VENV)/.dev ## Format the code and mend what can be mended
 bench: $(VENV)/.dev $(PARITY)/.done ## Measure speed, memory and size, and print them as a table
 	$(BIN)/python -m evals.bench
 
+eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/evaluation.md
+	$(BIN)/python -m evals.strategies
+
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m evals.parity
 
@@ -74,4 +77,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check format bench parity serve ingest wheel lock clean help
+.PHONY: ask test check format bench eval parity serve ingest wheel lock clean help

@@ -17,6 +17,11 @@ from app.settings import SettingsError, load_settings
 from chains.errors import ConfigurationError, IngestionError, QuestionError, WaypointError
 
 FAILED, BAD_USAGE = 1, 2
+# What a measurement depends on and a report tells; no secret among it.
+MEASURED = {
+    *("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "scope_enabled"),
+    *("embedding_model", "chunk_size", "citation_style", "llm_provider", "llm_model"),
+}
 
 app = typer.Typer(
     name="waypoint",
@@ -45,6 +50,7 @@ def ask(
     if threshold is not None:
         asked["threshold"] = threshold
     services = Services(load_settings())
+    services.warm()
     if services.count() == 0:
         _ingest_sample(services)
     if as_json:
@@ -91,10 +97,12 @@ def serve(
     """Serve the HTTP API: POST /api/query, GET /api/health, LangServe at /copilot."""
     import uvicorn
 
+    from app.logs import configure_logs
     from app.server import create_app
     from app.wiring import Services
 
     settings = load_settings()
+    configure_logs(settings.log_level, settings.log_format)
     services = Services(settings)
     if services.count() == 0:
         _ingest_sample(services)
@@ -105,6 +113,42 @@ def serve(
         log_level=settings.log_level,
         server_header=False,
     )
+
+
+@app.command(name="eval")
+def evaluate(
+    questions: Annotated[
+        Path, typer.Argument(metavar="QUESTIONS.jsonl", help="Questions, a JSON object a line.", show_default=False)
+    ],
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write a row for each question (JSON lines).")] = None,
+    report: Annotated[Path | None, typer.Option(help="A folder; report.html with plots is written there.")] = None,
+) -> None:
+    """Run a set of questions through the chain of these settings, and print the metrics."""
+    from app.terminal import progress_bar
+    from app.wiring import Services
+    from evals.metrics import evaluate as measure
+    from evals.output import rows_file, write_page
+    from evals.questions import read_questions
+    from evals.report import html_report, table_text
+    from evals.rows import ask_all
+
+    cases = read_questions(questions)
+    services = Services(load_settings())
+    if services.count() == 0:
+        _ingest_sample(services)
+    rows = []
+    with progress_bar("Asking") as progress, rows_file(json_out) as write:
+        for row in ask_all(services.chain, cases, progress=progress):
+            write(row)
+            rows.append(row)
+    print(table_text(measure(cases, rows)))
+    if report is not None:
+        facts = {
+            "questions": questions.name,
+            "chunks": services.count(),
+            **services.settings.model_dump(include=MEASURED),
+        }
+        write_page(report / "report.html", html_report(cases, rows, facts=facts))
 
 
 def _ingest_sample(services: Any) -> None:

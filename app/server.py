@@ -6,6 +6,7 @@ from typing import Any, Literal, cast, get_args
 
 import structlog
 from fastapi import FastAPI, Request, Response
+from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse
 from langchain_core.runnables import Runnable
 from langserve import add_routes
@@ -35,6 +36,8 @@ def create_app(services: Services) -> FastAPI:
     app.add_exception_handler(Exception, _explain)
     app.add_exception_handler(HTTPException, _explain_status)
     app.middleware("http")(_guard)
+    if origins := [origin.strip() for origin in services.settings.cors_origins.split(",") if origin.strip()]:
+        app.add_middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     _add_langserve(app, services)
     return app
 

@@ -68,8 +68,16 @@ class Settings(BaseSettings):
     mmr_lambda: Fraction = 0.5
     max_context_tokens: Positive = 2000
 
+    citation_style: Literal["title", "numbered"] = "title"
+    min_citations: int = Field(1, ge=0, le=20)
+    citation_repair: Flag = True
+
+    scope_enabled: Flag = True
+    scope_file: Path | None = Field(None, description="the packaged knowledge_base/scope.yaml")
+
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)
+    min_chunks: int = Field(20, ge=0)
 
     cors_origins: str = ""
     port: int = Field(3000, ge=1, le=65535)

@@ -19,6 +19,8 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             else:
                 answer[name] = value
     yield "\n\n"
+    if "replacement" in answer:
+        yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
     yield from _list("Citations", [_citation(citation) for citation in answer["citations"] if citation["matched"]])
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
     yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
@@ -30,7 +32,9 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _citation(citation: dict[str, Any]) -> str:
     name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
     page = f", page {citation['page']}" if citation["page"] else ""
-    return f"[{citation['number']}] {name}{page} (relevance {citation['score']:.2f})"
+    number = f"[{citation['number']}] " if citation["number"] else ""
+    marked = "no marker in the text, " if citation["attributed"] else ""
+    return f"{number}{name}{page} ({marked}support {citation['support']:.2f})"
 
 
 def _list(title: str, lines: list[str]) -> Iterator[str]:
@@ -40,9 +44,9 @@ def _list(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def problem_lines(report: "Report") -> list[str]:
-    """Return a line for each file that was left out or could not be used."""
-    skipped = [f"skipped {problem.path}: {problem.reason}" for problem in report.skipped]
-    return skipped + [f"cannot use {problem.path}: {problem.reason}" for problem in report.problems]
+    """Return a line for each file that was left out or could not be used, and for each warning."""
+    kinds = {"skipped": report.skipped, "warning,": report.warnings, "cannot use": report.problems}
+    return [f"{kind} {problem.path}: {problem.reason}" for kind, problems in kinds.items() for problem in problems]
 
 
 def report_text(report: "Report") -> str:
@@ -54,7 +58,7 @@ def report_text(report: "Report") -> str:
 
 
 @contextmanager
-def progress_bar() -> "Iterator[Progress]":
+def progress_bar(description: str = "Ingesting") -> "Iterator[Progress]":
     """Show a bar on a terminal, and nothing elsewhere; the body gets the function that moves it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -62,7 +66,7 @@ def progress_bar() -> "Iterator[Progress]":
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("Ingesting", total=None)
+        task = bar.add_task(description, total=None)
 
         def move(done: int, total: int, label: str, /) -> None:
             bar.update(task, completed=done, total=total, description=label)

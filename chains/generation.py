@@ -4,9 +4,8 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import Runnable, RunnableLambda, RunnablePick
+from langchain_core.runnables import Runnable, RunnableLambda
 
 import prompts
 from chains.state import Contextualised
@@ -36,8 +35,3 @@ def _prompt_values(state: Contextualised) -> dict[str, Any]:
         "history": state.get("history") or [],
         "question": state["question"].strip(),
     }
-
-
-def words() -> Runnable[Any, Any]:
-    """Return the step that takes the words out of the state's message, piece by piece as they stream."""
-    return RunnablePick("message") | StrOutputParser()

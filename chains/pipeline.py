@@ -7,11 +7,13 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnablePick
 from chains.citations import CiteSources
 from chains.confidence import score_confidence
 from chains.context import FormatContext
-from chains.generation import generate, words
+from chains.generation import generate
 from chains.metadata import describe
 from chains.retrieval import retrieve
-from chains.stage import also, stage
-from chains.state import Answer, Question
+from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
+from chains.settling import Settle
+from chains.stage import also, spread, stage
+from chains.state import Answer, Question, Reading
 from chains.timing import Laps
 
 STAGES = ("retrieval", "context", "generation", "citations", "confidence")
@@ -21,28 +23,33 @@ def build_chain(
     *,
     retriever: BaseRetriever,
     model: BaseChatModel,
+    system: str | None = None,
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
+    scope: ScopeGate | None = None,
 ) -> Runnable[Question, Answer]:
     """Compose the five stages; each adds its field to the state.
 
     Args:
         retriever: any LangChain retriever; a `score` in its documents' metadata is taken for the similarity.
         model: any LangChain chat model.
+        system: the prompt's text with a `{context}` placeholder; by default the one for `[Title > Section]` markers.
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
+        scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
     """
     cite = citations or CiteSources()
     chain = (
-        stage("retrieval", documents=retrieve(retriever))
+        stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
-        | stage("generation", also(answer=words()), message=generate(model))
-        | stage(
-            "citations", also(sources=cite.sources, related_docs=cite.related, outcome=cite.outcome), citations=cite
-        )
+        | stage("generation", also(answer=cite.words()), message=answer_unless_declined(generate(model, system=system)))
+        | stage("citations", also(**spread("reading", Reading)), reading=cite)
         | stage("confidence", confidence=score_confidence)
         | stage("metadata", metadata=describe)
-        | RunnablePick(list(Answer.__annotations__))
+        | RunnablePick([*Answer.__annotations__, "replacement"])
+        | Settle()
     )
+    if scope is not None:
+        chain = stage("scope", scope=scope.step()) | chain
     typed = chain.with_types(input_type=Question, output_type=Answer).with_config(run_name="cited_answer")
     return RunnableBinding(bound=typed, config_factories=[lambda _: {"callbacks": [Laps(STAGES)]}])

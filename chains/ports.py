@@ -16,11 +16,11 @@ class Progress(Protocol):
         """Report `done` of `total` units; `label` names the one just finished."""
 
 
-class Tokenizer(Protocol):
-    """Counts tokens the way a model does."""
+class WordSimilarity(Protocol):
+    """Tells how near words are in meaning."""
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text."""
+    def __call__(self, first: Sequence[str], second: Sequence[str], /) -> NDArray[np.float32]:
+        """Return the cosines of the words, folded to lower case, shape (len(first), len(second))."""
 
 
 class ChunkStore(Protocol):

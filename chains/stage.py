@@ -1,6 +1,7 @@
 """A name and the fields a stage adds -> a step of the pipeline, traced and timed under that name."""
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnablePassthrough
@@ -19,3 +20,13 @@ def stage(
 def also(**fields: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
     """Add fields inside a stage that are derived from the ones the stage has just added."""
     return RunnablePassthrough.assign(**fields)
+
+
+def spread(field: str, record: type) -> dict[str, Callable[..., Any]]:
+    """Return the fields of the `record` that stands in the state's `field`, each as a field of the state itself."""
+    return {name: _inner(field, name) for name in record.__annotations__}
+
+
+def _inner(field: str, name: str) -> Callable[..., Any]:
+    outer, inner = itemgetter(field), itemgetter(name)
+    return lambda state: inner(outer(state))

@@ -43,6 +43,8 @@ class Citation(TypedDict):
     end: int
     quote: str
     support: float
+    attributed: bool
+    contradicted: bool
 
 
 class Source(TypedDict):
@@ -98,9 +100,17 @@ class Question(TypedDict):
     threshold: NotRequired[float]
 
 
-class Retrieved(Question):
-    """After stage 1."""
+class Redirect(TypedDict):
+    """Why a question is not answered from documents: the intent it belongs to, and what the user is told."""
 
+    intent: str
+    text: str
+
+
+class Retrieved(Question):
+    """After stage 1; `scope` is there where a gate stands before it, and None for a question in scope."""
+
+    scope: NotRequired[Redirect | None]
     documents: list[Passage]
 
 
@@ -117,13 +127,25 @@ class Generated(Contextualised):
     answer: str
 
 
-class Cited(Generated):
-    """After stage 4."""
+class Reading(TypedDict):
+    """What stage 4 makes of an answer; `replacement` is shown instead of the answer where it is not None."""
 
     citations: list[Citation]
     sources: list[Source]
     related_docs: list[RelatedDocument]
     outcome: Outcome
+    replacement: str | None
+
+
+class Cited(Generated):
+    """After stage 4."""
+
+    reading: Reading
+    citations: list[Citation]
+    sources: list[Source]
+    related_docs: list[RelatedDocument]
+    outcome: Outcome
+    replacement: str | None
 
 
 class Scored(Cited):
@@ -133,7 +155,7 @@ class Scored(Cited):
 
 
 class Answer(TypedDict):
-    """The answer object: what the chain returns."""
+    """The answer object: what the chain returns. A stream whose words are replaced has a `replacement` beside."""
 
     question: str
     answer: str

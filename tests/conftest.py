@@ -1,6 +1,7 @@
 """Fixtures that more than one test module uses."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,16 @@ from app.settings import Settings
 from tests.fakes import FakeGroq, fake_groq
 
 SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn the skip of a test that needs a service into a failure where REQUIRE_SERVICES=1, as in CI."""
+    report = yield
+    if report.skipped and item.get_closest_marker("service") and os.environ.get("REQUIRE_SERVICES") == "1":
+        report.outcome = "failed"
+        report.longrepr = f"skipped although REQUIRE_SERVICES=1: {report.longrepr}"
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -195,11 +195,6 @@ def delete_collection(place: Path | Server, collection: str) -> None:
         client.delete_collection(collection)
 
 
-def count(store: DocumentChroma) -> int:
-    """Return the number of chunks in the store."""
-    return store.count()
-
-
 def _client(place: Path | Server) -> ClientAPI:
     return _server_client(place) if isinstance(place, Server) else _folder_client(place)
 
@@ -244,9 +239,10 @@ def _translated() -> Iterator[None]:
     except WaypointError:
         raise
     except Exception as error:  # The client raises what it meets, down to a bare Exception for a proxy's 502.
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         msg = (
-            f"the vector store did not answer ({type(error).__name__}); check that the folder can be read and written "
-            "and the disk is not full, or that the Chroma server runs"
+            f"the vector store did not answer ({reason}); check that CHROMA_PATH can be read and written and the disk "
+            "is not full, or that the Chroma server runs"
         )
         raise VectorStoreError(msg) from error
 

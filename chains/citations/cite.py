@@ -1,77 +1,215 @@
-"""The verb of stage 4: reads the answer's markers, matches them, and says what came of it."""
+"""The verb of stage 4: reads the answer's markers, matches and verifies them, and says what came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from langchain_core.runnables import Runnable
+
+import prompts
 from chains.citations.decline import is_decline
-from chains.citations.markers import Marker, find_markers
+from chains.citations.markers import find_markers
+from chains.citations.numbering import NumberedMarkers, number_markers, source_key
+from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
+from chains.citations.streaming import WholeMarkers, stream_words
 from chains.citations.titles import Reference, read_titles
-from chains.state import Citation, Cited, Generated, Outcome, Passage, RelatedDocument, Source
+from chains.citations.verification import Verified, attribute, verify
+from chains.ports import WordSimilarity
+from chains.state import Citation, Generated, Outcome, Passage, Reading
+
+Style = Literal["title", "numbered"]
+
+BESIDE = 6  # Characters between two markers that stand side by side: a blank, a comma, "and".
 
 
+@dataclass(frozen=True)
 class CiteSources:
-    """Reads and matches the citations of an answer."""
+    """Reads, matches and verifies the citations of an answer.
 
-    def __call__(self, state: Generated) -> list[Citation]:
-        """Return the citations of the answer, matched only to passages that the model was shown."""
-        return cite(state["answer"], state["context"]["passages"])
+    Args:
+        style: `[Title > Section]`, or numbered markers that are counted by first appearance.
+        min_citations: an answer with fewer valid citations is replaced.
+        repair: whether a sentence without citation gets the shown passage that carries it, as data.
+        similarity: cosines between words, which lets a synonym count as support; without it only shared stems do.
+        fallback: the text that replaces an ungrounded answer.
+    """
 
-    def sources(self, state: Cited) -> list[Source]:
-        """Return the external pages behind the matched citations."""
-        return sources_of(state["citations"], state["documents"])
+    style: Style = "title"
+    min_citations: int = 1
+    repair: bool = True
+    similarity: WordSimilarity | None = None
+    fallback: str | None = None
 
-    def related(self, state: Cited) -> list[RelatedDocument]:
-        """Return the documents that the retrieved passages come from."""
-        return related_documents(state["documents"])
+    def words(self) -> Runnable[Any, str]:
+        """Return the step that streams the message's words, markers whole and in their final form."""
+        if self.style == "numbered":
+            return stream_words(NumberedMarkers)
+        return stream_words(lambda _: WholeMarkers())
 
-    def outcome(self, state: Cited) -> Outcome:
-        """Return what became of the question."""
-        if not state["documents"]:
-            return "no_results"
-        return "declined" if is_decline(state["answer"]) else "answered"
+    def __call__(self, state: Generated) -> Reading:
+        """Return what the answer cites, what backs it, and what became of the question."""
+        shown, answer = state["context"]["passages"], state["answer"]
+        citations = self._cite(state)
+        # Nothing was searched for a question that the gate declined: its answer is the redirect.
+        outcome, replacement = ("declined", None) if state.get("scope") else self._judge(answer, citations, shown)
+        kept = citations if outcome == "answered" else []
+        return Reading(
+            citations=kept,
+            sources=sources_of(kept, shown),
+            related_docs=related_documents(state["documents"]),
+            outcome=outcome,
+            replacement=replacement,
+        )
+
+    def _cite(self, state: Generated) -> list[Citation]:
+        shown, answer = state["context"]["passages"], state["answer"]
+        if not shown:
+            return []
+        references = self._references(state["message"].text, answer, shown)
+        places = [(reference.start, reference.end) for reference in references]
+        sentences = sentences_of(answer, places)
+        standing = list(_standing(sentences, places))
+        citations = [
+            self._marked(answer, reference, [sentences[index] for index in indices], shown)
+            for reference, indices in zip(references, standing, strict=True)
+        ]
+        if self.repair:
+            cited = {indices[-1] for indices in standing if indices}
+            bare = [sentence for index, sentence in enumerate(sentences) if index not in cited and sentence.is_claim]
+            citations += [self._attributed(answer, *found) for found in attribute(bare, shown)]
+        return _numbered(sorted(citations, key=lambda citation: (citation["start"], citation["end"])), self.style)
+
+    def _references(self, raw: str, answer: str, shown: Sequence[Passage]) -> list[Reference]:
+        return read_numbers(raw, answer, shown) if self.style == "numbered" else read_references(answer, shown)
+
+    def _marked(
+        self, answer: str, reference: Reference, sentences: Sequence[Sentence], shown: Sequence[Passage]
+    ) -> Citation:
+        claims = [sentence for sentence in sentences if sentence.is_claim] or sentences
+        verified = verify([claim.words for claim in claims], self._candidates(reference, shown), self.similarity)
+        raw = answer[reference.start : reference.end]
+        return _citation(raw, reference.start, verified, reference)
+
+    def _candidates(self, reference: Reference, shown: Sequence[Passage]) -> list[Passage]:
+        # A number stands for a page or a document, whichever of its sections; a title may name the section.
+        return candidates(reference, shown, same_section=self.style == "title" and reference.section_matched)
+
+    def _attributed(self, answer: str, sentence: Sentence, verified: Verified) -> Citation:
+        passage = verified.passage
+        title = str(passage["metadata"].get("title") or "") if passage else ""
+        section = passage["metadata"].get("section") if passage else None
+        reference = Reference(sentence.start, sentence.end, title, section, passage, section_matched=True)
+        raw = answer[sentence.start : sentence.end]
+        return _citation(raw, sentence.start, verified, reference) | {"attributed": True}
+
+    def _judge(
+        self, answer: str, citations: Sequence[Citation], shown: Sequence[Passage]
+    ) -> tuple[Outcome, str | None]:
+        if not shown:
+            return "no_results", None
+        valid = [citation for citation in citations if citation["matched"]]
+        if is_decline(answer, citations):
+            bare = _without_markers(answer, citations)
+            return "declined", bare if bare != answer else None
+        if len(valid) < self.min_citations:
+            return "ungrounded", self.fallback or prompts.load("ungrounded")
+        return "answered", None
 
 
-def cite(answer: str, shown: Sequence[Passage]) -> list[Citation]:
-    """Return the citations in `answer`, numbered by first appearance, matched to the passages `shown`."""
-    numbers: dict[tuple[str | None, str | None], int] = {}
-    citations = []
-    for marker, reference in _references(answer, shown):
-        citation = _citation(answer, marker, reference)
-        if citation["matched"]:
-            key = (citation["doc_id"] or citation["title"], citation["section"])
-            citation["number"] = numbers.setdefault(key, len(numbers) + 1)
-        citations.append(citation)
-    return citations
+def _standing(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:
+    """Yield the sentences that each marker stands on; markers side by side stand on the same ones."""
+    after, previous = 0, range(0)
+    for number, (start, end) in enumerate(places):
+        beside = number > 0 and start - places[number - 1][1] <= BESIDE
+        indices = previous if beside and previous else sentences_at(sentences, start, after)
+        yield indices
+        after, previous = end, indices
 
 
-def _references(answer: str, shown: Sequence[Passage]) -> list[tuple[Marker, Reference]]:
-    found: list[tuple[Marker, Reference]] = []
+def read_references(answer: str, shown: Sequence[Passage]) -> list[Reference]:
+    """Return what the bracketed spans of the answer refer to; plain bracketed words are left out."""
+    references: list[Reference] = []
     read_until = 0
     for marker in find_markers(answer):
-        if marker.start < read_until:
-            continue  # It stands inside a marker that has been read whole.
-        references = read_titles(marker, shown)
-        found.extend((marker, reference) for reference in references)
-        read_until = marker.end if references else read_until
-    return found
+        if marker.start >= read_until:  # Else it stands inside a marker that has been read whole.
+            found = read_titles(marker, shown)
+            references.extend(found)
+            read_until = marker.end if found else read_until
+    return references
 
 
-def _citation(answer: str, marker: Marker, reference: Reference) -> Citation:
-    passage = reference.passage
+def read_numbers(raw: str, answer: str, shown: Sequence[Passage]) -> list[Reference]:
+    """Return what the numbered markers of the answer, rewritten from the model's `raw` words, refer to."""
+    _, cited = number_markers(raw, shown)
+    references = []
+    for marker in find_markers(answer):
+        number = int(marker.inner) if marker.inner.isdecimal() else 0
+        if 1 <= number <= len(cited):
+            passage = cited[number - 1]
+            title = str(passage["metadata"].get("title") or "")
+            section = passage["metadata"].get("section")
+            references.append(Reference(marker.start, marker.end, title, section, passage, section_matched=True))
+    return references
+
+
+def candidates(reference: Reference, shown: Sequence[Passage], *, same_section: bool) -> list[Passage]:
+    """Return the shown passages that a reference may mean: the one named, then others of its document or section."""
+    named = reference.passage
+    if named is None:
+        return []
+    others = [passage for passage in shown if passage is not named and source_key(passage) == source_key(named)]
+    if same_section:
+        section = named["metadata"].get("section")
+        others = [passage for passage in others if passage["metadata"].get("section") == section]
+    return [named, *others]
+
+
+def _citation(raw: str, start: int, verified: Verified, reference: Reference) -> Citation:
+    passage = verified.passage
     metadata = passage["metadata"] if passage else {}
-    section = metadata.get("section") if reference.section_matched else None
+    matched = passage is not None and not verified.contradicted
+    section = metadata.get("section") if passage and reference.section_matched else None
     return Citation(
-        raw=answer[reference.start : reference.end],
+        raw=raw,
         number=None,
         title=str(metadata.get("title") or reference.title),
         section=section if passage else reference.section,
         page=metadata.get("page"),
         doc_id=metadata.get("doc_id"),
-        matched=passage is not None,
-        source_urls=external_urls(metadata),
+        matched=matched,
+        source_urls=external_urls(metadata) if matched else [],
         score=passage["score"] if passage else 0.0,
-        start=reference.start,
-        end=reference.end,
-        quote="",
-        support=0.0,
+        start=start,
+        end=start + len(raw),
+        quote=verified.quote,
+        support=verified.support,
+        attributed=False,
+        contradicted=verified.contradicted,
     )
+
+
+def _numbered(citations: list[Citation], style: Style) -> list[Citation]:
+    """Number the marked citations by the document and section they stand for, or by what the marker says."""
+    numbers: dict[tuple[object, object], int] = {}
+    for citation in citations:
+        if citation["attributed"]:
+            continue
+        if style == "numbered":
+            citation["number"] = int(citation["raw"].strip("[]【】"))
+        elif citation["matched"]:
+            key = (citation["doc_id"] or citation["title"], citation["section"])
+            citation["number"] = numbers.setdefault(key, len(numbers) + 1)
+    return citations
+
+
+def _without_markers(answer: str, citations: Sequence[Citation]) -> str:
+    """Return the answer without its markers, its line breaks kept."""
+    marked = [(citation["start"], citation["end"]) for citation in citations if not citation["attributed"]]
+    if not marked:
+        return answer
+    lines, at = [], 0
+    for line in answer.splitlines(keepends=True):
+        lines.append(without(answer, at, at + len(line), marked))
+        at += len(line)
+    return "\n".join(lines).strip()

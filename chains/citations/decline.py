@@ -1,19 +1,52 @@
 """The answer's words -> whether the model says that the documents do not hold the answer.
 
-The rule: one of the phrases below stands within the first 150 characters, case and the form of apostrophes apart.
+The rule: within the first 150 characters a phrase says that the documents lack it, or that the one who answers has no
+information; and nothing else in the answer is backed. So "The documents do not name a fee [1]." is a decline, and
+"The documents name no fee for Johor. The fee for Batam is S$50 [1]." is an answer. A sentence that the cited passage
+itself carries ("Our quotes do not include duty [1].") is an answer as well.
 """
 
 import re
+from collections.abc import Sequence
+
+from chains.citations.sentences import without
+from chains.state import Citation
 
 OPENING_CHARACTERS = 150
+CARRIED = 0.7  # From this support on, the passage itself says what the sentence says.
 
+_DOCUMENTS = r"(?:documents?|sources?|contexts?|passages?|excerpts?|materials?|knowledge base|corpus|information)"
+_VERBS = r"(?:contain|include|mention|provide|specify|state|cover|address|have|hold|say|name)"
+_FIND = r"(?:answer|find|locate|determine)"
+_NOT = r"(?:(?:do|does|did)(?: not|n't))"
+_CANNOT = r"(?:cannot|can not|can't|could not|couldn't|(?:am |are |is |was )?unable to)"
+_NEWS = r"(?:information|details|data|answers?)"
 _PHRASES = re.compile(
-    r"do(?:es)? not contain|do(?:es)?n't contain|not enough information|no (?:specific )?information"
-    r"|(?:cannot|can't|unable to) (?:answer|find)|could(?: not|n't) find"
-    r"|do(?: not|n't) have (?:any |specific |enough )*information"
+    rf"\b{_DOCUMENTS}\b[^.!?\n]{{0,60}}?\b(?:{_NOT} (?:\w+ ){{0,2}}?{_VERBS}|{_CANNOT} (?:\w+ )?{_FIND}"
+    rf"|not enough {_NEWS}|no (?:\w+ ){{0,2}}?{_NEWS})\b"
+    rf"|\b(?:i|we) {_NOT} (?:currently )?have (?:\w+ ){{0,3}}?{_NEWS}\b"
+    rf"|\b(?:i|we) {_CANNOT} (?:\w+ )?{_FIND}\b"
+    rf"|\bnot (?:\w+ )?(?:mentioned|covered|contained|included|addressed|specified|available|found) in "
+    rf"(?:\w+ ){{0,3}}?{_DOCUMENTS}\b"
+    rf"|^\W*(?:there is |i have |we have )?(?:no|not enough) (?:\w+ ){{0,2}}?{_NEWS}\b",
+    re.IGNORECASE,
 )
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
 
-def is_decline(answer: str) -> bool:
-    """Return whether the answer opens by saying that it has no answer."""
-    return bool(_PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'").lower()))
+def is_decline(answer: str, citations: Sequence[Citation]) -> bool:
+    """Return whether the answer opens by saying that there is none, and backs nothing else."""
+    found = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
+    if found is None:
+        return False
+    last = _SENTENCE_END.search(answer, found.end())
+    end = last.end() if last else len(answer)
+    places = [(citation["start"], citation["end"]) for citation in citations if not citation["attributed"]]
+    return not any(_backs(citation, end, answer, places) for citation in citations if citation["matched"])
+
+
+def _backs(citation: Citation, end: int, answer: str, places: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a valid citation backs something else, or the passage itself says what the sentence says."""
+    if citation["support"] >= CARRIED:
+        return True
+    return citation["start"] >= end and bool(without(answer, end, citation["start"], places).strip(" .;,"))

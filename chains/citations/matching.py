@@ -12,7 +12,7 @@ from functools import lru_cache
 DICE_THRESHOLD = 0.5
 SHORTEST_CONTAINED = 4
 # A tier's floor lies above the ceiling of the next: an exact title always beats a contained one.
-_CONTAINED_FLOOR, _CONTAINED_SPAN = 0.7, 0.25
+CONTAINED_FLOOR, CONTAINED_SPAN = 0.7, 0.25
 _DICE_SPAN = 0.65
 
 _MARKUP = re.compile(r"\\(?=[\[\]\\*_`>#])|[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}")
@@ -50,9 +50,20 @@ def likeness(written: str, actual: str) -> float:
         return 1.0
     if _contained(first, second):
         shorter, longer = sorted((len(first), len(second)))
-        return _CONTAINED_FLOOR + _CONTAINED_SPAN * shorter / longer
+        return CONTAINED_FLOOR + CONTAINED_SPAN * shorter / longer
     coefficient = dice(first, second)
-    return _DICE_SPAN * coefficient if coefficient > DICE_THRESHOLD else 0.0
+    alike = coefficient > DICE_THRESHOLD and not _exchanges_a_word(first, second)
+    return _DICE_SPAN * coefficient if alike else 0.0
+
+
+def _exchanges_a_word(first: str, second: str) -> bool:
+    """Return whether one name has a word in the place of another: "Malaysia Import Rules", "Indonesia Import Rules"."""
+    ours, theirs = first.split(), second.split()
+    return _lacks(ours, theirs) and _lacks(theirs, ours)
+
+
+def _lacks(words: list[str], others: list[str]) -> bool:
+    return any(max((dice(word, other) for other in others), default=0.0) <= DICE_THRESHOLD for word in words)
 
 
 def _contained(first: str, second: str) -> bool:

@@ -25,17 +25,23 @@ def source_key(passage: Passage) -> tuple[str, object]:
 
 
 class NumberedMarkers:
-    """Rewrites the markers of one answer; `cited[n - 1]` is the passage that marker `[n]` stands for."""
+    """Rewrites the markers of one answer."""
 
     def __init__(self, shown: Sequence[Passage]) -> None:
-        self.cited: list[Passage] = []
         self._shown = shown
         self._scanner = NumberScanner(len(shown))
         self._numbers: dict[tuple[str, object], int] = {}
+        self._places: list[int] = []  # For each final number, the rank of the best passage cited for it.
         self._gap = ""  # Blanks, or a comma between markers, that a marker to come may make needless.
         self._hole = False  # A marker was removed after the gap.
+        self._after = ""  # A comma or an "and" after the hole, which falls with it if a marker follows.
         self._run: set[int] = set()  # The markers that have just been written, side by side.
         self._line_empty = True
+
+    @property
+    def cited(self) -> list[Passage]:
+        """Return the passage that each marker stands for: of several cited passages of one source, the best ranked."""
+        return [self._shown[place] for place in self._places]
 
     def feed(self, piece: str) -> str:
         """Take the next piece of the answer, and return what can be shown."""
@@ -44,6 +50,8 @@ class NumberedMarkers:
     def flush(self) -> str:
         """Return the rest, once the answer has ended."""
         rest = "".join(self._written("", final=True))
+        if self._hole and self._after.strip():
+            return rest + self._over_hole(self._after)
         return rest + ("" if self._hole else self._take_gap())
 
     def _written(self, piece: str, *, final: bool) -> Iterator[str]:
@@ -59,13 +67,19 @@ class NumberedMarkers:
             if _JOIN_BEGUN.fullmatch(joined):
                 self._gap = joined
                 return ""
-        if self._hole and self._line_empty and not self._gap:
+        if self._hole:
+            self._after += text
+            return "" if _JOIN_BEGUN.fullmatch(self._after) else self._over_hole(self._after)
+        self._run = set()
+        return self._take_gap(text)
+
+    def _over_hole(self, text: str) -> str:
+        """Return the text after a hole, with no more than one blank where the hole was."""
+        if self._line_empty and not self._gap:
             text = text.lstrip(" \t")  # Nothing stands before the hole: the blank after it would indent the line.
-            if not text:
-                return ""
-        if self._hole and text[0] in _CLOSES:
+        if text[:1] in _CLOSES:
             self._gap = ""
-        self._hole, self._run = False, set()
+        self._hole, self._after, self._run = False, "", set()
         return self._take_gap(text)
 
     def _take_gap(self, text: str = "") -> str:
@@ -83,13 +97,16 @@ class NumberedMarkers:
             before = self._release()
         new = [number for number in self._known(numbers) if number not in self._run]
         if not new:
+            self._after = ""
             if self._run:
                 self._gap = ""
             else:
                 self._hole = True
             return before
+        if not _JOIN.fullmatch(self._after):
+            before += self._over_hole(self._after)
         written = before + self._gap + "".join(f"[{number}]" for number in new)
-        self._gap, self._hole = "", False
+        self._gap, self._hole, self._after = "", False, ""
         self._run.update(new)
         return written
 
@@ -102,10 +119,11 @@ class NumberedMarkers:
         found: dict[int, None] = {}
         for number in numbers:
             if 1 <= number <= len(self._shown):
-                passage = self._shown[number - 1]
-                final = self._numbers.setdefault(source_key(passage), len(self._numbers) + 1)
-                if final > len(self.cited):
-                    self.cited.append(passage)
+                key = source_key(self._shown[number - 1])
+                final = self._numbers.setdefault(key, len(self._numbers) + 1)
+                if final > len(self._places):
+                    self._places.append(number - 1)
+                self._places[final - 1] = min(self._places[final - 1], number - 1)
                 found[final] = None
         return list(found)
 

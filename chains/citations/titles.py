@@ -4,15 +4,17 @@ Understands `[Title]`, `[Title > Section]`, deeper paths, `[Cite: ...]`, `[Cited
 separated by semicolons, and the separators that models write in place of `>`.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chains.citations.markers import Marker
-from chains.citations.matching import likeness
+from chains.citations.matching import CONTAINED_FLOOR, CONTAINED_SPAN, likeness
 from chains.state import Passage
 
 SECTION_WEIGHT = 0.3
+LEAST_CONTAINED = CONTAINED_FLOOR + 0.4 * CONTAINED_SPAN
 
 _PREFIX = re.compile(
     r"\s*(?:cite[ds]?|citation|source|ref(?:erence)?|see)(?:\s+from)?\s*[::]\s*|\s*cited\s+from\s+", re.IGNORECASE
@@ -46,10 +48,13 @@ class _Reading:
 def read_titles(marker: Marker, shown: Sequence[Passage]) -> list[Reference]:
     """Return what the marker refers to; empty where it is no citation at all (a plain bracketed word, a year)."""
     whole = _reference(marker.inner, marker.start + 1, shown, span=(marker.start, marker.end))
-    if ";" not in marker.inner or (whole and whole.passage):
-        return [whole] if whole else []
-    parts = [_reference(part.group(), marker.start + 1 + part.start(), shown) for part in _PART.finditer(marker.inner)]
-    return [part for part in parts if part is not None]
+    spans = _PART.finditer(marker.inner) if ";" in marker.inner else ()
+    parts = [_reference(span.group(), marker.start + 1 + span.start(), shown) for span in spans]
+    named = [part for part in parts if part is not None]
+    # A title may hold a semicolon itself: the parts count where each names a document, or the whole names none.
+    if named and (all(part and part.passage for part in parts) or not (whole and whole.passage)):
+        return named
+    return [whole] if whole else []
 
 
 def _reference(
@@ -72,9 +77,11 @@ def _stripped(text: str, offset: int) -> tuple[int, int]:
 def _readings(text: str, shown: Sequence[Passage]) -> Iterator[_Reading]:
     """Yield every way to read `text` as a title and a section, the default first, each with its best passage."""
     first = _PATH.search(text)
+    whole = _best(text, None, shown)
     if first:
         yield _best(text[: first.start()], text[first.end() :], shown)
-    yield _best(text, None, shown)
+    if first is None or whole.score == 1.0:  # A title may hold a separator, but then it has to stand there exactly.
+        yield whole
     for separator in list(_PATH.finditer(text))[1:4]:
         yield _best(text[: separator.start()], text[separator.end() :], shown)
     for separator in list(_LOOSE.finditer(text))[:4]:
@@ -90,6 +97,8 @@ def _best(title: str, section: str | None, shown: Sequence[Passage]) -> _Reading
         if not fit:
             continue
         section_fit = section_likeness(section, passage) if section else 0.0
+        if fit < LEAST_CONTAINED and fit >= CONTAINED_FLOOR and not section_fit:
+            continue  # One word of a title, in brackets, is most likely a word in brackets.
         score = fit + SECTION_WEIGHT * section_fit
         if score > best.score:
             best = _Reading(best.title, best.section, passage, score, section_fit)
@@ -98,9 +107,15 @@ def _best(title: str, section: str | None, shown: Sequence[Passage]) -> _Reading
 
 def section_likeness(section: str, passage: Passage) -> float:
     """Return how well a section as written fits the passage's own section or a heading on its path, 0 to 1."""
-    path = [str(heading) for heading in passage["metadata"].get("section_path") or []]
+    path = _headings(passage["metadata"].get("section_path"))
     own = str(passage["metadata"].get("section") or "")
     written = [section, *_PATH.split(section)]
     fits = [likeness(part, own) for part in written]
     fits += [0.9 * likeness(part, heading) for part in written for heading in path]
     return max(fits, default=0.0)
+
+
+def _headings(path: object) -> list[str]:
+    # A store keeps the list as JSON.
+    headings = json.loads(path) if isinstance(path, str) and path.startswith("[") else path
+    return [str(heading) for heading in headings] if isinstance(headings, list | tuple) else []

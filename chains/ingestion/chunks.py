@@ -8,7 +8,7 @@ cut; table rows stay whole, and a chunk that starts inside a table carries the t
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
 from typing import Literal, NamedTuple
@@ -16,6 +16,8 @@ from typing import Literal, NamedTuple
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from chains.ingestion.source import Page, SourceText
 
 NEWLINE = re.compile(r"\r\n?|\n")
 LINE = re.compile(r"[^\r\n]+")
@@ -43,6 +45,7 @@ class Chunk:
     section: str = ""
     section_path: tuple[str, ...] = ()
     context: str = ""  # Header and rule of the table that the chunk starts in, if they are not in the text.
+    page: int | None = None  # Counted from 1; None where the source has no pages.
 
 
 class Span(NamedTuple):
@@ -90,9 +93,22 @@ class Chunker:
             msg = f"join must be below the chunk size {self.size}, not {self.join}"
             raise ValueError(msg)
 
-    def split_text(self, source: str) -> list[Chunk]:
-        """Return the chunks of a text without markup."""
-        return [Chunk(source[start:end], start, end) for start, end in self._cut(source, Span(0, len(source)), [])]
+    def split(self, source: SourceText) -> list[Chunk]:
+        """Return the chunks of what a loader made of a file."""
+        if source.pages:
+            return [chunk for page in source.pages for chunk in self._split_page(source.text, page)]
+        if source.plain:
+            return self.split_text(source.text, start=source.body_start)
+        return self.split_markdown(source.text, start=source.body_start, title=source.metadata["title"])
+
+    def split_text(self, source: str, *, start: int = 0, end: int | None = None) -> list[Chunk]:
+        """Return the chunks of `source[start:end]`, a text without markup, their offsets counted in `source`."""
+        whole = Span(start, len(source) if end is None else end)
+        return [Chunk(source[span.start : span.end], *span) for span in self._cut(source, whole, [])]
+
+    def _split_page(self, source: str, page: Page) -> list[Chunk]:
+        chunks = self.split_text(source, start=page.start, end=page.end)
+        return [replace(chunk, page=page.number) for chunk in chunks]
 
     def split_markdown(self, source: str, *, start: int = 0, title: str = "") -> list[Chunk]:
         """Return the chunks of `source[start:]`, their offsets counted in `source`.

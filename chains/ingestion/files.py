@@ -1,10 +1,15 @@
 """Paths -> the files in them that are knowledge, each with its document id; and what was left out, and why."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pathspec import GitIgnoreSpec
+
 from chains.errors import IngestionError
+
+# At the top of a corpus: what of it is no knowledge, in the syntax of .gitignore.
+IGNORE_FILE = ".waypointignore"
 
 # Folders of a knowledge base that stand for a category; any other folder stands for itself.
 CATEGORIES = {
@@ -56,7 +61,8 @@ def find_files(paths: Collection[Path], endings: Collection[str]) -> tuple[list[
     """Return the files below `paths` that have one of the `endings`, and those left out.
 
     Raises:
-        IngestionError: a path does not exist, or a file given by name has an ending that no loader reads.
+        IngestionError: a path does not exist, a file given by name has an ending that no loader reads, or a
+            `.waypointignore` cannot be read.
     """
     found: list[SourceFile] = []
     skipped: list[Problem] = []
@@ -67,8 +73,9 @@ def find_files(paths: Collection[Path], endings: Collection[str]) -> tuple[list[
         if path.is_file():
             found.append(_named(path, endings))
             continue
+        ignored = _ignored(path)
         for file in _walk(path):
-            reason = _reason_to_skip(file, path, endings)
+            reason = _reason_to_skip(file, path, endings) or ignored(file.relative_to(path).as_posix())
             if reason:
                 skipped.append(Problem(file.relative_to(path).as_posix(), reason))
             else:
@@ -95,6 +102,25 @@ def _reason_to_skip(file: Path, root: Path, endings: Collection[str]) -> str | N
     if file.suffix.lower() not in endings:
         return f"no loader reads {file.suffix or 'files without an ending'}"
     return None
+
+
+def _ignored(root: Path) -> Callable[[str], str | None]:
+    """Return what tells for a path below the folder why it is ignored, if it is."""
+    file = root / IGNORE_FILE
+    if not file.is_file():
+        return lambda _: None
+    try:
+        lines = list(filter(None, file.read_text(encoding="utf-8").splitlines()))
+        patterns = GitIgnoreSpec.from_lines(lines)
+    except (OSError, ValueError) as error:
+        msg = f"{IGNORE_FILE} in {str(root)!r} cannot be read ({error}); its lines are those of a .gitignore"
+        raise IngestionError(msg) from error
+
+    def reason(path: str) -> str | None:
+        found = patterns.check_file(path)
+        return f"{lines[found.index]!r} in {IGNORE_FILE}" if found.include and found.index is not None else None
+
+    return reason
 
 
 def _list(endings: Collection[str]) -> str:

@@ -1,45 +1,30 @@
-"""Chunks of files -> the vector store, by LangChain's indexing API: what is unchanged is not embedded again.
-
-Each document is one source of the record manager and one batch of `index()`, so that its old chunks are cleaned up
-exactly when its new ones are in. A second record manager remembers which corpus folder each document came from, so
-that a document that vanishes from the folder leaves the store as well.
-"""
+"""Files of a corpus -> chunks in the vector store, and a report: what is unchanged is not embedded again."""
 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from langchain_core.documents import Document
-from langchain_core.indexing import RecordManager, index
-from langchain_core.vectorstores import VectorStore
 
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.files import Problem, SourceFile, find_files
-from chains.ingestion.markdown import SourceText
+from chains.ingestion.source import Loader, SourceText
+from chains.ingestion.writing import DOC_ID, Changes, Index, Writer, mend
 from chains.ports import Progress
 
-Loader = Callable[[Path], SourceText]
-
-_DOC_ID = "doc_id"
 _INTERNAL_SOURCES = ("internal", "synthetic_internal")
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
-    """Where chunks live: the store, its records (chunk id by document), and the documents' origins (by folder)."""
-
-    store: VectorStore
-    records: RecordManager
-    origins: RecordManager
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
-    """What an ingestion did, counted in chunks; `problems` could not be used, `skipped` was left out on purpose."""
+    """What an ingestion did, counted in chunks.
+
+    `problems` could not be used, `skipped` was left out on purpose, `warnings` tell what may be missing.
+    """
 
     files: int = 0
     chunks: int = 0
@@ -50,6 +35,7 @@ class Report:
     seconds: float = 0.0
     problems: list[Problem] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
 
 
 def ingest(
@@ -60,6 +46,7 @@ def ingest(
     chunker: Chunker,
     progress: Progress | None = None,
     dry_run: bool = False,
+    min_chunks: int = 0,
 ) -> Report:
     """Bring the store in line with the files below `paths`, and return what changed.
 
@@ -68,8 +55,9 @@ def ingest(
         into: the store and its records.
         loaders: how to read a file, by its ending in lower case.
         chunker: how to cut a text.
-        progress: told after each file.
+        progress: told after each file how many are in the store.
         dry_run: count what would change, and change nothing.
+        min_chunks: warn where the whole index holds fewer.
 
     Raises:
         IngestionError: a path does not exist. A file that cannot be read is reported, and what the store holds of
@@ -78,34 +66,68 @@ def ingest(
     started = time.perf_counter()
     files, skipped = find_files(paths, loaders.keys())
     report = Report(skipped=skipped)
+    writer = Writer(into, mend(into, dry_run=dry_run), dry_run=dry_run)
     taken: dict[str, SourceFile] = {}
     for number, file in enumerate(files, start=1):
         try:
-            report = _add(report, _sync(_chunks(file, loaders, chunker, taken), file, into, dry_run=dry_run))
+            report = _add(report, file, loaders=loaders, chunker=chunker, taken=taken, writer=writer)
         except IngestionError as error:
-            report = replace(report, problems=[*report.problems, Problem(file.relative, str(error))])
+            report.problems.append(Problem(file.relative, str(error)))
         if progress:
-            progress(number, len(files), file.relative)
+            progress(number - writer.waiting, len(files), file.relative)
+    writer.flush()
+    if progress:
+        progress(len(files), len(files), "done")
     for folder in _folders(paths):
-        deleted = _remove_vanished(folder, {file.doc_id for file in files}, into, dry_run=dry_run)
-        report = replace(report, deleted=report.deleted + deleted)
+        report = _count(report, writer.remove_vanished(str(folder), {file.doc_id for file in files}))
+    report.warnings.extend(_few(len(writer.held), min_chunks))
     return replace(report, seconds=round(time.perf_counter() - started, 3))
+
+
+def _add(
+    report: Report,
+    file: SourceFile,
+    *,
+    loaders: Mapping[str, Loader],
+    chunker: Chunker,
+    taken: dict[str, SourceFile],
+    writer: Writer,
+) -> Report:
+    _claim(file, taken)
+    source = loaders[file.path.suffix.lower()](file.path)
+    chunks = _chunks(file, source, chunker)
+    changes = writer.write(file.doc_id, chunks, folder=str(file.root))
+    report.warnings.extend(Problem(file.relative, warning) for warning in source.warnings)
+    return _count(replace(report, files=report.files + 1, chunks=report.chunks + len(chunks)), changes)
+
+
+def _claim(file: SourceFile, taken: dict[str, SourceFile]) -> None:
+    twin = taken.setdefault(file.doc_id, file)
+    if twin is not file:
+        msg = f"it has the same document id, {file.doc_id!r}, as {twin.relative!r}; rename one of the two"
+        raise IngestionError(msg)
+
+
+def _count(report: Report, changes: Changes) -> Report:
+    so_far = Changes(report.added, report.updated, report.unchanged, report.deleted)
+    return replace(report, **asdict(so_far + changes))
+
+
+def _few(chunks: int, least: int) -> Iterator[Problem]:
+    if chunks < least:
+        yield Problem("the index", f"it holds {chunks} chunks, fewer than MIN_CHUNKS={least}; are documents missing?")
 
 
 def _folders(paths: Collection[Path]) -> list[Path]:
     return sorted({path.expanduser().resolve() for path in paths if path.expanduser().is_dir()})
 
 
-def _chunks(
-    file: SourceFile, loaders: Mapping[str, Loader], chunker: Chunker, taken: dict[str, SourceFile]
-) -> list[Document]:
-    twin = taken.setdefault(file.doc_id, file)
-    if twin is not file:
-        msg = f"it has the same document id, {file.doc_id!r}, as {twin.relative!r}; rename one of the two"
+def _chunks(file: SourceFile, source: SourceText, chunker: Chunker) -> list[Document]:
+    common = {**source.metadata, "category": file.category, "file_path": file.relative, DOC_ID: file.doc_id}
+    cut = chunker.split(source)
+    if not cut:
+        msg = "the file holds headings only: there is no text to index"
         raise IngestionError(msg)
-    source = loaders[file.path.suffix.lower()](file.path)
-    common = {**source.metadata, "category": file.category, "file_path": file.relative, _DOC_ID: file.doc_id}
-    cut = chunker.split_markdown(source.text, start=source.body_start, title=source.metadata["title"])
     return [
         Document(
             page_content=chunk.text,
@@ -117,6 +139,7 @@ def _chunks(
                 "start_char": chunk.start_char,
                 "end_char": chunk.end_char,
                 "table_head": chunk.context,
+                **({"page": chunk.page} if chunk.page else {}),
                 "audience": _audience(common),
                 "content_hash": hashlib.sha256(chunk.text.encode()).hexdigest(),
             },
@@ -141,59 +164,3 @@ def indexed_text(chunk: Document) -> str:
     """Return what of a chunk is embedded: `title > section path`, and below it its words."""
     title, path, words = indexed_fields(chunk)
     return "\n".join(filter(None, [" > ".join(filter(None, [title, path])), words]))
-
-
-def chunk_id(chunk: Document) -> str:
-    """Return the id of a chunk: the SHA-256 of its words and its metadata, so that any change makes a new one."""
-    words = json.dumps([chunk.page_content, chunk.metadata], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(words.encode()).hexdigest()
-
-
-def _sync(chunks: list[Document], file: SourceFile, into: Index, *, dry_run: bool) -> Report:
-    keys = [chunk_id(chunk) for chunk in chunks]
-    before = set(into.records.list_keys(group_ids=[file.doc_id]))
-    if not dry_run:
-        # Remembered first: should the run be cut off, the next one still knows where these chunks came from.
-        into.origins.update([file.doc_id], group_ids=[str(file.root)])
-        index(
-            chunks,
-            into.records,
-            into.store,
-            batch_size=max(1, len(chunks)),
-            cleanup="incremental",
-            source_id_key=_DOC_ID,
-            key_encoder=chunk_id,
-        )
-    added, deleted = len(set(keys) - before), len(before - set(keys))
-    updated = min(added, deleted)
-    return Report(
-        files=1,
-        chunks=len(keys),
-        added=added - updated,
-        updated=updated,
-        unchanged=len(before & set(keys)),
-        deleted=deleted - updated,
-    )
-
-
-def _remove_vanished(folder: Path, present: Collection[str], into: Index, *, dry_run: bool) -> int:
-    vanished = sorted(set(into.origins.list_keys(group_ids=[str(folder)])) - set(present))
-    keys = into.records.list_keys(group_ids=vanished) if vanished else []
-    if not dry_run and vanished:
-        if keys:
-            into.store.delete(keys)
-            into.records.delete_keys(keys)
-        into.origins.delete_keys(vanished)
-    return len(keys)
-
-
-def _add(report: Report, more: Report) -> Report:
-    return replace(
-        report,
-        files=report.files + more.files,
-        chunks=report.chunks + more.chunks,
-        added=report.added + more.added,
-        updated=report.updated + more.updated,
-        unchanged=report.unchanged + more.unchanged,
-        deleted=report.deleted + more.deleted,
-    )

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import yaml
 
 from chains.errors import IngestionError
+from chains.ingestion.source import SourceText, read_text, require_words, title_of
 
 ENDINGS = frozenset({".md", ".markdown"})
 
@@ -18,46 +18,20 @@ _OPENED = re.compile(r"\A\ufeff?---[ \t]*\n[ \t]*[\w-]+[ \t]*:")
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
-    """The text of a file, the offset of its body, and its metadata as plain values that any store can keep."""
-
-    text: str
-    body_start: int
-    metadata: dict[str, str]
-
-
 def load_markdown(path: Path) -> SourceText:
     """Read a markdown file with optional YAML front matter; line ends are read as line feeds.
 
     Raises:
         IngestionError: the file cannot be read, is no UTF-8 text, is empty, or its front matter is broken.
     """
-    text = _read(path)
+    text = read_text(path)
     found = _FRONT_MATTER.match(text)
     if found is None and _OPENED.match(text):
         msg = "the front matter opened by '---' is never closed; end it with a line of three dashes"
         raise IngestionError(msg)
     start = found.end() if found else 0
-    if not text[start:].strip():
-        msg = "the file is empty: there is no text to index"
-        raise IngestionError(msg)
+    require_words(text[start:])
     return SourceText(text, start, _metadata(_parse(found.group(1)) if found else {}, text[start:], path))
-
-
-def _read(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        msg = f"the file is no UTF-8 text (byte {error.start} cannot be read); save it as UTF-8"
-        raise IngestionError(msg) from error
-    except OSError as error:
-        msg = f"the file cannot be read: {error.strerror or type(error).__name__}"
-        raise IngestionError(msg) from error
-    if "\0" in text:
-        msg = "the file holds binary data, not text"
-        raise IngestionError(msg)
-    return text
 
 
 def _parse(front_matter: str) -> dict[str, Any]:
@@ -78,7 +52,7 @@ def _parse(front_matter: str) -> dict[str, Any]:
 
 def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
     heading = _TITLE.search(body)
-    title = _plain(values.get("title")) or (heading.group(1) if heading else path.stem.replace("_", " ").title())
+    title = _plain(values.get("title")) or (heading.group(1) if heading else title_of(path))
     metadata = {
         "title": title,
         "source_org": _plain(values.get("source_organization")),

@@ -33,7 +33,12 @@ def url(groq, tmp_path_factory) -> Iterator[str]:
         "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
     )
     settings = load_settings(
-        _env_file=None, chroma_path=folder / "store", llm_api_key="gsk_test", llm_base_url=groq.url, llm_max_retries=0
+        _env_file=None,
+        chroma_path=folder / "store",
+        cors_origins="https://desk.example",
+        llm_api_key="gsk_test",
+        llm_base_url=groq.url,
+        llm_max_retries=0,
     )
     services = Services(settings)
     services.ingest([folder])
@@ -156,6 +161,14 @@ def test_health_tells_status_time_uptime_and_version(url):
     body = httpx.get(f"{url}/api/health").json()
     assert set(body) == {"status", "timestamp", "uptime", "version"}
     assert body["status"] == "ok"
+
+
+def test_a_page_of_an_allowed_origin_may_call_and_no_other(url):
+    def allowed(origin: str) -> str | None:
+        return httpx.get(f"{url}/api/health", headers={"Origin": origin}).headers.get("access-control-allow-origin")
+
+    assert allowed("https://desk.example") == "https://desk.example"
+    assert allowed("https://other.example") is None
 
 
 def test_an_unknown_route_is_a_404_in_the_same_form(url):

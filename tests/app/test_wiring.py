@@ -1,127 +1,82 @@
+import numpy as np
 import pytest
 
+from app.adapters.remembered import RememberedEmbeddings
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError
+from chains.ingestion.files import find_files
 from tests.fakes import WordEmbeddings
 
-PUBLIC = {"configurable": {"audience": "public"}}
-QUESTION = "Which discount do we give on the rate?"
+VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
 
 
-@pytest.fixture
-def corpus(tmp_path):
-    files = {
-        "01_regulatory/gst.md": "# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent, without discount.",
-        "02_carriers/line.md": "---\nsource_type: internal_memo\n---\n# Line\n\nThe line gives a discount on the rate.",
-        "04_internal_synthetic/desk.md": "# Desk\n\n## Discounts\n\nThe desk may give a discount of five on the rate.",
-    }
-    for name, text in files.items():
-        path = tmp_path / "corpus" / name
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-    return tmp_path / "corpus"
+def services(**settings) -> Services:
+    return Services(load_settings(llm_provider="offline", **settings))
 
 
-def make(**settings):
-    services = Services(load_settings(**settings))
-    services.__dict__["embeddings"] = WordEmbeddings()
-    return services
+def test_the_packaged_scope_is_in_force_by_default_and_can_be_turned_off():
+    assert services().scope is not None
+    assert services(scope_enabled="off").scope is None
 
 
-def found(services, config=None):
-    return {
-        passage["metadata"]["doc_id"] for passage in services.chain.invoke({"question": QUESTION}, config)["documents"]
-    }
+def test_a_deployment_without_a_scope_file_declines_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr("app.wiring.services.sample_corpus", lambda: tmp_path)
+    assert services().scope is None
 
 
-@pytest.mark.parametrize("store", ["chroma", "memory"])
-@pytest.mark.parametrize("retriever", ["hybrid", "similarity", "mmr", "compression"])
-def test_every_strategy_runs_on_every_store_and_keeps_what_is_internal_from_the_public(corpus, groq, store, retriever):
-    options = {"llm_api_key": "k", "llm_base_url": groq.url} if retriever == "compression" else {}
-    services = make(vector_store_type=store, retriever_type=retriever, relevance_threshold=0, **options)
-    services.ingest([corpus])
+def test_a_scope_file_of_ones_own_takes_the_place_of_the_packaged_one(tmp_path):
+    (tmp_path / "own.yaml").write_text(VALID)
+    scope = services(scope_file=tmp_path / "own.yaml").scope
 
-    assert found(services) == {"01_regulatory_gst", "02_carriers_line", "04_internal_synthetic_desk"}
-    assert found(services, PUBLIC) == {"01_regulatory_gst"}
+    assert scope is not None
+    assert scope.recognise({"question": "Where is it?"}) == {"intent": "a", "text": "Ask the team."}
 
 
-def test_hybrid_is_the_default_and_the_settings_reach_it():
-    retriever = make(retrieval_top_k=3, relevance_threshold=0.3).retriever
-    assert (type(retriever).__name__, retriever.top_k, retriever.threshold) == ("HybridRetriever", 3, 0.3)
-
-    mmr = make(retriever_type="mmr", mmr_fetch_k=7, mmr_lambda=0.2).retriever
-    assert (mmr.fetch_k, mmr.weight) == (7, 0.2)
+def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):
+    with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
+        _ = services(scope_file=tmp_path / "none.yaml").scope
 
 
-@pytest.mark.parametrize("store", ["chroma", "memory"])
-def test_the_words_stay_in_step_with_what_is_ingested(corpus, store):
-    services = make(vector_store_type=store)
-    services.ingest([corpus])
-    assert services.words.search("nine percent", 5, {})
+def test_the_scope_file_is_no_knowledge():
+    found, skipped = find_files([sample_corpus()], {".md"})
 
-    (corpus / "01_regulatory/gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate is eight.")
-    (corpus / "02_carriers/line.md").unlink()
-    services.ingest([corpus])
-    assert services.count() == services.words.count() == 2
-    assert not services.words.search("nine percent", 5, {})
-    assert services.words.search("eight", 5, {})
+    assert [file for file in found if "scope" in file.path.name] == []
+    assert [problem.path for problem in skipped if "scope" in problem.path] == ["scope.yaml"]
 
 
-@pytest.mark.parametrize("store", ["chroma", "memory"])
-def test_an_older_store_without_words_gets_them_when_it_is_opened(corpus, store):
-    services = make(vector_store_type=store)
-    services.ingest([corpus])
-    services.words.clear()
+def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):
+    inner = WordEmbeddings()
+    first = RememberedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
+    second = RememberedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
 
-    opened = make(vector_store_type=store)
-    assert opened.count() == opened.words.count() == 3
-
-
-@pytest.mark.parametrize("store", ["chroma", "memory"])
-def test_a_reset_rebuilds_the_store_and_the_words(corpus, store):
-    services = make(vector_store_type=store)
-    services.ingest([corpus])
-
-    assert services.ingest([corpus], reset=True).added == 3
-    assert services.count() == services.words.count() == 3
-    assert found(services, PUBLIC) == {"01_regulatory_gst"}
+    assert inner.embedded == 2
+    assert np.allclose(first, second)
 
 
-def test_a_memory_store_lives_beside_its_file_and_lasts(corpus, tmp_path):
-    path = tmp_path / "kept" / "vectors.json"
-    make(vector_store_type="memory", memory_store_path=path).ingest([corpus])
+@pytest.mark.parametrize("change", ["model", "texts"])
+def test_another_model_or_another_text_is_another_memory(tmp_path, change):
+    inner = WordEmbeddings()
+    RememberedEmbeddings(inner, model="words", folder=tmp_path).embed_documents(["a"])
+    model = "letters" if change == "model" else "words"
+    RememberedEmbeddings(inner, model=model, folder=tmp_path).embed_documents(["a" if change == "model" else "b"])
 
-    again = make(vector_store_type="memory", memory_store_path=path)
-    assert again.ingest([corpus]).unchanged == 3
-    assert again.embeddings.embedded == 0
-    assert path.is_file()
-    assert not (tmp_path / "storage").exists()
-
-
-def test_a_broken_memory_store_is_mended_by_a_reset(corpus):
-    services = make(vector_store_type="memory")
-    services.ingest([corpus])
-    services.settings.memory_store_path.write_text("{")
-
-    with pytest.raises(ConfigurationError, match="waypoint ingest --reset"):
-        make(vector_store_type="memory").count()
-    assert make(vector_store_type="memory").ingest([corpus], reset=True).added == 3
+    assert inner.embedded == 2
 
 
-def test_a_store_that_was_deleted_is_filled_again_whatever_the_records_say(corpus):
-    services = make(vector_store_type="memory")
-    services.ingest([corpus])
-    services.settings.memory_store_path.unlink()
+@pytest.mark.parametrize("broken", [b"", b"\x93NUMPY", b"no vectors"])
+def test_a_broken_memory_costs_the_embedding_and_nothing_else(tmp_path, broken):
+    inner = WordEmbeddings()
+    remembered = RememberedEmbeddings(inner, model="words", folder=tmp_path)
+    remembered.embed_documents(["a"])
+    [file] = tmp_path.iterdir()
+    file.write_bytes(broken)
 
-    assert make(vector_store_type="memory").ingest([corpus]).added == 3
-
-
-def test_two_kinds_of_store_keep_records_of_their_own(corpus):
-    make().ingest([corpus])
-    assert make(vector_store_type="memory").ingest([corpus]).added == 3
+    assert remembered.embed_documents(["a"]) == inner.embed_documents(["a"])
 
 
-def test_embeddings_may_come_from_a_service():
-    settings = load_settings(embedding_provider="openai-compatible", embedding_base_url="http://127.0.0.1:9/v1")
-    assert type(Services(settings).embeddings).__name__ == "HttpEmbeddings"
+def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    remembered = RememberedEmbeddings(WordEmbeddings(), model="words", folder=tmp_path / "file" / "below")
+
+    assert len(remembered.embed_documents(["a", "b"])) == 2

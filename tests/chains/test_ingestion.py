@@ -1,15 +1,17 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from app.adapters.chroma import count, open_chroma
+from app.adapters.chroma import open_chroma
 from app.adapters.records import open_records
+from app.wiring.stores import loaders
 from chains.errors import IngestionError
 from chains.ingestion import Index, Problem, Report, ingest
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.index import indexed_text
-from chains.ingestion.markdown import ENDINGS, load_markdown
+from tests.documents import pdf
 from tests.fakes import WordEmbeddings
 
 DOCUMENT = """---
@@ -51,7 +53,12 @@ class Shelf:
             folder / "store", "shelf", self.embeddings, embedding_model="words", indexed_text=indexed_text
         )
         records = folder / "store"
-        self.index = Index(self.store, open_records(records, "shelf"), open_records(records, "shelf/origins"))
+        self.index = Index(
+            self.store,
+            open_records(records, "shelf"),
+            open_records(records, "shelf/origins"),
+            self.store.ids,
+        )
         self.write("01_regulatory/gst.md", DOCUMENT)
 
     def write(self, name: str, text: str) -> Path:
@@ -60,13 +67,14 @@ class Shelf:
         path.write_bytes(text.encode())
         return path
 
-    def ingest(self, *paths: Path, dry_run: bool = False) -> Report:
+    def ingest(self, *paths: Path, dry_run: bool = False, **options: Any) -> Report:
         return ingest(
             paths or [self.corpus],
             into=self.index,
-            loaders=dict.fromkeys(ENDINGS, load_markdown),
+            loaders=loaders(),
             chunker=Chunker(),
             dry_run=dry_run,
+            **options,
         )
 
     def metadata(self) -> list[dict]:
@@ -132,7 +140,7 @@ def test_a_document_that_shrinks_leaves_no_stale_chunk(shelf):
     shelf.write("01_regulatory/gst.md", DOCUMENT[: DOCUMENT.index("## Rate")])
 
     assert counts(shelf.ingest()) == (0, 0, 1, 2)
-    assert count(shelf.store) == 1
+    assert shelf.store.count() == 1
 
 
 def test_a_deleted_file_leaves_the_index(shelf):
@@ -150,7 +158,7 @@ def test_one_file_can_be_ingested_alone_and_the_others_stay(shelf):
     extra.write_text("# Line\n\nSails daily.")
 
     assert counts(shelf.ingest(extra)) == (0, 1, 0, 0)
-    assert count(shelf.store) == 4
+    assert shelf.store.count() == 4
 
 
 def test_another_corpus_leaves_this_one_alone(shelf, tmp_path):
@@ -160,7 +168,7 @@ def test_another_corpus_leaves_this_one_alone(shelf, tmp_path):
     other.write_text("# Note\n\nWords.")
 
     assert counts(shelf.ingest(other.parent)) == (1, 0, 0, 0)
-    assert count(shelf.store) == 4
+    assert shelf.store.count() == 4
 
 
 def test_a_corpus_that_moved_is_not_doubled(shelf, tmp_path):
@@ -179,18 +187,18 @@ def test_more_chunks_than_a_batch_of_the_indexing_api_are_neither_lost_nor_doubl
     assert counts(shelf.ingest()) == (0, 0, 253, 0)
     shelf.write("03_reference/long.md", long.replace("Words of part 7.", "Other words."))
     assert shelf.ingest().deleted == 0
-    assert count(shelf.store) == 253
+    assert shelf.store.count() == 253
     assert shelf.embeddings.embedded > embedded
 
 
 def test_a_dry_run_counts_and_changes_nothing(shelf):
     assert counts(shelf.ingest(dry_run=True)) == (3, 0, 0, 0)
-    assert count(shelf.store) == shelf.embeddings.embedded == 0
+    assert shelf.store.count() == shelf.embeddings.embedded == 0
 
     shelf.ingest()
     (shelf.corpus / "01_regulatory/gst.md").unlink()
     assert counts(shelf.ingest(dry_run=True)) == (0, 0, 0, 3)
-    assert count(shelf.store) == 3
+    assert shelf.store.count() == 3
 
 
 @pytest.mark.parametrize(
@@ -215,7 +223,7 @@ def test_a_file_that_cannot_be_read_is_named_and_loses_nothing(shelf, content, r
     assert problem.path == "02_carriers/line.md"
     assert reason in problem.reason
     assert counts(report) == (0, 0, 3, 0)
-    assert count(shelf.store) == 4
+    assert shelf.store.count() == 4
 
 
 def test_a_folder_in_place_of_a_file_is_named(shelf):
@@ -246,7 +254,7 @@ def test_two_files_with_one_document_id_are_refused_not_mixed(shelf):
 def test_a_path_that_does_not_exist_stops_before_anything_changes(shelf, tmp_path):
     with pytest.raises(IngestionError, match="does not exist"):
         shelf.ingest(shelf.corpus, tmp_path / "nowhere")
-    assert count(shelf.store) == 0
+    assert shelf.store.count() == 0
 
 
 def test_a_file_no_loader_reads_is_refused_by_name(shelf):
@@ -262,6 +270,59 @@ def test_a_file_without_front_matter_takes_its_title_from_the_heading_or_the_nam
     titles = {chunk["doc_id"]: chunk["title"] for chunk in shelf.metadata()}
     assert titles["03_reference_plain"] == "The Heading"
     assert titles["03_reference_no_heading"] == "No Heading"
+
+
+@pytest.mark.parametrize("ending", ["md", "txt"])
+def test_a_file_of_headings_only_keeps_what_the_index_holds_of_it(shelf, ending):
+    path = shelf.write(f"02_carriers/line.{ending}", "# Line\n\nSails weekly.")
+    shelf.ingest()
+    path.write_text("# Line\n\n## Sailings\n" if ending == "md" else " \n")
+
+    [problem] = shelf.ingest().problems
+    assert "there is no text to index" in problem.reason
+    assert shelf.store.count() == 4
+
+
+def test_plain_text_has_no_sections_and_is_called_like_its_file(shelf):
+    path = shelf.write("03_reference/port_notes.txt", "\ufeff# No heading here.\r\nPlain words.\r\n")
+    shelf.ingest()
+
+    [chunk] = [chunk for chunk in shelf.metadata() if chunk["doc_id"] == "03_reference_port_notes"]
+    assert (chunk["title"], chunk["section"], chunk["text"]) == ("Port Notes", "", "# No heading here.\nPlain words.")
+    assert path.read_text(encoding="utf-8")[chunk["start_char"] : chunk["end_char"]] == chunk["text"]
+
+
+def test_a_page_goes_with_its_chunk_and_one_without_text_is_warned_of(shelf):
+    path = shelf.write("03_reference/rates.pdf", "")
+    path.write_bytes(pdf("First page.", "", "Third page."))
+    report = shelf.ingest()
+
+    pages = [(chunk["page"], chunk["text"]) for chunk in shelf.metadata() if "page" in chunk]
+    assert pages == [(1, "First page."), (3, "Third page.")]
+    assert report.warnings == [Problem("03_reference/rates.pdf", "page 2 has no text; it may be a scanned image")]
+    assert report.problems == []
+
+
+def test_a_small_index_is_warned_of_whatever_the_run_itself_did(shelf):
+    [first] = shelf.ingest(min_chunks=4).warnings
+    [again] = shelf.ingest(min_chunks=4).warnings
+    [dry] = shelf.ingest(min_chunks=4, dry_run=True).warnings
+
+    assert first == again == dry == Problem("the index", first.reason)
+    assert "it holds 3 chunks, fewer than MIN_CHUNKS=4" in first.reason
+    assert shelf.ingest(min_chunks=3).warnings == []
+
+
+def test_progress_counts_the_files_that_are_in_the_store(shelf):
+    for number in range(3):
+        shelf.write(f"02_carriers/line{number}.md", "# Line\n\nSails weekly.")
+    told: list[tuple[int, int]] = []
+    shelf.ingest(progress=lambda done, total, label: told.append((done, total)))
+    assert told == [(0, 4), (0, 4), (0, 4), (0, 4), (4, 4)]
+
+    told.clear()
+    shelf.ingest(progress=lambda done, total, label: told.append((done, total)))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4), (4, 4)]
 
 
 def test_windows_line_ends_and_a_byte_order_mark_keep_the_offsets_true(shelf):

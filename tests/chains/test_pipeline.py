@@ -1,17 +1,21 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
 import chains
+from chains.citations import CiteSources
 from chains.errors import QuestionError
 from chains.state import Answer
 from chains.timing import Laps
 
+STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
 ROOT = Path(chains.__file__).parents[1]
 DOCUMENT = Document(
     page_content="The rate of GST is 9%.",
@@ -151,3 +155,36 @@ async def test_the_lists_of_stages_agree():
 
     assert documented == rows == steps == list(chains.STAGES)
     assert set(chains.STAGES) <= modules
+
+
+def test_a_stream_cannot_take_words_back_and_ends_with_the_replacement():
+    chain, question = build("Elephants fly."), {"question": "Rate?"}
+    streamed = merged(list(chain.stream(question)))
+    whole = chain.invoke(question)
+
+    assert streamed["answer"] == "Elephants fly."
+    assert streamed["outcome"] == whole["outcome"] == "ungrounded"
+    assert streamed["replacement"] == whole["answer"] != "Elephants fly."
+    assert "replacement" not in whole
+    assert "replacement" not in merged(list(build().stream(question)))
+
+
+async def test_a_replacement_comes_every_other_way_as_well():
+    chain, question = build("Elephants fly."), {"question": "Rate?"}
+    fallback = chain.invoke(question)["answer"]
+
+    assert (await chain.ainvoke(question))["answer"] == fallback
+    assert [answer["answer"] for answer in chain.batch([question])] == [fallback]
+    assert merged([part async for part in chain.astream(question)])["replacement"] == fallback
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text("[1] ,`\n.ab>GST Guide Rate", max_size=40))
+def test_stream_and_invoke_agree_whatever_the_model_writes(text):
+    for style in STYLES:
+        model = GenericFakeChatModel(messages=iter([AIMessage(text or " ")] * 2))
+        cite = CiteSources(style=style)
+        chain: Any = chains.build_chain(retriever=Shelf(documents=[DOCUMENT]), model=model, citations=cite)
+        streamed = merged(list(chain.stream({"question": "Rate?"})))
+        streamed["answer"] = streamed.pop("replacement", streamed["answer"])
+        assert lasting(streamed) == lasting(chain.invoke({"question": "Rate?"}))

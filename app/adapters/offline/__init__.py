@@ -1,8 +1,8 @@
-"""What answers when no language model is reachable: the best evidence, quoted and cited.
+"""Messages with a context in, an answer quoted from it with citations out, or `DECLINE`; no language model is needed.
 
-The steps, one module each: `passages` reads the prompt's context into statements, `question` weighs what is asked,
-`evidence` scores the statements against it, `answer` quotes the best or declines, `model` is the chat model around
-them; `words`, `plain` and `vocabulary` serve the first two.
+`passages` reads the context into entries of quotable statements (`plain` strips the markdown), `question` weighs what
+is asked, `evidence` scores the statements against it, `answer` quotes the best or declines, `model` is the chat model
+around them; `words` makes texts comparable.
 """
 
 from app.adapters.offline.answer import DECLINE

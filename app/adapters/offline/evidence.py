@@ -9,17 +9,24 @@ from functools import lru_cache
 
 from app.adapters.offline.passages import Block, Entry
 from app.adapters.offline.question import Question
-from app.adapters.offline.words import countries, stem, terms, tokens
+from app.adapters.offline.words import countries, stem, terms
 
 # How near to a statement a term of the question stands: in it, in the words that announce it, in the entry's header,
 # elsewhere in the entry. A term that most entries hold is known to be the context's subject.
 OWN, LEAD, HEADER, ROUTE, NEARBY, AMBIENT = 1.0, 0.9, 0.8, 0.6, 0.4, 0.3
-UBIQUITOUS = 0.5
-EMBEDDED_CHARACTERS = 160
+UBIQUITOUS = HALF = 0.5
+EMBEDDED_CHARACTERS = 150
+FEW = 2
 
 _COMPANY = re.compile(r"\b(?:we|our|ours|us|the company|waypoint)\b", re.IGNORECASE)
 _GLOSSARY = re.compile(r"glossary|abbreviation|acronym|short form|key terms|definitions", re.IGNORECASE)
-_CURRENT = re.compile(r"\b(?:current|currently|effective|prevailing|since|in force|now)\b", re.IGNORECASE)
+_CURRENT = re.compile(
+    r"\b(?:current|currently|prevailing|since|in force|now|(?<!-)effective (?:from|since|as|\d|[A-Z][a-z]+ \d))",
+    re.IGNORECASE,
+)
+# A word in lower case, but no part of an address.
+_LOWER = re.compile(r"(?<![\w@./-])[^\W\d_A-Z]+(?![\w@]|[.@/-]\w)")
+_VERDICT = re.compile(r"(?:yes|no)\b", re.IGNORECASE)
 _DURATION = re.compile(r"\b(?:minutes?|hours?|days?|weeks?|months?|years?|\d\d?:\d\d)\b", re.IGNORECASE)
 
 
@@ -31,10 +38,12 @@ class Statement:
     block: Block
     entry: int
     own: frozenset[str]
+    leads: frozenset[str]
     scope: dict[str, float]
     echo: float = 0.0
     coverage: float = 0.0
     near: float = 0.0
+    content: float = 0.0
     similarity: float = 0.0
     score: float = 0.0
 
@@ -42,7 +51,7 @@ class Statement:
 @lru_cache(maxsize=1 << 12)
 def _ordinary(text: str) -> frozenset[str]:
     """Return the stems of the words that a text writes in lower case: no proper nouns."""
-    return frozenset(stem(token) for token in set(tokens(text)) if token.islower())
+    return frozenset(stem(word) for word in set(_LOWER.findall(text)))
 
 
 class Evidence:
@@ -61,6 +70,10 @@ class Evidence:
         self.proper = {
             name for name in question.names if name in countries() or not (name[0] == "~" or name in ordinary)
         }
+        self.lacks_focus = bool(question.focus and not self.frequencies[question.focus])
+        self.content = {term: weight for term, weight in question.weights.items() if term not in self.proper}
+        self.knows_content = not self.content or any(self.frequencies[term] for term in self.content)
+        self.asked_in = {countries()[name] for name in question.names & countries().keys()}
         self.statements = [statement for number in range(len(entries)) for statement in self._read(number)]
 
     def _rarity(self, term: str) -> float:
@@ -80,6 +93,9 @@ class Evidence:
     def _admits(self, number: int) -> bool:
         """Tell whether an entry, header and text, holds every name and identifier asked for."""
         asked, entry = self.question, self.entries[number]
+        titled = {term for term in self.headers[number] if term in countries().values()}
+        if titled and self.asked_in and not titled & self.asked_in:
+            return False
         missing = {name for name in self.proper - self.ambient if not self._in_entry(name, number)}
         if asked.alternatives - missing:
             missing -= asked.alternatives & self.frequencies.keys()
@@ -92,9 +108,10 @@ class Evidence:
         own = terms(text)
         scope = {term: self._reach(term, own, leads, number) for term in self.weights}
         self._join_route(scope)
-        statement = Statement(text, block, number, own, scope, echo)
+        statement = Statement(text, block, number, own, leads, scope, echo)
         statement.coverage = self.covered(scope)
         statement.near = self.covered({term: reach for term, reach in scope.items() if reach >= HEADER})
+        statement.content = self._content(scope) if self.content else statement.near
         statement.score = self._score(statement)
         return statement
 
@@ -120,6 +137,10 @@ class Evidence:
         """Return the share of the question's weight that a scope holds."""
         return sum(self.weights[term] * reach for term, reach in scope.items()) / self.total
 
+    def _content(self, scope: dict[str, float]) -> float:
+        """Return the share of what is asked about the names: of the weight that is no proper name's."""
+        return sum(weight * scope[term] for term, weight in self.content.items()) / sum(self.content.values())
+
     def _echo(self, label: str) -> float:
         """Return how far a label that is a question asks the same one (weighted Jaccard)."""
         if not label.endswith("?"):
@@ -131,22 +152,39 @@ class Evidence:
     def _score(self, statement: Statement) -> float:
         own = self.covered({term: float(term in statement.own) for term in self.weights})
         prior = 0.2 * (1 - statement.entry / len(self.entries))
-        return 0.6 * statement.coverage + 0.3 * own + 0.4 * statement.echo + prior + self._form(statement)
+        return (
+            0.2 * statement.coverage
+            + 0.4 * statement.near
+            + 0.3 * own
+            + 0.4 * statement.echo
+            + prior
+            + self._form(statement)
+        )
 
     def _form(self, statement: Statement) -> float:
-        """Return how well a statement's form suits the question's: whose voice, an amount, a time, a definition."""
+        """Return how well a statement's form suits the question's: whose voice, a verdict, a time, an amount."""
         asked, text, score = self.question, statement.text, 0.0
-        numeric = any(map(str.isdigit, text))
         if asked.asks_us and not self.speaks_for_company(statement):
             score -= 0.25
+        if asked.asks_whether and statement.echo >= HALF and _VERDICT.match(text):
+            score += 0.3
         if asked.asks_time:
-            score += 0.12 * bool(_DURATION.search(text)) + 0.03 * numeric
+            score += 0.2 if self.tells_time(statement) else 0.0
         elif asked.asks_amount:
-            score += 0.15 * numeric
-        if (asked.asks_list or asked.asks_steps) and statement.block.kind != "prose":
-            score += 0.1
-        if text.endswith("?"):
-            score -= 0.3
+            score += 0.2 if any(map(str.isdigit, text)) else -0.2
+        if asked.asks_steps and asked.focus and not self.holds_focus(statement):
+            score -= 0.6
+        return score - 0.3 * text.endswith("?") + self._layout(statement)
+
+    def _layout(self, statement: Statement) -> float:
+        """Return how well prose, a list or a table suits a question for a meaning, for items, for steps."""
+        asked, kind, score = self.question, statement.block.kind, 0.0
+        if asked.asks_meaning and kind != "prose":
+            score += 0.3 if self._defines(statement) else -0.2
+        if asked.asks_list and kind != "prose":
+            score += 0.2 * statement.near - (0.3 * (1 - statement.near) if kind == "table" else 0.0)
+        if asked.asks_steps and kind == "list":
+            score += 0.25
         return score
 
     def compare(self, statements: Sequence[Statement], similarities: Sequence[float]) -> None:
@@ -161,18 +199,43 @@ class Evidence:
         parts = (self.entries[statement.entry].section, statement.block.label, statement.text)
         return ": ".join(dict.fromkeys(part for part in parts if part))[:EMBEDDED_CHARACTERS]
 
+    def tells_time(self, statement: Statement) -> bool:
+        """Tell whether a time is asked for and the statement holds one."""
+        return self.question.asks_time and bool(_DURATION.search(statement.text))
+
+    def holds_focus(self, statement: Statement) -> bool:
+        """Tell whether what the question turns on stands in or above the statement."""
+        return statement.scope.get(self.question.focus, 0.0) >= HEADER
+
     def speaks_for_company(self, statement: Statement) -> bool:
         """Tell whether the statement's entry speaks in the company's own voice."""
         return bool(_COMPANY.search(self.entries[statement.entry].text))
 
+    def _in_glossary(self, statement: Statement) -> bool:
+        block = statement.block
+        words = " ".join((block.label, block.heading, self.entries[statement.entry].section, *block.columns))
+        return block.kind != "prose" and bool(_GLOSSARY.search(words))
+
+    def _defines(self, statement: Statement) -> bool:
+        """Tell whether a row of a table or list opens with a name that the question asks for."""
+        opening = statement.text[:60].split("\u2014")[0].split(":")[0]
+        return statement.block.kind != "prose" and bool(terms(opening) & self.weights.keys())
+
     def _quotable(self, statement: Statement) -> bool:
         """Tell whether a statement may answer: no glossary row but for its meaning, no old news for today's state."""
-        block, entry = statement.block, self.entries[statement.entry]
-        words = " ".join((block.label, block.heading, entry.section, *block.columns))
-        if block.kind != "prose" and _GLOSSARY.search(words):
-            first_cell = statement.text[:60].split("\u2014")[0].split(":")[0]
-            return self.question.asks_meaning and bool(terms(first_cell) & self.weights.keys())
+        if self._in_glossary(statement):
+            return self.question.asks_meaning and self._defines(statement)
         return not self.question.live or bool(_CURRENT.search(statement.text))
+
+    def candidates(self, limit: int) -> list[Statement]:
+        """Return the best statements for a closer look, few of each block."""
+        chosen: list[Statement] = []
+        seen: Counter[int] = Counter()
+        for statement in self.rank():
+            seen[id(statement.block)] += 1
+            if seen[id(statement.block)] <= FEW:
+                chosen.append(statement)
+        return chosen[:limit]
 
     def rank(self) -> list[Statement]:
         """Return the statements that may answer, best first."""

@@ -36,7 +36,7 @@ class OfflineChatModel(BaseChatModel):
 
     embeddings: Embeddings | None = Field(default=None, exclude=True)
     max_sentences: int = Field(default=3, ge=1)
-    candidates: int = Field(default=8, ge=1)
+    candidates: int = Field(default=6, ge=1)
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -117,7 +117,7 @@ class OfflineChatModel(BaseChatModel):
 
     def _compare_meaning(self, evidence: Evidence) -> None:
         """Give the strongest statements their cosine similarity to the question."""
-        nearest = evidence.rank()[: self.candidates]
+        nearest = evidence.candidates(self.candidates)
         if self.embeddings is None or not nearest:
             return
         texts = self.embeddings.embed_documents([evidence.in_place(statement) for statement in nearest])

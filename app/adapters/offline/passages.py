@@ -7,16 +7,17 @@ from functools import lru_cache
 from typing import Literal
 
 from app.adapters.offline.plain import plain, sentences, whole
+from app.adapters.offline.words import listed
 
 Kind = Literal["prose", "list", "table"]
 
-_HEADER = re.compile(r"\[.*[^\\]\]$")
+_HEADER = re.compile(r"\[.*[^\\]\]$|(\[\d+\]) Source: .+ - Page \S+$")
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _ITEM = re.compile(r"(\s*)(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE = re.compile(r"[\s|:=*_-]+$")
 _LABEL = re.compile(r"\*\*[^*]+\*\*[:?]?$|__[^_]+__[:?]?$")
 _FENCE = ("```", "~~~")
-_LOOSE_ENDS = frozenset("a an and as at by for from if in into of on or per than that the to with".split())
+_LOOSE_ENDS = listed("a an and as at by for from if in into of on or per than that the to with")
 _PROVENANCE = re.compile(r"(?:\w+ ){0,2}(?:source|retrieved|last updated|last verified)\b[^.]{0,40}:", re.IGNORECASE)
 
 
@@ -42,6 +43,12 @@ class Entry:
 
     header: str
     text: str
+
+    @property
+    def marker(self) -> str:
+        """Return what cites the entry: its number where the header has one, else the header itself."""
+        numbered = _HEADER.match(self.header)
+        return (numbered and numbered[1]) or self.header
 
     @property
     def section(self) -> str:
@@ -232,7 +239,7 @@ def _drop_cut_end(block: Block) -> None:
 
 @lru_cache(maxsize=1 << 10)
 def read_blocks(text: str) -> tuple[Block, ...]:
-    """Return the blocks of a chunk's markdown that hold at least one whole statement; they are shared, not to change."""
+    """Return the blocks of a chunk's markdown that hold a whole statement; they are shared, not to change."""
     found = _Reader(text).read()
     if found:
         _drop_cut_end(found[-1])

@@ -2,6 +2,8 @@
 
 import re
 
+from app.adapters.offline.words import listed
+
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{0,600}\)")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,120}>")
 _EMPHASIS = re.compile(
@@ -12,11 +14,11 @@ _MARKS = frozenset("*_`~[<\\")
 _SENTENCE_END = re.compile(r"[.!?][)\"'\u201d\u2019]{0,2}\s+(?=[^\sa-z])|[\u3002\uff01\uff1f]")
 _LAST_WORD = re.compile(r"(\S{1,20})$")
 _NOT_PROSE = re.compile(r"\s*(?:\||-{3,}|_{3,}|={3,})\s*")
-_ABBREVIATIONS = frozenset(
+_ABBREVIATIONS = listed(
     """
     approx art ca cf co corp dept dr e.g eg etc fig gov i.e ie inc jr ltd max min mr mrs ms no nos p para pp pte
     sec sgt sr st tel vol vs
-    """.split()
+    """
 )
 _PAIRS = {"(": ")", "\u201c": "\u201d"}
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.adapters.offline.words import SOFT_WORDS, countries, folded, stem, terms, tokens
+from app.adapters.offline.words import SOFT_WORDS, countries, folded, listed, stem, terms, tokens
 
 SOFT, NUMBER, PLAIN, HARD = 0.35, 0.4, 1.0, 1.5
 
@@ -18,7 +18,13 @@ _LIVE = re.compile(
 _LIST = re.compile(
     r"\b(?:which|documents?|documentation|papers|items|list|options|permits|requirements|steps|types)\b", re.I
 )
-_STEPS = re.compile(r"^(?:how (?:do|can|should|to)\b|what (?:do|should) (?:i|we) do\b|what are the steps)", re.I)
+_STEPS = re.compile(r"^(?:how (?:do|can|should|to)\b|what are the steps)", re.I)
+_WHETHER = re.compile(r"(?:can|could|do|does|did|is|are|will|would|should|must|may|has|have)\b", re.I)
+_FOCUS = re.compile(
+    r"(?:how (?:do|can|should) (?:i|we|you)|what(?:['\u2019]s| is| are) (?:the|our|your)|how(?: many| much)?"
+    r"|who(?: is)?) ([^\W\d_]+)",
+    re.I,
+)
 _COMPARISON = re.compile(r"\b(?:compare|comparison|differ|differs|different|difference|differences|versus|vs)\b", re.I)
 _DEFINITION = re.compile(r"\b(?:abbreviations?|acronym|defin\w+|mean|means|meaning|stands? for)\b", re.I)
 _TIME = re.compile(
@@ -27,35 +33,36 @@ _TIME = re.compile(
     re.I,
 )
 _AMOUNT = re.compile(
-    r"\b(?:how (?:many|much|high|big)|amount|cost\w*|fees?|charges?|prices?|rates?|percentage|threshold|limit|m(?:ax|in)imum)\b",
+    r"\b(?:how (?:many|much|high|big)|amount|cost\w*|fees?|charges?|prices?|rates?|percentage|threshold|limit"
+    r"|m(?:ax|in)imum)\b",
     re.I,
 )
-_MANNERS = frozenset("please kindly hi hello hey now then so just can could would will you".split())
+_MANNERS = listed("please kindly hi hello hey now then so just can could would will you")
 
 # The first words of what nobody can quote: an order, or a wish for one.
-_REQUEST_VERBS = frozenset(
+_REQUEST_VERBS = listed(
     """
     arrange book buy calculate call cancel check compose confirm contact convert create delete draft email fix
     forward generate hire issue locate make modify notify open order pay prepare print process quote recommend
     register remind reschedule resend reserve schedule send sign submit suggest track transfer translate update
     upload write
-    """.split()
+    """
 )
 
 # Things a customer owns and the documents cannot see.
-_OWN_THINGS = frozenset(
+_OWN_THINGS = listed(
     """
     account application balance bill booking box cargo claim consignment container delivery driver goods
     invoice item load order package parcel payment permit refund ship shipment truck vessel
-    """.split()
+    """
 )
 
 # Capitals, but no names: a question's dates and sums are its own, not the documents'.
-_NOT_NAMES = frozenset(
+_NOT_NAMES = listed(
     """
     april august december february friday january july june march may monday november october saturday september
     sunday thursday tuesday wednesday aud cny eur gbp hkd idr inr jpy krw myr php sgd thb usd vnd i am pm ok s
-    """.split()
+    """
 )
 _MOSTLY, _LONG, _FEW = 0.6, 6, 2
 
@@ -76,6 +83,8 @@ class Question:
     live: bool
     asks_list: bool
     asks_steps: bool
+    focus: str
+    asks_whether: bool
     compares: bool
     asks_meaning: bool
     asks_amount: bool
@@ -144,6 +153,13 @@ def _weight(term: str, names: frozenset[str]) -> float:
     return HARD if term in names else SOFT if term in _SOFT_STEMS else NUMBER if term[0].isdigit() else PLAIN
 
 
+def _focus(text: str) -> str:
+    """Return the term that the question turns on ("how do I <verb>", "what is the <noun>"), "" if it says little."""
+    found = _FOCUS.match(text.strip())
+    focus = next((term for term, _ in folded([found.group(1)])), "") if found else ""
+    return "" if focus in _SOFT_STEMS else focus
+
+
 def _form_words(text: str) -> set[str]:
     return {word.lower() for form in (_COMPARISON, _DEFINITION, _LIVE) for word in tokens(" ".join(form.findall(text)))}
 
@@ -157,6 +173,9 @@ def read(text: str) -> Question:
     names = _names(pairs, words[0] if words else "", trust_capitals=trust)
     form = _form_words(text)
     weights = {term: _weight(term, names) for term, word in pairs if word.lower() not in form}
+    focus = _focus(text)
+    if focus in weights and _STEPS.search(text):
+        weights[focus] = HARD
     compares = bool(_COMPARISON.search(text))
     return Question(
         text=text,
@@ -166,7 +185,9 @@ def read(text: str) -> Question:
         identifiers=frozenset(_IDENTIFIER.findall(text)) if trust else frozenset(),
         live=bool(_LIVE.search(text)),
         asks_list=bool(_LIST.search(text)),
+        asks_whether=bool(_WHETHER.match(text.strip())),
         asks_steps=bool(_STEPS.search(text)),
+        focus=focus if focus in weights else "",
         compares=compares,
         asks_meaning=bool(_DEFINITION.search(text))
         or (_starts(lower, "what is", "what s", "what are") and len(weights) <= _FEW),

@@ -7,7 +7,13 @@ from threading import Lock
 
 import snowballstemmer
 
-STOP_WORDS = frozenset(
+
+def listed(words: str) -> frozenset[str]:
+    """Return the words of a text that lists them."""
+    return frozenset(words.split())
+
+
+STOP_WORDS = listed(
     """
     a about above after again all also am an and any are aren as at be because been before being below between
     both but by can could d did didn do does doesn doing don done down during each either else ever few for
@@ -16,20 +22,21 @@ STOP_WORDS = frozenset(
     own per please re s same shall she should since so some such t than that the their theirs them then there
     these they this those through to too under until up upon us ve via was we were what when where whether
     which while who whom whose why will with within without won would yes you your yours
-    """.split()
+    """
 )
 
 # Words that carry a question rather than its topic: half the corpus may answer without repeating them.
-SOFT_WORDS = frozenset(
+SOFT_WORDS = listed(
     """
-    able allow anything applicable apply ask available best between call come compare comparison compulsory
+    able allow anything applicable apply ask available best between call come compare comparison compulsory far fast
+    soon
     cover describe detail differ difference exact exactly explain find first found general get give go good
     got happen help hold important inform information keep kind know like list long look make mandatory many
     mean meaning much necessary need new normally offer often okay overview people possible procedure process
     provide question quick quickly really regard regarding require required right say see show standard start
     still take tell thing think time try type typical typically understand use used usual usually versus vs
     want way work
-    """.split()
+    """
 )
 
 # One line a concept: every way to write it. The first name stands for all.
@@ -75,7 +82,7 @@ tariff | duty | duties
 delay | delayed | late | overdue
 license | licence
 deadline | cut off | cutoff | cut offs
-advance | ahead
+advance | ahead | early
 cosmetic | skincare | skin care
 Singapore Airlines | SIA | SQ
 """
@@ -150,7 +157,7 @@ def _concepts() -> dict[str, dict[tuple[str, ...], str]]:
 @lru_cache(maxsize=1)
 def countries() -> dict[str, str]:
     """Return the country of each place that is known, a country's own among them."""
-    known = {}
+    known: dict[str, str] = {}
     for line in PLACES.strip().splitlines():
         names, cities = line.split(":")
         country = _concept(_spellings(names)[0])

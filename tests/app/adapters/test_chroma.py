@@ -5,7 +5,7 @@ import pytest
 from chromadb.config import Settings
 from langchain_core.documents import Document
 
-from app.adapters.chroma import DocumentChroma, count, delete_collection, open_chroma
+from app.adapters.chroma import DocumentChroma, delete_collection, open_chroma
 from chains.errors import ConfigurationError, EmbeddingError, VectorStoreError
 from tests.fakes import WordEmbeddings
 
@@ -42,7 +42,7 @@ def test_the_store_lasts_and_is_in_cosine_space(tmp_path):
     open_store(tmp_path).add_documents([Document("alpha", metadata={"n": 1})], ids=["a"])
 
     store = open_store(tmp_path)
-    assert count(store) == 1
+    assert store.count() == 1
     assert store._collection.configuration_json["hnsw"]["space"] == "cosine"
 
 
@@ -65,7 +65,7 @@ def test_a_deleted_collection_can_be_made_anew(tmp_path):
     open_store(tmp_path, model="words")
     delete_collection(tmp_path, "shelf")
 
-    assert count(open_store(tmp_path, model="other")) == 0
+    assert open_store(tmp_path, model="other").count() == 0
 
 
 def test_deleting_what_is_not_there_is_no_error(tmp_path):
@@ -86,7 +86,7 @@ def test_more_documents_than_one_batch_holds_are_all_kept(tmp_path, monkeypatch)
     documents = [Document(f"word{number}", metadata={"n": number}) for number in range(8)]
 
     store.add_documents(documents, ids=[str(number) for number in range(8)])
-    assert count(store) == 8
+    assert store.count() == 8
 
 
 def test_filters_may_be_one_or_several(tmp_path):

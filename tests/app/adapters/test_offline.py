@@ -204,6 +204,80 @@ def test_similarity_never_lifts_a_missing_name():
     assert ask("Does the line sail to Surabaya?", PACKING, IMPORT, TAX, model=model) == DECLINE
 
 
+def test_decline_is_the_text_of_the_prompts():
+    from importlib.resources import files
+
+    assert files("prompts").joinpath("decline.txt").read_text(encoding="utf-8").strip() == DECLINE
+
+
+class Meaning(DeterministicFakeEmbedding):
+    """Texts that hold the word stand near to the question, all others apart from it."""
+
+    word: str
+
+    def embed_documents(self, texts):
+        return [[1.0, 0.0] if self.word in text else [0.0, 1.0] for text in texts]
+
+    def embed_query(self, text):
+        return [1.0, 0.0]
+
+
+def test_same_meaning_in_other_words_is_answered():
+    entry = (
+        "[Policy > Incidents]\nA reefer failure gets a first action within 15 minutes. The desk is open on weekdays."
+    )
+    question = "The refrigerated box broke down. How fast must someone react?"
+    assert ask(question, entry) == DECLINE
+    assert ask(question, entry, model=OfflineChatModel(embeddings=Meaning(size=2, word="reefer"))) == (
+        "A reefer failure gets a first action within 15 minutes. [Policy > Incidents]"
+    )
+
+
+def test_question_whose_point_no_document_knows_is_declined():
+    entry = "[Northline Guide > About]\nNorthline is a carrier of the islands, and its freight desk is in the port."
+    model = OfflineChatModel(embeddings=Meaning(size=2, word="freight"))
+    assert ask("Who founded Northline?", entry) == DECLINE
+    assert ask("What is the salary at the freight desk of Northline?", entry) == DECLINE
+    assert ask("Where is the freight desk of Northline?", entry, model=model) != DECLINE
+
+
+def test_city_is_met_by_a_document_on_its_country_only():
+    indonesia = "[Indonesia Import Guide > Cosmetics]\nCosmetics need a notification number before they are imported."
+    elsewhere = indonesia.replace("Indonesia", "Vietnam")
+    question = "Which number do cosmetics imported into Jakarta need?"
+    assert ask(question, indonesia, elsewhere).endswith("[Indonesia Import Guide > Cosmetics]")
+    assert ask(question, elsewhere) == DECLINE
+
+
+def test_container_that_no_document_names_is_declined():
+    entry = "[Sea Guide > Containers]\nThe container number shows the owner, and the container stands in the yard."
+    assert ask("Which yard holds container ONEU1234565?", entry) == DECLINE
+
+
+def test_glossary_row_answers_only_a_question_for_the_meaning():
+    entry = (
+        "[Sea Guide > Abbreviations]\n| Short form | Meaning |\n|---|---|\n"
+        "| VGM | Verified gross mass of a container |\n| SI | Shipping instruction |"
+    )
+    assert ask("What does VGM stand for?", entry) == (
+        "VGM: Verified gross mass of a container [Sea Guide > Abbreviations]"
+    )
+    assert ask("Is the VGM of a container verified?", entry) == DECLINE
+
+
+def test_yes_or_no_comes_first_where_it_is_asked_for():
+    entry = "[FAQ > Is a label needed?]\nThe label is needed by customs. Yes, a label is needed."
+    assert ask("Is a label needed?", entry).startswith("Yes, a label is needed.")
+
+
+def test_list_is_short_enough_to_be_read_on_the_phone():
+    rows = "\n".join(f"| Document {i} | {'word ' * 12}| Shipper |" for i in range(20))
+    entry = f"[Guide > Documents for import]\n| Document | Content | By |\n|---|---|---|\n{rows}"
+    answer = ask("Which documents for import?", entry)
+    assert answer.count("\n- ") > 2
+    assert len(answer.split()) <= 120
+
+
 WORDS = st.lists(st.sampled_from(["the", "rate", "for", "goods", "cargo", "is", "nine", "customs", "by"]), min_size=3)
 
 
@@ -240,3 +314,8 @@ def test_time_grows_in_line_with_the_text():
     for piece in ("[a](", "*a_", "| a ", "<a ", "a. ", "- a\n", "(\u201c", "\\["):
         laps = [min(seconds(piece * size) for _ in range(2)) for size in (1000, 4000)]
         assert all(later < 30 * earlier + 0.2 for earlier, later in pairwise(laps)), piece
+
+
+def test_numbered_sources_are_cited_by_their_number():
+    entry = TAX.replace(TAX.splitlines()[0], "[2] Source: Tax Guide - Page N/A")
+    assert ask("What is the current GST rate?", entry).endswith("(effective 1 January 2024) [2]")

@@ -1,0 +1,102 @@
+"""An HTML page -> markdown: headings, lists and tables stay, what surrounds the text of a page goes."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from bs4 import BeautifulSoup, Tag
+from markdownify import MarkdownConverter
+
+from chains.errors import IngestionError
+from chains.ingestion.source import SourceText, require_words, title_of, unreadable
+
+PARSER = "lxml"  # Python's own does not know where a tag ends that its author left open.
+NO_TEXT = "script, style, noscript, template, head, svg, iframe, object, form, button, select, [hidden]"
+AROUND = "nav, aside, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
+
+_LOOKS_LIKE_MARKUP = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-=]+\s*$|\||```|~~~)", re.MULTILINE)
+_EMPTY_LINES = re.compile(r"\n{3,}")
+
+
+def load_html(path: Path) -> SourceText:
+    """Read an HTML page; its title is that of the page, or its first heading, or the file's name.
+
+    Raises:
+        IngestionError: the file cannot be read, or has no text.
+    """
+    try:
+        page = BeautifulSoup(path.read_bytes(), PARSER)
+    except OSError as error:
+        raise unreadable(error) from error
+    metadata = _metadata(page, path)
+    return SourceText(markdown_of(_main_part(page)), 0, metadata)
+
+
+def markdown_of(page: Tag) -> str:
+    """Return the text below a tag as markdown.
+
+    Raises:
+        IngestionError: there is none, or the tags are nested beyond reason.
+    """
+    try:
+        text = str(_Converter().convert_soup(page))
+    except RecursionError as error:
+        msg = "the tags of the page are nested too deeply to be read"
+        raise IngestionError(msg) from error
+    clean = text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = _EMPTY_LINES.sub("\n\n", "\n".join(line.rstrip() for line in clean.split("\n"))).strip() + "\n"
+    require_words(text)
+    return text
+
+
+class _Converter(MarkdownConverter):
+    """Writes words as they are: only what would be taken for a heading, a table or a code block gets a backslash."""
+
+    def __init__(self) -> None:
+        super().__init__(heading_style="ATX", bullets="-", table_infer_header=True, strip=["a", "img"])
+
+    def escape(self, text: str, parent_tags: set[str]) -> str:
+        marked = text.replace("|", "\\|") if parent_tags & {"td", "th"} else text
+        return _LOOKS_LIKE_MARKUP.sub(r"\1\\\2", marked)
+
+    def convert_strong(self, node: Tag, text: str, parent_tags: set[str]) -> str:
+        return text
+
+    convert_b = convert_em = convert_i = convert_strong
+
+
+def _main_part(page: BeautifulSoup) -> Tag:
+    for tag in page.select(NO_TEXT):
+        tag.decompose()
+    parts = page.select("main, [role=main]") or page.select("article")
+    if len(parts) == 1 and parts[0].get_text(strip=True):
+        return parts[0]
+    for tag in page.select(AROUND):
+        tag.decompose()
+    for header in page.select("header"):
+        if not header.select("h1"):
+            header.decompose()
+    return page
+
+
+def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
+    link = page.select_one("link[rel=canonical][href]")
+    heading = page.select_one("h1")
+    url = str(link["href"]) if link else ""
+    found = {
+        "title": _words(page.title) or _words(heading) or title_of(path),
+        "source_org": _meta(page, "og:site_name"),
+        "source_urls": json.dumps([url]) if url.startswith(("https://", "http://")) else "",
+        "last_updated": _meta(page, "article:modified_time")[:10],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _words(tag: Any) -> str:
+    return " ".join(tag.get_text(" ").split()) if tag else ""
+
+
+def _meta(page: BeautifulSoup, name: str) -> str:
+    tag = page.select_one(f'meta[property="{name}"][content]')
+    return " ".join(str(tag["content"]).split()) if tag else ""

@@ -1,0 +1,57 @@
+"""Words in, their cosines out, by the embedding model's own word table: a lookup and a small product, no inference.
+
+The input layer of a BERT-family encoder holds one trained vector per word of its vocabulary; centred, they put
+synonyms and inflections side by side (`sister` - `siblings`, `merger` - `takeover`).
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TABLE: Final = "embeddings.word_embeddings.weight"
+_FIRST_WORD: Final = 1996  # Below stand the special, unused and single-character tokens of BERT's vocabulary.
+
+
+class WordVectors:
+    """Cosines between words by the word table in `folder` (model.safetensors and vocab.txt)."""
+
+    def __init__(self, folder: Path) -> None:
+        lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+        self._rows = {word: row for row, word in enumerate(lines)}
+        table = _read(folder / "model.safetensors")
+        self._mean = table[_FIRST_WORD:].mean(axis=0)
+        self._table = table
+        self._kept: dict[str, NDArray[np.float32]] = {}
+
+    def __call__(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:
+        """Return the cosines, shape (len(first), len(second)); a word outside the table is 0 to every other."""
+        left = np.array([self._vector(word) for word in first], dtype=np.float32)
+        right = np.array([self._vector(word) for word in second], dtype=np.float32)
+        return np.asarray(left @ right.T, dtype=np.float32)
+
+    def _vector(self, word: str) -> NDArray[np.float32]:
+        """Return a word's unit vector, kept once made."""
+        kept = self._kept.get(word)
+        if kept is None:
+            row = self._rows.get(word)
+            kept = np.zeros_like(self._mean) if row is None else _unit(self._table[row] - self._mean)
+            self._kept[word] = kept
+        return kept
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vector at length 1."""
+    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), dtype=np.float32)
+
+
+def _read(path: Path) -> NDArray[np.float32]:
+    """Return the word table, mapped and not loaded (format: 8 bytes of header length, JSON header, data)."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        entry = json.loads(file.read(length))[_TABLE]
+    offset = 8 + length + entry["data_offsets"][0]
+    return np.memmap(path, dtype=np.float32, mode="r", offset=offset, shape=tuple(entry["shape"]))

@@ -1,0 +1,5 @@
+"""Settings -> adapters -> chain: the composition root."""
+
+from app.wiring.services import Services, sample_corpus
+
+__all__ = ["Services", "sample_corpus"]

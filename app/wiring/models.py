@@ -1,0 +1,84 @@
+"""Settings -> the models: of embeddings, of words, of chat, and the retriever that asks them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+
+from app.settings import Settings
+from chains.errors import ConfigurationError
+from chains.ports import ChunkStore, WordIndex, WordSimilarity
+from chains.retrieval import (
+    ChunkRetriever,
+    CompressionRetriever,
+    HybridRetriever,
+    MmrRetriever,
+    SimilarityRetriever,
+)
+
+ONNX_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def embedding_model(settings: Settings) -> Embeddings:
+    """Return the embeddings that EMBEDDING_PROVIDER and EMBEDDING_BACKEND name."""
+    if settings.embedding_provider == "openai-compatible":
+        from app.adapters.openai_compatible import HttpEmbeddings
+
+        base_url, key = settings.embedding_base_url or "", settings.embedding_api_key
+        return HttpEmbeddings(base_url=base_url, model=settings.embedding_model, api_key=key)
+    if settings.embedding_backend == "torch":
+        from app.adapters.huggingface import torch_embeddings
+
+        return torch_embeddings(settings.embedding_model)
+    if settings.embedding_model != ONNX_MODEL:
+        model = settings.embedding_model
+        msg = f"EMBEDDING_BACKEND=onnx runs {ONNX_MODEL!r} only; for {model!r} set EMBEDDING_BACKEND=torch"
+        raise ConfigurationError(msg)
+    from app.adapters.onnx import OnnxEmbeddings
+
+    return OnnxEmbeddings()
+
+
+def word_similarity() -> WordSimilarity:
+    """Return the cosines between words by the packaged model's own word table."""
+    from app.adapters.onnx.weights import find_weights
+    from app.adapters.onnx.words import WordVectors
+
+    return WordVectors(find_weights())
+
+
+def chat_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
+    """Return Groq where there is a key, else the offline answerer."""
+    if settings.provider == "offline" or settings.llm_api_key is None:
+        from app.adapters.offline import OfflineChatModel
+
+        return OfflineChatModel(embeddings=embeddings)
+    from app.adapters.groq import groq_model
+
+    return groq_model(
+        api_key=settings.llm_api_key,
+        model=settings.llm_model,
+        base_url=settings.llm_base_url,
+        temperature=settings.llm_temperature,
+        max_tokens=settings.llm_max_tokens,
+        timeout_s=settings.llm_timeout_s,
+        max_retries=settings.llm_max_retries,
+    )
+
+
+def retriever_of(
+    settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
+) -> ChunkRetriever:
+    """Return the retriever that RETRIEVER_TYPE names; `model` is asked for by compression only."""
+    limits: dict[str, Any] = {"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold}
+    match settings.retriever_type:
+        case "similarity":
+            return SimilarityRetriever(store=store, **limits)
+        case "mmr":
+            options: dict[str, Any] = {"fetch_k": settings.mmr_fetch_k, "weight": settings.mmr_lambda}
+            return MmrRetriever(store=store, **options, **limits)
+    hybrid = HybridRetriever(store=store, words=words, **limits)
+    if settings.retriever_type == "compression":
+        return CompressionRetriever(retriever=hybrid, model=model(), **limits)
+    return hybrid

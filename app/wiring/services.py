@@ -1,0 +1,169 @@
+"""Settings -> adapters -> chain, each made when it is first asked for."""
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
+
+import prompts
+from app.settings import Settings
+from app.wiring.models import chat_model, embedding_model, retriever_of, word_similarity
+from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
+from chains.citations import CiteSources
+from chains.context import FormatContext
+from chains.pipeline import build_chain
+from chains.retrieval import ChunkRetriever
+from chains.scope import SCOPE_FILE, ScopeGate, load_scope
+from chains.state import Answer, Question
+
+if TYPE_CHECKING:
+    from langchain_core.indexing import RecordManager
+
+    from app.adapters.fts import LexicalIndex
+    from app.wiring.stores import Store
+    from chains.ingestion import Index, Report
+    from chains.ports import Progress
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the commands and the routes work with, each made when it is first asked for."""
+
+    settings: Settings
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        """Return the embedding model."""
+        return embedding_model(self.settings)
+
+    def warm(self) -> None:
+        """Load the embedding model in the background, while the caller imports and opens the rest."""
+        embeddings = self.embeddings
+        threading.Thread(target=embeddings.embed_query, args=("",), daemon=True).start()
+
+    @cached_property
+    def store(self) -> "Store":
+        """Return the vector store, checked against the embedding model, with the word index in line with it."""
+        store = open_store(self.settings, self.embeddings, self.words)
+        if store.count() != self.words.count():
+            self.words.align(store)
+        return store
+
+    @cached_property
+    def words(self) -> "LexicalIndex":
+        """Return the index of the words that the store holds."""
+        from app.adapters.fts import LexicalIndex
+        from chains.ingestion.index import indexed_fields
+
+        folder, name = beside(self.settings)
+        return LexicalIndex(folder / f"{name.replace('/', '_')}.words.sqlite3", fields=indexed_fields)
+
+    @cached_property
+    def model(self) -> BaseChatModel:
+        """Return the chat model: Groq, or the offline answerer."""
+        return chat_model(self.settings, self.embeddings)
+
+    @cached_property
+    def retriever(self) -> ChunkRetriever:
+        """Return the retriever that RETRIEVER_TYPE names."""
+        return retriever_of(self.settings, store=self.store, words=self.words, model=lambda: self.model)
+
+    @cached_property
+    def chain(self) -> Runnable[Question, Answer]:
+        """Return the pipeline."""
+        settings = self.settings
+        return build_chain(
+            retriever=self.retriever,
+            model=self.model,
+            system=prompts.load("system" if settings.citation_style == "title" else "system_numbered"),
+            context=FormatContext(max_tokens=settings.max_context_tokens, style=settings.citation_style),
+            citations=CiteSources(
+                style=settings.citation_style,
+                min_citations=settings.min_citations,
+                repair=settings.citation_repair,
+                similarity=word_similarity(),
+            ),
+            scope=self.scope,
+        )
+
+    @cached_property
+    def scope(self) -> ScopeGate | None:
+        """Return what declines questions that no document answers; None where it is off or no list of them is there."""
+        from app.adapters.remembered import RememberedEmbeddings
+
+        settings = self.settings
+        file = settings.scope_file or sample_corpus() / SCOPE_FILE
+        if not settings.scope_enabled or not (settings.scope_file or file.is_file()):
+            return None
+        return ScopeGate(load_scope(file), RememberedEmbeddings(self.embeddings, model=settings.embedding_model))
+
+    def count(self) -> int:
+        """Return the number of chunks in the store."""
+        return self.store.count()
+
+    def ingest(
+        self,
+        paths: list[Path],
+        *,
+        reset: bool = False,
+        dry_run: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "Report":
+        """Bring the store in line with the files below `paths`; `reset` rebuilds it from nothing.
+
+        Raises:
+            IngestionError: a path does not exist.
+            VectorStoreError: another ingestion is at work, or the store cannot be written.
+            ConfigurationError: the store was made with another model or distance.
+        """
+        from chains.ingestion import ingest
+
+        with alone(beside(self.settings)[0]):
+            if reset and not dry_run:
+                self._reset()
+            return ingest(
+                paths,
+                into=self._index(),
+                loaders=loaders(),
+                chunker=chunker(self.settings),
+                progress=progress,
+                dry_run=dry_run,
+                min_chunks=self.settings.min_chunks,
+            )
+
+    def _index(self) -> "Index":
+        from chains.ingestion import Index
+
+        if self.store.count() == 0:
+            self._forget()  # A store that was emptied or deleted holds nothing, whatever the records say.
+        return Index(self.store, *self._records(), self.store.ids)
+
+    def _records(self) -> tuple["RecordManager", "RecordManager"]:
+        from app.adapters.records import open_records
+
+        folder, name = beside(self.settings)
+        return open_records(folder, name), open_records(folder, f"{name}/origins")
+
+    def _reset(self) -> None:
+        for made in ("store", "retriever", "chain"):
+            self.__dict__.pop(made, None)
+        delete_store(self.settings)
+        self.words.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        for records in self._records():
+            if keys := records.list_keys():
+                records.delete_keys(keys)
+
+
+def sample_corpus() -> Path:
+    """Return the folder of the sample corpus: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "knowledge_base"
+    return inside if inside.is_dir() else package.parent / "knowledge_base"

@@ -1,0 +1,267 @@
+"""A sentence and its evidence in; out how well the evidence's words carry it, the words that do, and any clash.
+
+Every content word of the sentence looks for itself in the evidence. A match counts as much as the evidence around it
+speaks of the sentence's other words, so that chance matches far apart carry little (a directed, position-aware
+relative of Corley and Mihalcea 2005, "Measuring the semantic similarity of texts", with the window kernel of
+Lv and Zhai 2009, "Positional language models for information retrieval"). Nothing here is learnt: the weights are
+round numbers on a flat optimum, checked by cross-validation on the WiCE development set (Kamoi et al. 2023).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chains.citations.evidence import MARKER, Evidence, Span
+from chains.citations.tokens import MONTHS, ORDINALS, Token, fold, listed, stem, tokens
+from chains.ports import WordSimilarity
+
+Matrix = NDArray[np.float32]
+Clash = Literal["none", "misplaced", "contradicted"]
+
+NEIGHBOUR: Final = 0.9  # What a word is worth one sentence away; 0.81 two away, and so on.
+SOFT_FLOOR: Final = 0.3  # Cosines of word vectors below this are chance.
+NAME_FLOOR: Final = 0.7  # A name is carried only by its own forms: Australia, Australian.
+CLOSENESS_SHARE: Final = 0.2  # The sentence embedding's part, where one is given.
+CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.6, "contradicted": 0.25}
+CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
+YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
+QUOTE_LIMIT: Final = 300
+_QUOTE_COST: Final = 0.001  # Per character: a second sentence must add words to be quoted.
+
+# An estimate, a bound or a sum need not stand in the evidence to be true of it.
+_HEDGES: Final = frozenset(
+    listed(
+        "about around approximately roughly nearly almost over than least under below above between circa total sum "
+        "combined equals exceeding"
+    )
+)
+_LABELS: Final = frozenset(
+    listed(
+        "step section chapter article rule page table figure phase no item form class part version incoterms number "
+        "annex appendix option level clause paragraph source line"
+    )
+)
+_MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
+_CURRENCY: Final = re.compile(r"(?:[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")
+_PERCENT: Final = re.compile(r"\s?(?:%|per ?cent\b)")
+_FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
+_YEAR: Final = re.compile(r"(?:19|20)\d\d$")
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How well the evidence carries a sentence, 0-1, and the quote that does: `evidence.text[start:end]`."""
+
+    score: float
+    quote: str
+    start: int
+    end: int
+    contradicted: bool
+
+
+def support(
+    sentence: str,
+    evidence: Evidence,
+    *,
+    similarity: WordSimilarity | None = None,
+    closeness: float | None = None,
+) -> Support:
+    """Return how well the evidence carries the sentence, 0-1, the exact words that do, and whether numbers clash.
+
+    Args:
+        sentence: One sentence of an answer, without its citation markers.
+        evidence: The cited passage, from `prepare`.
+        similarity: Cosines between words, to let a synonym count; without it only shared stems do.
+        closeness: The highest cosine of the sentence's embedding with an evidence sentence's, where it is known.
+    """
+    sentence = MARKER.sub("", sentence, count=1)
+    everything = tokens(sentence)
+    words = [word for word in everything if word.weight > 0]
+    if not words or not evidence.spans:
+        return Support(0.0, "", 0, 0, contradicted=False)
+    weights = weigh(words, evidence)
+    strengths = match(words, evidence, similarity)
+    if not strengths.any():
+        return Support(0.0, "", 0, 0, contradicted=False)
+    score = align(strengths, weights)
+    if closeness is not None:
+        score = (1 - CLOSENESS_SHARE) * score + CLOSENESS_SHARE * min(1.0, max(0.0, closeness))
+    clash = compare_numbers(sentence, everything, words, evidence, strengths)
+    start, end = quote(strengths, weights, evidence)
+    score = round(min(1.0, score) * CLASH_FACTORS[clash], 4)
+    return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
+
+
+def ceiling(words: Sequence[Token], evidence: Evidence) -> float:
+    """Return the weighted share of content words found anywhere: `support` without similarity cannot much exceed it."""
+    held = evidence.occurrences
+    total = sum([word.weight for word in words])
+    return sum([word.weight for word in words if word.key in held]) / total if total else 0.0
+
+
+def weigh(words: Sequence[Token], evidence: Evidence) -> NDArray[np.float32]:
+    """Return each word's weight: what its kind carries, times the root of its idf among the evidence's sentences."""
+    count = len(evidence.spans) + 2
+    seen = [len(evidence.occurrences.get(word.key, ())) for word in words]
+    return np.array(
+        [word.weight * sqrt(log(count / (places + 0.5))) for word, places in zip(words, seen, strict=True)],
+        dtype=np.float32,
+    )
+
+
+def match(words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None) -> Matrix:
+    """Return how strongly each evidence sentence holds each word, shape (sentences, words)."""
+    strengths = np.zeros((len(evidence.spans), len(words)), dtype=np.float32)
+    if similarity is not None:
+        _match_softly(strengths, words, evidence, similarity)
+    for column, word in enumerate(words):
+        if places := evidence.occurrences.get(word.key):
+            strengths[list(places), column] = 1.0
+    return strengths
+
+
+def _match_softly(strengths: Matrix, words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity) -> None:
+    """Fill in the cosine of each word with the nearest word of each sentence; a number is never nearly right."""
+    columns = [column for column, word in enumerate(words) if word.kind != "number"]
+    terms = {fold(word.text): word.key for span in evidence.spans for word in span.tokens if word.weight > 0}
+    if not columns or not terms:
+        return
+    cosines = similarity([fold(words[column].text) for column in columns], list(terms))
+    floors = np.array([NAME_FLOOR if words[column].kind == "name" else SOFT_FLOOR for column in columns])
+    cosines = np.where(cosines > floors[:, None], cosines, 0.0)
+    keys = list(terms.values())
+    for number in np.flatnonzero(cosines.any(axis=0)).tolist():
+        for place in evidence.occurrences[keys[number]]:
+            strengths[place, columns] = np.maximum(strengths[place, columns], cosines[:, number])
+
+
+def align(strengths: Matrix, weights: NDArray[np.float32]) -> float:
+    """Return the root of the share of words carried, each scaled by its surroundings' share of the other words.
+
+    The product is about a share squared; the root brings it back to the scale of a share.
+    """
+    total = weights.sum()
+    nearby = spread(strengths) * weights
+    others = total - weights
+    surroundings = np.where(others > 0, (nearby.sum(axis=1, keepdims=True) - nearby) / np.maximum(others, 1e-6), 1.0)
+    return sqrt(float((strengths * surroundings).max(axis=0) @ weights / total))
+
+
+def spread(strengths: Matrix) -> Matrix:
+    """Return the strengths as felt from each sentence: the best over all, fading by `NEIGHBOUR` per sentence."""
+    felt, step = strengths, 1
+    while step < len(strengths):  # Doubling the step reaches every distance in log2(sentences) rounds.
+        faded, nearer = NEIGHBOUR**step * felt, felt.copy()
+        np.maximum(nearer[step:], faded[:-step], out=nearer[step:])
+        np.maximum(nearer[:-step], faded[step:], out=nearer[:-step])
+        felt, step = nearer, 2 * step
+    return felt
+
+
+def quote(strengths: Matrix, weights: NDArray[np.float32], evidence: Evidence) -> tuple[int, int]:
+    """Return the bounds of the sentence, or few adjoining ones, that carry the most; at most `QUOTE_LIMIT` long."""
+    spans = evidence.spans
+    best, bounds = -np.inf, (spans[0].start, spans[0].end)
+    shares = strengths * (weights / weights.sum())
+    for first in np.argsort(-shares.sum(axis=1), kind="stable")[:3].tolist():
+        together = shares[first]
+        for last in range(first, min(first + 3, len(spans))):
+            length = spans[last].end - spans[first].start
+            if last > first and length > QUOTE_LIMIT:
+                break
+            together = np.maximum(together, shares[last])
+            worth = float(together.sum()) - _QUOTE_COST * length
+            if worth > best:
+                best, bounds = worth, (spans[first].start, spans[last].end)
+    return _shorten(*bounds, evidence.text)
+
+
+def _shorten(start: int, end: int, text: str) -> tuple[int, int]:
+    """Return the bounds cut at a word border where the quote would be too long."""
+    if end - start <= QUOTE_LIMIT:
+        return start, end
+    border = max(text.rfind(" ", start, start + QUOTE_LIMIT), text.rfind("\n", start, start + QUOTE_LIMIT))
+    return start, border if border > start else start + QUOTE_LIMIT
+
+
+def compare_numbers(
+    sentence: str, everything: Sequence[Token], words: Sequence[Token], evidence: Evidence, strengths: Matrix
+) -> Clash:
+    """Tell whether the evidence gives another number for what the sentence counts.
+
+    Precision comes first: the best-aligned sentence alone must hold `CLASH_COVERAGE` of the other words, and give a
+    number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
+    is `contradicted` where the evidence has it nowhere, `misplaced` where it has it only beside other words.
+    """
+    stated = [place for place, word in enumerate(everything) if word.kind == "number" and _states(everything, place)]
+    if not stated:
+        return "none"
+    weights = np.array([0.0 if word.kind == "number" else word.weight for word in words], dtype=np.float32)
+    coverage = (strengths == 1.0) @ weights / max(float(weights.sum()), 1e-6)
+    best = int(coverage.argmax())
+    if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
+        return "none"
+    clashing = {
+        everything[place].key
+        for place in stated
+        if coverage[best] >= (YEAR_CLASH_COVERAGE if _YEAR.match(everything[place].key) else CLASH_COVERAGE)
+        and 2 * _home(everything[place].key, evidence, coverage) < coverage[best]
+        and _clashes(sentence, everything, place, evidence, evidence.spans[best])
+    }
+    if not clashing:
+        return "none"
+    return "misplaced" if clashing <= evidence.numbers else "contradicted"
+
+
+def _home(number: str, evidence: Evidence, coverage: NDArray[np.float32]) -> float:
+    """Return the best coverage among the evidence sentences that state the number."""
+    return max((float(coverage[place]) for place in evidence.occurrences.get(number, ())), default=0.0)
+
+
+def _states(everything: Sequence[Token], place: int) -> bool:
+    """Tell whether a number states a quantity exactly: no label (`Step 3`), no estimate, no rank."""
+    before = [word.text.lower() for word in everything[max(0, place - 3) : place]]
+    labelled = bool(before) and before[-1] in _LABELS
+    ordinal = place == 0 and len(everything) > 1 and everything[1].start - everything[0].end > 1
+    ranked = everything[place].text.lower() in ORDINALS
+    return not labelled and not ranked and not ordinal and not _HEDGES.intersection(before)
+
+
+def _clashes(sentence: str, everything: Sequence[Token], place: int, evidence: Evidence, span: Span) -> bool:
+    """Tell whether the span gives only other numbers of the same measure, none of which the sentence says too."""
+    said = {word.key for word in everything if word.kind == "number"}
+    measure = _measure(sentence, everything, place)
+    passage = evidence.text[span.start : span.end]
+    numbers = [other for other, word in enumerate(span.tokens) if word.kind == "number"]
+    rivals = [
+        span.tokens[other].key for other in numbers if measure.intersection(_measure(passage, span.tokens, other))
+    ]
+    return bool(rivals) and not said.intersection(rivals) and not _within(everything[place].key, rivals)
+
+
+def _measure(text: str, words: Sequence[Token], place: int) -> frozenset[str]:
+    """Return what a number counts: a currency, a percentage, a year, a day of a month, or the nouns after it."""
+    word, around = words[place], words[max(0, place - 1) : place + 3]
+    if _PERCENT.match(text, word.end):
+        return frozenset({"%"})
+    if _CURRENCY.search(text, max(0, word.start - 4), word.start):
+        return frozenset({"currency"})
+    if months := _MONTH_KEYS.intersection(near.key for near in around[:3]):
+        return frozenset({"year"} if _YEAR.match(word.key) else {f"day of {month}" for month in months})
+    if _YEAR.match(word.key):
+        return frozenset({"year"})
+    return frozenset(near.key for near in words[place + 1 : place + 3] if near.weight > 0 and near.kind != "number")
+
+
+def _within(key: str, rivals: Sequence[str]) -> bool:
+    """Tell whether a number lies inside the range that the rivals span: `4` is no clash with `3-5 days`."""
+    try:
+        values = sorted(float(rival) for rival in rivals)
+        return len(values) > 1 and values[0] <= float(key) <= values[-1]
+    except ValueError:
+        return True

@@ -1,0 +1,158 @@
+"""Text in, its content words out: stemmed, weighted by what they carry, numbers brought to one form."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+import snowballstemmer
+
+Kind = Literal["number", "name", "word", "light", "stop"]
+
+WEIGHTS: Final[dict[Kind, float]] = {"number": 2.0, "name": 1.6, "word": 1.0, "light": 0.5, "stop": 0.0}
+INFLECTED_WEIGHT: Final = 0.6  # -ed, -ing and -ly: verbs and adverbs are what a paraphrase changes first.
+
+
+def listed(words: str) -> list[str]:
+    """Return the words of a list written as text."""
+    return words.split()
+
+
+_WORD: Final = re.compile(r"(?:[A-Z]\.){2,}|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SENTENCE_START: Final = re.compile(r"(?:^|[.!?:|>\n])[\s\"“”'‘(*_#\-]*$")
+_UNITS: Final = listed(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS: Final = listed("twenty thirty forty fifty sixty seventy eighty ninety")
+ORDINALS: Final = listed("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+_NUMERALS: Final = (
+    {word: value for value, word in enumerate(_UNITS) if word != "one"}
+    | {word: 10 * value for value, word in enumerate(_TENS, start=2)}
+    | {word: value for value, word in enumerate(ORDINALS, start=1)}
+)
+_SCALES: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+MONTHS: Final = listed("january february march april may june july august september october november december")
+_MONTH_SHORT: Final = {month[:3]: month for month in MONTHS} | {"sept": "september"}
+_STOP: Final = frozenset(
+    listed("""
+    a an the and or but nor so yet if then than that this these those there here of in on at by for from to with
+    without into onto upon over under between among through during before after above below up down out off about
+    against as is am are was were be been being do does did doing done have has had having will would shall should
+    can could may might must not no it its he him his she her hers they them their theirs we us our ours you your
+    yours i me my mine who whom whose which what when where why how also both each either neither any some all most
+    more many much such other another same own very too only just even still again further once while until because
+    since although though however thus therefore per via himself herself itself themselves one s t d m re ve
+    ll""")
+)
+# General words that move a text along and name nothing: a faithful paraphrase swaps them freely.
+_LIGHT: Final = listed("""
+    become became begin began begun start announce describe lead led take took place make made go went
+    get got give gave come came state say said tell told call name later late early earlier well several already prior
+    ultimately eventually finally originally previously subsequently currently around within across along due regard
+    include including receive use feature follow following know note serve set show hold held play work part group
+    number time year day month week last next new old former instead usually typically mainly largely generally
+    approximately nearly almost total various certain role release publish found establish form create produce result
+    cause consider believe think want see find provide allow help need require remain continue return join leave left
+    move bring turn keep kept put run ran base locate involve appear contain consist refer report claim reveal confirm
+    declare express suggest argue addition support end born""")
+
+_stemmer: Final = snowballstemmer.stemmer("english")
+
+
+class Token(NamedTuple):
+    """One word of a text: its comparable form, what it carries, and where it stands (`text[start:end]`)."""
+
+    key: str
+    kind: Kind
+    weight: float
+    text: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """Return the Snowball (Porter2) stem of a lower-case word."""
+    return str(_stemmer.stemWord(word))
+
+
+_LIGHT_STEMS: Final = frozenset(map(stem, _LIGHT))
+
+
+@lru_cache(maxsize=65536)
+def fold(text: str) -> str:
+    """Return the text in lower case without accents, dots of acronyms, possessives and apostrophes."""
+    decomposed = unicodedata.normalize("NFKD", text.lower())
+    plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter)).replace("’", "'")
+    return plain.removesuffix("'s").replace("'", "").replace(".", "")
+
+
+def number(text: str) -> str:
+    """Return a figure's one written form: `1,000.50` and `1000.5` are the same number."""
+    digits = text.replace(",", "")
+    if digits.count(".") == 1:
+        digits = digits.rstrip("0").rstrip(".")
+    return digits.lstrip("0") or "0"
+
+
+@lru_cache(maxsize=65536)
+def classify(text: str, opens: bool) -> tuple[str, Kind, float]:
+    """Return key, kind and weight of one word; a capital says nothing on a word that opens a sentence."""
+    if text[0].isdecimal():
+        return number(text), "number", WEIGHTS["number"]
+    plain = fold(text)
+    if plain in _NUMERALS:
+        return str(_NUMERALS[plain]), "number", WEIGHTS["number"]
+    capital = text[0].isupper()
+    if capital and (month := _MONTH_SHORT.get(plain[:4] if plain == "sept" else plain)):
+        return stem(month), "word", WEIGHTS["word"]
+    if plain in _STOP and not (len(text) > 1 and text.isupper()):
+        return plain, "stop", 0.0
+    return _content(plain, named=capital and not opens and plain not in MONTHS)
+
+
+def _content(plain: str, *, named: bool) -> tuple[str, Kind, float]:
+    """Return key, kind and weight of a word that is neither number nor stop word."""
+    key = stem(plain)
+    if named:
+        return key, "name", WEIGHTS["name"]
+    if key in _LIGHT_STEMS:
+        return key, "light", WEIGHTS["light"]
+    return key, "word", INFLECTED_WEIGHT if plain.endswith(("ed", "ing", "ly")) else WEIGHTS["word"]
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> tuple[Token, ...]:
+    """Return every word of the text in order, stop words included, scales folded into their numbers."""
+    words = _words(text)
+    return tuple(_scaled(words) if any(scale in text for scale in _SCALES) else words)
+
+
+def _words(text: str) -> Iterator[Token]:
+    """Yield the words one by one; the text before a capital decides whether it opens a sentence."""
+    end = 0
+    for match in _WORD.finditer(text):
+        word, start = match.group(), match.start()
+        opens = word[0].isupper() and bool(end == 0 or _SENTENCE_START.search(text, max(end, start - 12), start))
+        end = match.end()
+        key, kind, weight = classify(word, opens)
+        yield Token(key, kind, weight, word, start, end)
+
+
+def _scaled(words: Iterator[Token]) -> Iterator[Token]:
+    """Fold `2.5 million` and `one million` into one number token."""
+    held: Token | None = None
+    for word in words:
+        scale = _SCALES.get(word.key)
+        if held is not None and scale is not None and (held.kind == "number" or held.key == "one"):
+            value = float(held.key) if re.fullmatch(r"\d+(?:\.\d+)?", held.key) else 1.0
+            key = number(f"{value * scale:.2f}")
+            held = Token(key, "number", WEIGHTS["number"], held.text, held.start, word.end)
+            continue
+        if held is not None:
+            yield held
+        held = word
+    if held is not None:
+        yield held

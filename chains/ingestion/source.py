@@ -1,0 +1,76 @@
+"""What every loader makes of a file: its text, what the parts of it are, and metadata as plain values."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from chains.errors import IngestionError
+
+
+class Page(NamedTuple):
+    """A page of a source, counted from 1, and where its text begins and ends."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The text of a file, the offset of its body, and its metadata as plain values that any store can keep.
+
+    The text is what chunks are slices of: the file itself for markdown and plain text, and what was extracted from it
+    for the other formats. A text is markdown unless it is `plain` or has `pages`; no chunk crosses a page. `warnings`
+    tell, in words, what of the file could not be read.
+    """
+
+    text: str
+    body_start: int
+    metadata: dict[str, str]
+    plain: bool = False
+    pages: tuple[Page, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+Loader = Callable[[Path], SourceText]
+
+
+def read_text(path: Path) -> str:
+    """Read a file of UTF-8 text; line ends are read as line feeds.
+
+    Raises:
+        IngestionError: the file cannot be read, or is no UTF-8 text.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        msg = f"the file is no UTF-8 text (byte {error.start} cannot be read); save it as UTF-8"
+        raise IngestionError(msg) from error
+    except OSError as error:
+        raise unreadable(error) from error
+    if "\0" in text:
+        msg = "the file holds binary data, not text"
+        raise IngestionError(msg)
+    return text
+
+
+def unreadable(error: OSError) -> IngestionError:
+    """Return the error that says why the system does not hand out a file."""
+    return IngestionError(f"the file cannot be read: {error.strerror or type(error).__name__}")
+
+
+def require_words(text: str) -> None:
+    """Check that there is something to index.
+
+    Raises:
+        IngestionError: there are no words.
+    """
+    if not text.strip():
+        msg = "the file is empty: there is no text to index"
+        raise IngestionError(msg)
+
+
+def title_of(path: Path) -> str:
+    """Return a title made of the file's name."""
+    return path.stem.replace("_", " ").title()

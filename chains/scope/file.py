@@ -1,0 +1,118 @@
+"""A scope file (YAML) -> the intents that are not answered from documents, with examples; mistakes name their line."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import yaml
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
+from chains.errors import ConfigurationError
+
+SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
+THRESHOLD = 0.42
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What people ask for that no document answers: examples, and the text that redirects them."""
+
+    name: str
+    redirect: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The intents to decline, examples of what is answered, and the votes that it takes to decline."""
+
+    intents: tuple[Intent, ...]
+    in_scope: tuple[str, ...]
+    threshold: float = THRESHOLD
+
+
+def load_scope(path: Path) -> Scope:
+    """Read a scope file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or something in it does not fit; the message names the line.
+    """
+    return _Reader(path).read()
+
+
+class _Reader:
+    """Reads one file; YAML's nodes are walked by hand, because plain values have lost their lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> Scope:
+        root = self._compose()
+        top = self._fields(root, needed={"intents", "in_scope"}, allowed={"intents", "in_scope", "threshold"})
+        intents = self._mapping(top["intents"], "intents")
+        if not intents:
+            self._fail(top["intents"], "intents is empty; name at least one, or set SCOPE_ENABLED=false")
+        return Scope(
+            intents=tuple(self._intent(name, node) for name, node in intents.items()),
+            in_scope=self._texts(top["in_scope"], "in_scope"),
+            threshold=self._number(top["threshold"]) if "threshold" in top else THRESHOLD,
+        )
+
+    def _compose(self) -> Node:
+        try:
+            root = yaml.compose(self._path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            self._complain(mark.line + 1 if mark else 1, f"this is no YAML ({error.problem})")
+        except (yaml.YAMLError, UnicodeDecodeError):
+            self._complain(1, "the file holds characters that are no text; save it as UTF-8")
+        except OSError as error:
+            msg = f"the scope file {str(self._path)!r} cannot be read ({error.strerror}); check SCOPE_FILE"
+            raise ConfigurationError(msg) from error
+        if root is None:
+            self._complain(1, "the file is empty; it needs intents and in_scope")
+        return root
+
+    def _intent(self, name: str, node: Node) -> Intent:
+        fields = self._fields(node, needed={"redirect", "examples"}, allowed={"redirect", "examples"})
+        redirect = self._text(fields["redirect"], f"the redirect of {name!r}")
+        return Intent(name, redirect, self._texts(fields["examples"], f"the examples of {name!r}"))
+
+    def _fields(self, node: Node, *, needed: Collection[str], allowed: Collection[str]) -> dict[str, Node]:
+        fields = self._mapping(node, "this")
+        for name, value in fields.items():
+            if name not in allowed:
+                self._fail(value, f"{name!r} is not known here; allowed are {', '.join(sorted(allowed))}")
+        for name in sorted(needed):
+            if name not in fields:
+                self._fail(node, f"{name} is missing")
+        return fields
+
+    def _mapping(self, node: Node, what: str) -> dict[str, Node]:
+        if not isinstance(node, MappingNode):
+            self._fail(node, f"{what} has to be a mapping of names to values")
+        return {str(key.value): value for key, value in node.value}
+
+    def _texts(self, node: Node, what: str) -> tuple[str, ...]:
+        if not isinstance(node, SequenceNode) or not node.value:
+            self._fail(node, f"{what} has to be a list of sentences")
+        return tuple(dict.fromkeys(self._text(item, f"an entry of {what}") for item in node.value))
+
+    def _text(self, node: Node, what: str) -> str:
+        if not isinstance(node, ScalarNode) or not node.value.strip():
+            self._fail(node, f"{what} has to be text; quote it where it holds a colon")
+        return str(node.value).strip()
+
+    def _number(self, node: Node) -> float:
+        try:
+            return float(self._text(node, "threshold"))
+        except ValueError:
+            self._fail(node, f"threshold has to be a number, not {node.value!r}")
+
+    def _fail(self, node: Node, reason: str) -> NoReturn:
+        self._complain(node.start_mark.line + 1, reason)
+
+    def _complain(self, line: int, reason: str) -> NoReturn:
+        msg = f"{str(self._path)!r}, line {line}: {reason}"
+        raise ConfigurationError(msg)

@@ -1,0 +1,127 @@
+"""A file of questions (JSON lines) -> checked cases; a bad line is named by its number and the reason."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from chains.errors import ConfigurationError, QuestionError
+from chains.state import check_question
+
+Kind = Literal["answerable", "uncovered", "action", "offdomain", "followup"]
+IN_SCOPE: frozenset[Kind] = frozenset({"answerable", "followup"})
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class QuestionSetError(ConfigurationError):
+    """A file of questions cannot be read, or one of its lines does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """Where the answer stands: a document, and, where given, its section and the words that prove it."""
+
+    doc_id: str
+    section: str | None = None
+    evidence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question, what kind it is of, and what a right answer rests on."""
+
+    id: str
+    question: str
+    kind: Kind
+    gold: tuple[Gold, ...] = ()
+    answer_facts: tuple[str, ...] = ()
+    history: tuple[Any, ...] = ()
+
+    @property
+    def in_scope(self) -> bool:
+        """Return whether the documents are expected to hold the answer."""
+        return self.kind in IN_SCOPE
+
+
+def read_questions(path: Path) -> list[Case]:
+    """Return the cases of a file, in its order; blank lines are passed over.
+
+    Raises:
+        QuestionSetError: it cannot be read, holds no question, or a line does not fit.
+    """
+    cases: dict[str, Case] = {}
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            case = _case(json.loads(line), number)
+            _require(case.id not in cases, f"the id {case.id!r} was used before")
+        except (ValueError, QuestionError) as error:
+            msg = f"{str(path)!r}, line {number}: {_reason(error)}"
+            raise QuestionSetError(msg) from error
+        cases[case.id] = case
+    if not cases:
+        msg = f"{str(path)!r} holds no question; write one JSON object a line"
+        raise QuestionSetError(msg)
+    return list(cases.values())
+
+
+def _lines(path: Path) -> Sequence[str]:
+    try:
+        # Not splitlines(): a JSON string may hold other characters that it takes for the end of a line.
+        return path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        msg = f"{str(path)!r} is no UTF-8 text"
+        raise QuestionSetError(msg) from error
+    except OSError as error:
+        msg = f"{str(path)!r} cannot be read: {error.strerror}"
+        raise QuestionSetError(msg) from error
+
+
+def _case(values: Any, number: int) -> Case:
+    _require(isinstance(values, dict), "a question is a JSON object")
+    kind = values.get("kind", "answerable")
+    _require(kind in KINDS, f"kind is {kind!r}; allowed are {', '.join(KINDS)}")
+    facts, history = values.get("answer_facts") or [], values.get("history") or []
+    _require(_are_texts(facts), "answer_facts has to be a list of texts")
+    _require(isinstance(history, list), "history has to be a list of messages")
+    gold = values.get("gold") or []
+    _require(isinstance(gold, list), "gold has to be a list")
+    return Case(
+        id=str(values.get("id", number)),
+        question=check_question(values.get("question")),
+        kind=kind,
+        gold=tuple(_gold(entry) for entry in gold),
+        answer_facts=tuple(facts),
+        history=tuple(history),
+    )
+
+
+def _gold(values: Any) -> Gold:
+    _require(isinstance(values, dict), "an entry of gold is a JSON object")
+    named = values.get("doc_id") or _doc_id(values.get("file"))
+    if not isinstance(named, str):
+        msg = "an entry of gold needs doc_id or file"
+        raise ValueError(msg)
+    for name in ("section", "evidence"):
+        _require(values.get(name) is None or isinstance(values[name], str), f"{name} of gold has to be text")
+    return Gold(named, values.get("section"), values.get("evidence"))
+
+
+def _doc_id(file: Any) -> str | None:
+    """Return the document id of a path below the corpus folder: folders and name, joined by underscores."""
+    return "_".join(Path(file).with_suffix("").parts) if isinstance(file, str) and file else None
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise ValueError(reason)
+
+
+def _reason(error: Exception) -> str:
+    return f"no JSON ({error.msg})" if isinstance(error, json.JSONDecodeError) else str(error)

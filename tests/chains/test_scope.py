@@ -1,0 +1,253 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.retrievers import BaseRetriever
+
+import chains
+from app.adapters.onnx import OnnxEmbeddings
+from chains.errors import ConfigurationError, QuestionError
+from chains.scope import Intent, Scope, ScopeGate, load_scope
+from chains.state import Answer
+from tests.fakes import WordEmbeddings
+
+FILE = Path(chains.__file__).parents[1] / "knowledge_base" / "scope.yaml"
+REDIRECT = "I cannot see live shipments. Ask the operations team."
+SMALL = Scope(
+    intents=(Intent("live_tracking", REDIRECT, ("Where is my container right now?", "Where is my box?")),),
+    in_scope=("What is the rate of GST?", "How do I track a container?"),
+    threshold=0.2,
+)
+DECLINED = {"question": "Where is my container?"}
+
+# Neither in the scope file nor used to choose its threshold, in the tone of the desk.
+ANSWERABLE = [
+    "The customer wants to move his booking to a later vessel, what does that cost?",
+    "What do I tell a customer whose box missed the CY closing?",
+    "How do I cancel an FCL booking and until when is it free?",
+    "If customer 4410 wants to amend booking 77120 after SI cut-off, what do we charge?",
+    "Customer with booking WP-1201 asks until when he can cancel free of charge",
+    "What is the SLA for answering a rate enquiry?",
+    "How quickly does pricing have to send an air freight quote?",
+    "What are the current GST and duty relief limits?",
+    "How long does a shipment from Singapore to Jakarta take?",
+    "How does a customer track his cargo with Maersk?",
+    "When do we block a customer's credit?",
+    "How many days of credit do new customers get?",
+    "How do I claim for missing cartons?",
+    "Do you apply for import permits for the consignee?",
+    "Can you ship batteries by air?",
+    "How do I become an approved third party trader?",
+    "Which supplier documents prove origin?",
+    "My manager asks what CPT means",
+    "Explain how RCEP cumulation works",
+    "Which carriers go direct to Haiphong?",
+]
+NOT_ANSWERABLE = [
+    ("The client rang twice, where exactly is his shipment today?", "live_tracking"),
+    ("HAWB 77120934 - delivered yet?", "live_tracking"),
+    ("How much is it per kilo by air to Narita right now?", "live_rates"),
+    ("I need a quotation for 6 pallets of furniture to Auckland", "live_rates"),
+    ("Please place a booking for one reefer to Dubai", "bookings_and_changes"),
+    ("Kindly cancel WP-30991", "bookings_and_changes"),
+    ("How many containers did we ship for Orient Toys in 2025?", "account_data"),
+    ("I forgot my portal login", "account_data"),
+    ("Recommend a hotel in Bangkok", "off_topic"),
+    ("What course should I take to become a supply chain manager?", "off_topic"),
+]
+
+
+class Untouched(BaseRetriever):
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        raise AssertionError
+
+
+class Silent(GenericFakeChatModel):
+    def _generate(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError
+
+
+class Shelf(BaseRetriever):
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [Document("It is 9 %.", metadata={"title": "GST Guide", "doc_id": "gst", "score": 0.8})]
+
+
+def declining() -> Any:
+    model = Silent(messages=iter([]))
+    return chains.build_chain(retriever=Untouched(), model=model, scope=ScopeGate(SMALL, WordEmbeddings()))
+
+
+def lasting(answer: Any) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name != "metadata"}
+
+
+def merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            whole[name] = whole[name] + value if name == "answer" and name in whole else value
+    return whole
+
+
+@pytest.fixture(scope="module")
+def gate() -> ScopeGate:
+    return ScopeGate(load_scope(FILE), OnnxEmbeddings())
+
+
+def test_a_declined_question_gets_the_redirect_without_retriever_and_model():
+    answer = declining().invoke(DECLINED)
+
+    assert list(answer) == list(Answer.__annotations__)
+    assert (answer["outcome"], answer["answer"]) == ("declined", REDIRECT)
+    assert (answer["documents"], answer["citations"], answer["sources"], answer["related_docs"]) == ([], [], [], [])
+    assert answer["confidence"]["level"] == "Low"
+    assert answer["metadata"]["model"] is None
+    assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
+
+
+async def test_a_declined_question_is_answered_the_same_every_way():
+    chain = declining()
+    expected = lasting(chain.invoke(DECLINED))
+
+    assert lasting(await chain.ainvoke(DECLINED)) == expected
+    assert lasting(merged(list(chain.stream(DECLINED)))) == expected
+    assert lasting(merged([part async for part in chain.astream(DECLINED)])) == expected
+    assert [lasting(answer) for answer in chain.batch([DECLINED, DECLINED])] == [expected] * 2
+    events = [event async for event in chain.astream_events(DECLINED, version="v2")]
+    assert lasting(events[-1]["data"]["output"]) == expected
+
+
+async def test_the_gate_is_a_step_named_scope_before_retrieval():
+    events = [event async for event in declining().astream_events(DECLINED, version="v2")]
+    started = [event["name"] for event in events if event["event"] == "on_chain_start"]
+
+    assert started.index("scope") < started.index("retrieval")
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+def test_a_question_in_scope_passes_and_its_words_still_stream(way):
+    model = GenericFakeChatModel(messages=iter([AIMessage("It is 9 % [GST Guide].")]))
+    chain: Any = chains.build_chain(retriever=Shelf(), model=model, scope=ScopeGate(SMALL, WordEmbeddings()))
+    question = {"question": "What is the rate of GST?"}
+    parts = [chain.invoke(question)] if way == "invoke" else list(chain.stream(question))
+
+    assert merged(parts)["outcome"] == "answered"
+    assert sum("answer" in part for part in parts) > (3 if way == "stream" else 0)
+
+
+def test_a_question_that_is_like_no_example_passes():
+    assert ScopeGate(SMALL, WordEmbeddings()).recognise({"question": "zebra crossing"}) is None
+
+
+@pytest.mark.parametrize("question", ["", "  ", "x" * 1001, None])
+def test_a_question_that_cannot_be_asked_is_refused_at_the_gate(question):
+    with pytest.raises(QuestionError):
+        declining().invoke({"question": question})
+
+
+def test_the_examples_are_embedded_once_and_not_before_the_first_question():
+    embeddings = WordEmbeddings()
+    gate = ScopeGate(SMALL, embeddings)
+    assert embeddings.embedded == 0
+    for _ in range(3):
+        gate.recognise({"question": "Where is my box?"})
+
+    assert embeddings.embedded == 4
+
+
+def test_leaving_one_example_out_declines_at_most_one_in_forty_of_those_in_scope(gate):
+    threshold = load_scope(FILE).threshold
+    rows = [row for row in gate.leave_one_out() if row.intent is None]
+    wrong = [row.text for row in rows if row.votes > threshold and row.found]
+
+    assert len(rows) > 200
+    assert len(wrong) / len(rows) <= 1 / 40, wrong
+
+
+def test_leaving_one_example_out_still_recognises_half_of_those_to_decline_and_mostly_names_their_team(gate):
+    threshold = load_scope(FILE).threshold
+    rows = [row for row in gate.leave_one_out() if row.intent]
+    caught = [row for row in rows if row.votes > threshold and row.found]
+
+    assert len(caught) / len(rows) >= 0.5
+    assert sum(row.found == row.intent for row in caught) / len(caught) >= 0.8
+
+
+def test_every_example_of_the_file_is_classified_as_written(gate):
+    scope = load_scope(FILE)
+    declined = [gate.recognise({"question": text}) for text in scope.in_scope]
+    missed = [
+        text
+        for intent in scope.intents
+        for text in intent.examples
+        if (found := gate.recognise({"question": text})) is None or found["intent"] != intent.name
+    ]
+
+    assert [found for found in declined if found] == []
+    assert len(missed) <= 0.05 * sum(len(intent.examples) for intent in scope.intents), missed
+
+
+@pytest.mark.parametrize("question", ANSWERABLE)
+def test_a_question_of_procedure_fee_or_rule_is_not_declined(gate, question):
+    assert gate.recognise({"question": question}) is None
+
+
+@pytest.mark.parametrize("question", [question for question, _ in NOT_ANSWERABLE])
+def test_a_wish_for_live_data_an_action_or_another_topic_is_declined(gate, question):
+    assert gate.recognise({"question": question}) is not None
+
+
+def test_the_redirect_names_the_right_team_nine_times_in_ten(gate):
+    found = [(gate.recognise({"question": question}) or {}).get("intent") for question, _ in NOT_ANSWERABLE]
+    right = sum(name == intent for name, (_, intent) in zip(found, NOT_ANSWERABLE, strict=True))
+
+    assert right / len(NOT_ANSWERABLE) >= 0.9
+
+
+def test_every_redirect_of_the_file_says_where_to_go_instead():
+    for intent in load_scope(FILE).intents:
+        assert any(word in intent.redirect for word in ("team", "Ask me about")), intent.name
+
+
+VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
+
+
+def test_a_scope_file_is_read(tmp_path):
+    (tmp_path / "scope.yaml").write_text(VALID + "threshold: 0.5\n")
+
+    assert load_scope(tmp_path / "scope.yaml") == Scope(
+        (Intent("a", "Ask the team.", ("Where is it?",)),), ("How?",), 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ("", 1, "empty"),
+        ("- a\n", 1, "mapping"),
+        ("intents: {}\nin_scope: [a]\n", 1, "name at least one"),
+        (VALID + "treshold: 1\n", 8, "'treshold' is not known here"),
+        (VALID + "threshold: high\n", 8, "has to be a number"),
+        (VALID.replace("    redirect: Ask the team.\n", ""), 3, "redirect is missing"),
+        (VALID.replace("- Where is it?", "- Note: where?"), 5, "quote it where it holds a colon"),
+        (VALID.replace("\n      - Where is it?", " one"), 4, "list of sentences"),
+        (VALID.replace("  - How?", "  - "), 7, "has to be text"),
+        (VALID.replace("redirect: Ask", "redirect: [Ask"), 4, "no YAML"),
+        ("a: \x00", 1, "no text"),
+    ],
+)
+def test_a_mistake_in_a_scope_file_names_its_line(tmp_path, text, line, told):
+    (tmp_path / "scope.yaml").write_text(text)
+
+    with pytest.raises(ConfigurationError, match=f"line {line}:") as caught:
+        load_scope(tmp_path / "scope.yaml")
+    assert told in str(caught.value)
+    assert "SCOPE" in str(caught.value) or "scope.yaml" in str(caught.value)
+
+
+def test_a_scope_file_that_is_not_there_is_a_clear_error(tmp_path):
+    with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
+        load_scope(tmp_path / "none.yaml")

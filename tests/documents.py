@@ -1,0 +1,85 @@
+"""Small PDF and Word files for tests, made of what the formats are made of."""
+
+import io
+import zipfile
+from collections.abc import Sequence
+
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+
+
+def pdf(*pages: str, metadata: dict[str, str] | None = None, password: str | None = None) -> bytes:
+    """Return a PDF whose pages hold these lines; an empty page holds no text."""
+    writer = PdfWriter()
+    for text in pages:
+        page = writer.add_blank_page(612, 792)
+        font = DictionaryObject(
+            {
+                NameObject("/Type"): NameObject("/Font"),
+                NameObject("/Subtype"): NameObject("/Type1"),
+                NameObject("/BaseFont"): NameObject("/Helvetica"),
+            }
+        )
+        page[NameObject("/Resources")] = DictionaryObject(
+            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
+        )
+        content = DecodedStreamObject()
+        content.set_data(_page_content(text.splitlines()).encode("latin-1"))
+        page[NameObject("/Contents")] = writer._add_object(content)
+    if metadata:
+        writer.add_metadata(metadata)
+    if password is not None:
+        writer.encrypt(password, "owner", algorithm="RC4-128")
+    file = io.BytesIO()
+    writer.write(file)
+    return file.getvalue()
+
+
+def _page_content(lines: Sequence[str]) -> str:
+    shown = " ".join(f"({line}) Tj T*" for line in lines)
+    return f"BT /F1 12 Tf 14 TL 72 720 Td {shown} ET" if lines else ""
+
+
+def docx(body: str, *, title: str = "", modified: str = "") -> bytes:
+    """Return a Word document of this WordprocessingML; `heading`, `paragraph` and `table` make it."""
+    core = (
+        f'<cp:coreProperties xmlns:cp="{_PACKAGE}/metadata/core-properties"'
+        ' xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/">'
+        f"<dc:title>{title}</dc:title><dcterms:modified>{modified}</dcterms:modified></cp:coreProperties>"
+    )
+    parts = {
+        "[Content_Types].xml": (
+            f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>'
+        ),
+        "_rels/.rels": (
+            f'<Relationships xmlns="{_PACKAGE}/relationships">'
+            f'<Relationship Id="r1" Type="{_OFFICE}" Target="word/document.xml"/></Relationships>'
+        ),
+        "docProps/core.xml": core,
+        "word/document.xml": f'<w:document xmlns:w="{_WORD}"><w:body>{body}</w:body></w:document>',
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return file.getvalue()
+
+
+def heading(text: str, level: int) -> str:
+    """Return a heading in the style of that level."""
+    return f'<w:p><w:pPr><w:pStyle w:val="Heading{level}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+
+
+def paragraph(text: str) -> str:
+    """Return a paragraph."""
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def table(*rows: Sequence[str]) -> str:
+    """Return a table; its first row is the header."""
+    cells = ["".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) for row in rows]
+    return "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in cells) + "</w:tbl>"

@@ -1,0 +1,101 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+
+DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+QUESTIONS = [
+    {
+        "id": "rate",
+        "question": "What is the rate of GST on imports into Singapore?",
+        "kind": "answerable",
+        "gold": [{"file": "01_regulatory/gst.md", "evidence": "imports into Singapore is 9 %"}],
+        "answer_facts": ["9%"],
+    },
+    {"id": "book", "question": "Please place a booking for one reefer to Dubai", "kind": "action"},
+]
+
+
+@pytest.fixture
+def waypoint(monkeypatch, capsys):
+    """Run the command line in this process; return its exit code, output and messages."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["waypoint", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as done:
+            code = int(done.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def questions(waypoint, tmp_path) -> str:
+    folder = tmp_path / "desk" / "01_regulatory"
+    folder.mkdir(parents=True)
+    (folder / "gst.md").write_text(DOCUMENT)
+    waypoint("ingest", str(folder.parent))
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(json.dumps(question) for question in QUESTIONS))
+    return str(path)
+
+
+def test_the_metrics_are_printed(waypoint, questions):
+    code, out, err = waypoint("eval", questions)
+    shown = dict(line.strip().rsplit("  of ", 1)[0].rsplit(maxsplit=1) for line in out.splitlines() if "  of " in line)
+    shown = {name.strip(): value for name, value in shown.items()}
+
+    assert (code, err) == (0, "")
+    assert shown["document hit@1"] == shown["evidence chunk hit@1"] == "1.000"
+    assert shown["answer-fact coverage"] == shown["correct declines"] == "1.000"
+    assert shown["in scope, answered with a citation of a gold document"] == "1.000"
+    assert shown["false declines"] == "0.000"
+
+
+def test_the_rows_have_exactly_the_contract_fields(waypoint, questions):
+    waypoint("eval", questions, "--json", "out/rows.jsonl")
+    rows = [json.loads(line) for line in Path("out/rows.jsonl").read_text(encoding="utf-8").splitlines()]
+
+    fields = ["id", "outcome", "answer", "citations", "confidence", "retrieved", "timings_ms", "model"]
+    assert [list(row) for row in rows] == [fields] * 2
+    assert [(row["id"], row["outcome"], row["model"]) for row in rows] == [
+        ("rate", "answered", "offline-extractive"),
+        ("book", "declined", None),
+    ]
+    assert list(rows[0]["retrieved"][0]) == ["doc_id", "section", "score", "content"]
+
+
+def test_the_report_is_one_page_with_the_settings_and_no_secret(waypoint, questions, monkeypatch):
+    monkeypatch.setenv("LLM_API_KEY", "gsk_secret")
+    monkeypatch.setenv("LLM_PROVIDER", "offline")
+    waypoint("eval", questions, "--report", "report")
+    page = Path("report/report.html").read_text(encoding="utf-8")
+
+    assert [path.name for path in Path("report").iterdir()] == ["report.html"]
+    assert "<svg" in page
+    assert "similarity" in page or "hybrid" in page
+    assert "gsk_secret" not in page
+
+
+def test_a_bad_line_is_bad_usage_and_nothing_is_asked(waypoint, tmp_path):
+    (tmp_path / "bad.jsonl").write_text('{"question": "Rate?"}\n{"question": ""}\n')
+    code, out, err = waypoint("eval", str(tmp_path / "bad.jsonl"))
+
+    assert (code, out) == (2, "")
+    assert "line 2: Query cannot be empty" in err
+    assert not Path("storage").exists()
+
+
+def test_a_file_that_cannot_be_written_is_bad_usage(waypoint, questions, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    code, _, err = waypoint("eval", questions, "--json", str(tmp_path / "file" / "rows.jsonl"))
+
+    assert code == 2
+    assert "cannot be written" in err

@@ -1,0 +1,198 @@
+"""Every expected figure is worked out by hand in the comment or the name beside it."""
+
+from typing import Any
+
+import pytest
+
+from chains.state import Citation, Confidence
+from evals.metrics import (
+    Bin,
+    auroc,
+    brier,
+    calibration_error,
+    document_rank,
+    evaluate,
+    evidence_rank,
+    evidence_shown,
+    fact_coverage,
+    is_founded,
+    is_right,
+    percentile,
+    reciprocal,
+    reliability,
+)
+from evals.questions import Case, Gold
+from evals.rows import Retrieved, Row
+
+GST = Gold("01_regulatory_gst", "Rate", "The rate is 9 %")
+
+
+def case(case_id: str = "1", **fields: Any) -> Case:
+    return Case(id=case_id, question="?", **{"kind": "answerable", "gold": (GST,), **fields})
+
+
+def chunk(doc_id: str, content: str = "") -> Retrieved:
+    return Retrieved(doc_id=doc_id, section=None, score=0.5, content=content)
+
+
+def citation(doc_id: str | None) -> Citation:
+    return Citation(
+        raw="[x]", number=1, title="x", section=None, page=None, doc_id=doc_id, matched=doc_id is not None,
+        source_urls=[], score=0.5, start=0, end=3, quote="", support=0.0, attributed=False, contradicted=False,
+    )  # fmt: skip
+
+
+def row(case_id: str = "1", *, outcome: str = "answered", answer: str = "", score: float = 0.5, **fields: Any) -> Row:
+    cited = [citation(doc_id) for doc_id in fields.get("cited", [])]
+    return Row(
+        id=case_id,
+        outcome=outcome,
+        answer=answer,
+        citations=cited,
+        confidence=Confidence(level="High", score=score, reason="", factors={}),
+        retrieved=fields.get("retrieved", []),
+        timings_ms=fields.get("timings_ms", {}),
+        model=None,
+    )
+
+
+def figures(cases: list[Case], rows: list[Row]) -> dict[str, float | None]:
+    return {metric.name: metric.value for metric in evaluate(cases, rows)}
+
+
+def test_the_rank_of_a_document_is_that_of_its_first_chunk():
+    found = row(retrieved=[chunk("a"), chunk("01_regulatory_gst"), chunk("01_regulatory_gst")])
+    assert document_rank(case(), found) == 2
+    assert document_rank(case(), row(retrieved=[chunk("a")])) is None
+
+
+def test_a_gold_document_may_be_named_without_its_folder():
+    assert document_rank(case(gold=(Gold("gst"),)), row(retrieved=[chunk("01_regulatory_gst")])) == 1
+
+
+def test_evidence_counts_in_a_chunk_of_its_document_only_and_apart_from_markup_case_and_line_ends():
+    chunks = [
+        chunk("other", "The rate is 9 %"),
+        chunk("01_regulatory_gst", "The rate is 19 %"),
+        chunk("01_regulatory_gst", "| the **RATE** is\n9% |"),
+    ]
+    assert evidence_rank(case(), row(retrieved=chunks)) == 3
+
+
+@pytest.mark.parametrize(("filler", "shown"), [(3980, True), (3990, False)])
+def test_evidence_counts_within_the_first_4000_characters_across_chunks(filler, shown):
+    # The evidence is 15 characters long: it ends at 3,995, or at 4,005.
+    chunks = [chunk("other", "x" * filler), chunk("01_regulatory_gst", "The rate is 9 %")]
+    assert evidence_shown(case(), row(retrieved=chunks)) is shown
+
+
+def test_hits_and_mean_reciprocal_rank():
+    # Ranks 1, 4 and none: hit@1 1/3, hit@3 1/3, hit@5 2/3, hit@10 2/3; MRR (1 + 1/4 + 0) / 3.
+    gold, other = chunk("01_regulatory_gst"), chunk("other")
+    rows = [row("1", retrieved=[gold]), row("2", retrieved=[other] * 3 + [gold]), row("3", retrieved=[other])]
+    found = figures([case("1"), case("2"), case("3")], rows)
+
+    assert [found[f"document hit@{cut}"] for cut in (1, 3, 5, 10)] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
+    assert found["document MRR@10"] == pytest.approx(1.25 / 3)
+    assert found["evidence chunk hit@10"] == 0
+
+
+@pytest.mark.parametrize(("rank", "value"), [(1, 1), (4, 0.25), (10, 0.1), (11, 0), (None, 0)])
+def test_a_reciprocal_rank_is_nothing_below_the_tenth_place(rank, value):
+    assert reciprocal(rank) == value
+
+
+def test_questions_without_gold_evidence_are_left_out_of_the_evidence_metrics():
+    metrics = {metric.name: metric for metric in evaluate([case(gold=(Gold("gst"),))], [row()])}
+    assert (metrics["evidence chunk hit@5"].value, metrics["evidence chunk hit@5"].count) == (None, 0)
+    assert metrics["document hit@5"].count == 1
+
+
+def test_fact_coverage_is_the_share_of_facts_in_the_answer_blanks_and_case_apart():
+    asked = case(answer_facts=("9%", "gst", "imports"))
+    assert fact_coverage(asked, row(answer="GST is 9 %.")) == pytest.approx(2 / 3)
+    assert fact_coverage(asked, row(answer="GST is 9 %.", outcome="declined")) == 0
+
+
+def test_an_answer_is_founded_on_a_matched_citation_of_a_gold_document():
+    assert is_founded(case(), row(cited=["other", "01_regulatory_gst"]))
+    assert not is_founded(case(), row(cited=["other", None]))
+    assert not is_founded(case(), row(cited=["01_regulatory_gst"], outcome="ungrounded"))
+
+
+def test_an_answer_is_right_with_every_fact_and_a_gold_citation():
+    asked = case(answer_facts=("9%",))
+    assert is_right(asked, row(answer="9 %", cited=["01_regulatory_gst"]))
+    assert not is_right(asked, row(answer="8 %", cited=["01_regulatory_gst"]))
+    assert not is_right(case(kind="uncovered"), row(cited=["01_regulatory_gst"]))
+
+
+def test_declines_are_correct_out_of_scope_and_false_in_scope():
+    # Out of scope: declined and no_results of 3 are right. In scope: ungrounded of 2 is a false decline.
+    cases = [case("1", kind="action"), case("2", kind="offdomain"), case("3", kind="uncovered"), case("4"), case("5")]
+    outcomes = ["declined", "no_results", "answered", "ungrounded", "degraded"]
+    found = figures(cases, [row(c.id, outcome=outcome) for c, outcome in zip(cases, outcomes, strict=True)])
+
+    assert found["correct declines"] == pytest.approx(2 / 3)
+    assert found["false declines"] == 0.5
+
+
+def test_citation_validity_is_of_all_and_precision_of_the_valid_ones():
+    # Of 4 citations 3 match something retrieved; 2 of these are of the gold document.
+    found = figures([case()], [row(cited=["01_regulatory_gst", "01_regulatory_gst", "other", None])])
+
+    assert found["citation validity"] == 0.75
+    assert found["citation precision"] == pytest.approx(2 / 3)
+
+
+def test_citations_that_the_model_did_not_mark_are_no_part_of_validity():
+    found = row(cited=["01_regulatory_gst", None])
+    found["citations"].append({**citation("other"), "attributed": True})
+
+    assert figures([case()], [found])["citation validity"] == 0.5
+
+
+def test_calibration_error_weighs_each_bin_by_its_count():
+    # Bin 0.9-1.0: confidence 0.95, right 0.5, gap 0.45, 2 of 3. Bin 0.2-0.3: confidence 0.2, right 0, gap 0.2, 1 of 3.
+    judged = [(0.9, True), (1.0, False), (0.2, False)]
+
+    assert calibration_error(judged) == pytest.approx((2 * 0.45 + 0.2) / 3)
+    assert reliability(judged) == [Bin(1, 0.2, 0.0), Bin(2, 0.95, 0.5)]
+
+
+def test_brier_score_is_the_mean_squared_difference():
+    assert brier([(0.9, True), (0.2, False)]) == pytest.approx((0.01 + 0.04) / 2)
+
+
+def test_auroc_counts_pairs_in_the_right_order_and_ties_half():
+    # Right 0.8 and 0.5, wrong 0.5 and 0.1: 0.8 beats both, 0.5 ties one and beats the other: 3.5 of 4 pairs.
+    assert auroc([(0.8, True), (0.5, True), (0.5, False), (0.1, False)]) == 3.5 / 4
+    assert auroc([(0.8, True)]) is None
+
+
+def test_confidence_is_judged_on_the_answers_given():
+    metrics = {metric.name: metric for metric in evaluate([case()], [row(outcome="declined", score=0.0)])}
+    assert [(metrics[name].value, metrics[name].count) for name in ("ECE", "Brier score", "AUROC")] == [(None, 0)] * 3
+
+
+@pytest.mark.parametrize(("percent", "value"), [(50, 5), (95, 10), (100, 10), (1, 1)])
+def test_a_percentile_is_the_nearest_rank(percent, value):
+    assert percentile([10, 9, 8, 7, 6, 5, 4, 3, 2, 1], percent) == value
+
+
+def test_latency_is_told_by_stage_and_in_all():
+    rows = [row("1", timings_ms={"retrieval": 1.0, "generation": 9.0}), row("2", timings_ms={"retrieval": 3.0})]
+    found = figures([case("1"), case("2")], rows)
+
+    assert (found["retrieval p50 (ms)"], found["retrieval p95 (ms)"]) == (1.0, 3.0)
+    assert found["generation p50 (ms)"] == 9.0
+    assert (found["all stages p50 (ms)"], found["all stages p95 (ms)"]) == (3.0, 10.0)
+
+
+def test_rows_are_matched_to_cases_by_id_and_missing_ones_left_out():
+    metrics = {metric.name: metric for metric in evaluate([case("1"), case("2")], [row("2")])}
+    assert metrics["document hit@1"].count == 1
+
+
+def test_no_question_at_all_gives_no_figures_and_no_error():
+    assert {metric.value for metric in evaluate([], [])} == {None}

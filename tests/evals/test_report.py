@@ -1,0 +1,107 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from evals.metrics import Bin, Metric, evaluate
+from evals.plots import bars, diagram
+from evals.report import html_report, table_text
+from tests.evals.test_metrics import case, chunk, row
+
+VOID = {"meta", "rect", "line", "circle", "br"}
+
+
+class Balanced(HTMLParser):
+    """Fails where a tag is closed that was not the last one opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        if tag not in VOID or (tag == "circle"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+CASES = [case("1"), case("2", kind="action", gold=())]
+ROWS = [
+    row(
+        "1",
+        answer="<script>alert(1)</script> & 9 %",
+        cited=["01_regulatory_gst"],
+        retrieved=[chunk("01_regulatory_gst")],
+    ),
+    row("2", outcome="declined"),
+]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return html_report(CASES, ROWS, facts={"retriever_type": "<similarity>"})
+
+
+def test_the_page_is_well_formed_and_holds_plots(page):
+    parser = Balanced()
+    parser.feed(page)
+
+    assert parser.open == []
+    assert {"svg", "table", "details"} <= parser.seen
+
+
+def test_the_page_needs_nothing_beside_it(page):
+    assert not re.search(r"<script|<link|<img|src=|href=|url\(|@import", page)
+
+
+def test_texts_of_answers_and_settings_are_escaped(page):
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; 9 %" in page
+    assert "&lt;similarity&gt;" in page
+
+
+def test_the_page_tells_every_metric_and_every_question(page):
+    for metric in evaluate(CASES, ROWS):
+        assert metric.name in page
+    assert page.count("<details>") == 2
+
+
+def test_a_report_of_nothing_is_still_a_page():
+    parser = Balanced()
+    parser.feed(html_report([], [], facts={}))
+    assert parser.open == []
+
+
+def test_a_bar_is_as_long_as_its_share_of_the_top():
+    lengths = [
+        float(found) for found in re.findall(r'width="([\d.]+)" height="16" class="bar"', bars([("a", 1), ("b", 0.25)]))
+    ]
+    assert lengths == [300.0, 75.0]
+
+
+def test_a_bin_stands_where_confidence_meets_truth():
+    [(x, y)] = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', diagram([Bin(3, 0.5, 1.0)]))
+    assert (float(x), float(y)) == (44 + 130, 4)
+
+
+def test_the_table_groups_metrics_and_shows_what_is_missing():
+    text = table_text(
+        [
+            Metric("retrieval", "hit", 0.5, 4),
+            Metric("latency", "p50 (ms)", 12.34, 4),
+            Metric("latency", "p95 (ms)", None, 0),
+        ]
+    )
+    assert text.splitlines() == [
+        "retrieval",
+        "  hit          0.500  of 4",
+        "",
+        "latency",
+        "  p50 (ms)      12.3  of 4",
+        "  p95 (ms)         -  of 0",
+    ]

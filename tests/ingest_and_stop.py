@@ -1,0 +1,54 @@
+"""An ingestion through the real wiring, with vectors that need no model, that hangs at a given point until killed."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.adapters import chroma
+from app.adapters.chroma import DocumentChroma
+from app.adapters.records import Records
+from app.settings import load_settings
+from app.wiring import Services
+from chains.ingestion import Report, writing
+from tests.fakes import WordEmbeddings
+
+# The steps that change something, and whether to hang after them or before: what a kill can leave half done.
+POINTS: dict[str, tuple[Any, str, bool]] = {
+    "embedding": (WordEmbeddings, "embed_documents", False),
+    "chunks added": (DocumentChroma, "add_documents", True),
+    "chunks recorded": (Records, "update", True),
+    "chunks deleted": (DocumentChroma, "delete", True),
+    "collection deleted": (chroma, "delete_collection", True),
+    "records deleted": (Records, "delete_keys", True),
+}
+
+
+def ingest(folder: Path, corpus: Path, *, reset: bool = False) -> Report:
+    """Ingest the corpus into the store of the folder."""
+    services = Services(load_settings(_env_file=None, chroma_path=folder / "store"))
+    services.__dict__["embeddings"] = WordEmbeddings()
+    return services.ingest([corpus], reset=reset)
+
+
+def ingest_and_stop(folder: Path, corpus: Path, *, reset: bool, point: str, times: int) -> None:
+    """Ingest in small batches; at the given call, write the file `stopped` into the folder and wait."""
+    writing.CHUNKS_A_BATCH = 8
+    owner, name, after = POINTS[point]
+    setattr(owner, name, _hanging(getattr(owner, name), folder / "stopped", after=after, times=times))
+    ingest(folder, corpus, reset=reset)
+
+
+def _hanging(original: Callable[..., Any], told: Path, *, after: bool, times: int) -> Callable[..., Any]:
+    calls = 0
+
+    def hanging(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        result = original(*arguments, **options) if after or calls < times else None
+        if calls == times:
+            told.touch()
+            time.sleep(600)
+        return result
+
+    return hanging
