@@ -42,10 +42,7 @@ class ChunkStore(Protocol):
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return the similarities of the chunks nearest to `vector` by id, the nearest first."""
 
-    def similarities(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
-        """Return the similarities of the given chunks by id, without those that are not there."""
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+    def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of the given chunks by id, without those that are not there."""
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import chromadb
+import numpy as np
 from chromadb.api import ClientAPI
 from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings as ChromaSettings
@@ -15,6 +16,7 @@ from chromadb.errors import ChromaError, NotFoundError
 from langchain_chroma import Chroma
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
 
 from chains.errors import ConfigurationError, VectorStoreError, WaypointError
 from chains.ports import WordIndex
@@ -22,6 +24,10 @@ from chains.ports import WordIndex
 SPACE = "cosine"
 # Fixed when a collection is made; the library's default of 100 loses a fifth of the true neighbours at 100,000 chunks.
 SEARCH_BREADTH = 400
+
+# Decoding a chunk's metadata costs more than finding it, so some are kept, at about 3 kB each. An id is the hash of its
+# chunk: what stands under it never changes, and whether it is still there the searches say.
+RECENT = 2_000
 
 _REBUILD = "rebuild it with `waypoint ingest --reset`"
 
@@ -60,6 +66,7 @@ class DocumentChroma(Chroma):
         self._indexed_text = indexed_text
         self._words = words
         self._batch_size = client.get_max_batch_size()
+        self._recent: dict[str, Document] = {}
 
     def add_documents(self, documents: list[Document], *, ids: list[str] | None = None, **kwargs: Any) -> list[str]:
         """Embed and keep the documents under their `ids`; one that is there already is replaced."""
@@ -74,6 +81,7 @@ class DocumentChroma(Chroma):
                     documents=[document.page_content for document in documents[batch]],
                     metadatas=[document.metadata for document in documents[batch]],
                 )
+        self._recent = {}
         if self._words:
             self._words.add(ids, documents)
         return ids
@@ -86,6 +94,7 @@ class DocumentChroma(Chroma):
         with _translated():
             for start in range(0, len(gone), self._batch_size):
                 self._collection.delete(ids=gone[start : start + self._batch_size])
+        self._recent = {}
 
     def similarity_search_with_score(
         self,
@@ -111,31 +120,31 @@ class DocumentChroma(Chroma):
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return the similarities of the documents nearest to `vector` by id, the nearest first."""
-        return self._similarities(vector, limit, where=_where(where))
+        with _translated():
+            found = self._collection.query(
+                query_embeddings=[vector], n_results=limit, include=["distances"], where=_where(where)
+            )
+        distances = (found["distances"] or [[]])[0]
+        return {id_: similarity(distance) for id_, distance in zip(found["ids"][0], distances, strict=True)}
 
-    def similarities(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
-        """Return the similarities of the given documents by id, without those that are not there."""
-        return self._similarities(vector, len(ids), ids=list(ids)) if ids else {}
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+    def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of the given documents by id, without those that are not there."""
         if not ids:
             return {}
         with _translated():
             found = self._collection.get(ids=list(ids), include=["embeddings"])
-        rows: Any = found["embeddings"]
-        return dict(zip(found["ids"], rows.tolist(), strict=True))
+        return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the given documents, in any order, without those that are not there."""
+        recent = self._recent
+        missing = [id_ for id_ in ids if id_ not in recent]
         with _translated():
-            return super().get_by_ids(ids) if ids else []
-
-    def _similarities(self, vector: Sequence[float], limit: int, **which: Any) -> dict[str, float]:
-        with _translated():
-            found = self._collection.query(query_embeddings=[vector], n_results=limit, include=["distances"], **which)
-        distances = (found["distances"] or [[]])[0]
-        return {id_: similarity(distance) for id_, distance in zip(found["ids"][0], distances, strict=True)}
+            fetched = super().get_by_ids(missing) if missing else []
+        found = {id_: recent[id_] for id_ in ids if id_ in recent} | {str(one.id): one for one in fetched}
+        if fetched:  # A new dictionary, so that threads which read the old one are not disturbed.
+            self._recent = recent | found if len(recent) + len(fetched) <= RECENT else found
+        return [document.model_copy(update={"metadata": dict(document.metadata)}) for document in found.values()]
 
     def _embed(self, texts: list[str]) -> Any:
         return self._embedding_function.embed_documents(texts) if self._embedding_function else None

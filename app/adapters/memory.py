@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.ports import WordIndex
+from chains.vectors import cosines
 
 VERSION = "1.0.0"
 
@@ -95,27 +96,18 @@ class SavedMemoryStore(InMemoryVectorStore):
         """Return the similarities of the documents nearest to `vector` by id, the nearest first."""
         store, matrix = self._rows()
         ids = list(store)
-        scores = _cosines(matrix, vector)
+        scores = cosines(matrix, vector)
         ranked = (int(place) for place in np.argsort(-scores, kind="stable"))
         allowed = (place for place in ranked if _has(store[ids[place]], where))
         return {ids[place]: float(scores[place]) for place in islice(allowed, limit)}
 
-    def similarities(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
-        """Return the similarities of the given documents by id, without those that are not there."""
-        rows = self._vectors(ids)
-        scores = _cosines(np.array(list(rows.values()), dtype=np.float32), vector)
-        return dict(zip(rows, map(float, scores), strict=True))
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+    def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of the given documents by id, without those that are not there."""
-        return {id_: vector.tolist() for id_, vector in self._vectors(ids).items()}
+        store = self.store
+        return {id_: store[id_]["vector"] for id_ in ids if id_ in store}
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return float  # The scores are cosine similarities, clipped, already.
-
-    def _vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        store = self.store
-        return {id_: store[id_]["vector"] for id_ in ids if id_ in store}
 
     def _rows(self) -> tuple[dict[str, dict[str, Any]], NDArray[np.float32]]:
         # The rows never change in place, so a matrix is good as long as it was made of these.
@@ -187,16 +179,6 @@ def _encoded(row: dict[str, Any]) -> dict[str, Any]:
 def _decoded(kept: dict[str, Any]) -> dict[str, Any]:
     vector = np.frombuffer(base64.b64decode(kept["vector"], validate=True), dtype=_FLOAT)
     return _row(kept["id"], vector, kept["pageContent"], dict(kept["metadata"]))
-
-
-def _cosines(matrix: NDArray[np.float32], vector: Sequence[float]) -> NDArray[np.float32]:
-    """Return the cosine of `vector` to each row, clipped to 0-1."""
-    if not len(matrix):
-        return np.zeros(0, dtype=np.float32)
-    asked = np.asarray(vector, dtype=np.float32)
-    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
-    cosines: NDArray[np.float32] = np.clip(matrix @ asked / np.where(lengths == 0, 1, lengths), 0.0, 1.0)
-    return cosines
 
 
 def _write(path: Path, text: str) -> None:

@@ -40,6 +40,6 @@ class MmrRetriever(ChunkRetriever):
         ids = [id_ for id_ in near if id_ in vectors]
         if not ids:
             return []
-        rows = [vectors[id_] for id_ in ids]
+        rows = [vectors[id_].tolist() for id_ in ids]
         chosen = maximal_marginal_relevance(np.array(vector), rows, lambda_mult=self.weight, k=top_k)
         return [ids[place] for place in chosen]

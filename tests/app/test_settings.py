@@ -47,6 +47,13 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
         ("LLM_BASE_URL", "api.groq.example", "pattern"),
         ("COLLECTION_NAME", "ab", "pattern"),
+        ("RETRIEVER_TYPE", "bm25", "'hybrid', 'similarity', 'mmr' or 'compression'"),
+        ("VECTOR_STORE_TYPE", "faiss", "'chroma' or 'memory'"),
+        ("CHROMA_HOST", "http://host", "pattern"),
+        ("CHROMA_SSL", "maybe", "not one of 1, 0, true"),
+        ("MMR_LAMBDA", "2", "less than or equal to 1"),
+        ("MMR_FETCH_K", "0", "greater than 0"),
+        ("EMBEDDING_BASE_URL", "localhost", "pattern"),
         ("PORT", "70000", "less than or equal to 65535"),
     ],
 )
@@ -68,6 +75,20 @@ def test_settings_that_do_not_fit_together_are_refused(monkeypatch):
 def test_groq_without_a_key_is_refused(monkeypatch):
     monkeypatch.setenv("LLM_PROVIDER", "groq")
     with pytest.raises(SettingsError, match="needs a key in LLM_API_KEY or GROQ_API_KEY"):
+        load_settings()
+
+
+def test_compression_without_a_model_is_refused(monkeypatch):
+    monkeypatch.setenv("RETRIEVER_TYPE", "compression")
+    with pytest.raises(SettingsError, match="RETRIEVER_TYPE=compression needs a language model"):
+        load_settings()
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_x")
+    assert load_settings().retriever_type == "compression"
+
+
+def test_an_embedding_service_without_an_address_is_refused(monkeypatch):
+    monkeypatch.setenv("EMBEDDING_PROVIDER", "openai-compatible")
+    with pytest.raises(SettingsError, match="needs EMBEDDING_BASE_URL"):
         load_settings()
 
 

@@ -6,7 +6,7 @@ from chromadb.config import Settings
 from langchain_core.documents import Document
 
 from app.adapters.chroma import DocumentChroma, delete_collection, open_chroma
-from chains.errors import ConfigurationError, VectorStoreError
+from chains.errors import ConfigurationError, EmbeddingError, VectorStoreError
 from tests.fakes import WordEmbeddings
 
 
@@ -87,3 +87,77 @@ def test_more_documents_than_one_batch_holds_are_all_kept(tmp_path, monkeypatch)
 
     store.add_documents(documents, ids=[str(number) for number in range(8)])
     assert store.count() == 8
+
+
+def test_filters_may_be_one_or_several(tmp_path):
+    store = open_store(tmp_path)
+    labels = [
+        {"audience": "public", "category": "a"},
+        {"audience": "public", "category": "b"},
+        {"audience": "internal"},
+    ]
+    store.add_documents([Document("same words", metadata=label) for label in labels], ids=["a", "b", "c"])
+
+    def found(**where):
+        return set(store.nearest(WordEmbeddings().embed_query("same words"), 5, where))
+
+    assert found(audience="public") == {"a", "b"}
+    assert found(audience="public", category="b") == {"b"}
+    assert found() == {"a", "b", "c"}
+    assert len(store.similarity_search("same", k=5, filter={"audience": "public", "category": "a"})) == 1
+
+
+def test_vectors_and_documents_of_unknown_ids_are_left_out(tmp_path):
+    store = open_store(tmp_path)
+    store.add_documents([Document("alpha", metadata={"n": 1})], ids=["a"])
+
+    assert list(store.vectors(["a", "unknown"])) == ["a"]
+    assert (store.vectors(["unknown"]), store.vectors([]), store.get_by_ids([])) == ({}, {}, [])
+    assert [document.id for document in store.get_by_ids(["a", "unknown"])] == ["a"]
+
+
+def test_documents_without_ids_get_some(tmp_path):
+    store = open_store(tmp_path)
+    assert store.add_documents([Document("alpha", metadata={"n": 1})]) == store.ids()
+
+
+def test_deleting_leaves_the_others_and_an_unknown_id_is_no_error(tmp_path):
+    store = open_store(tmp_path)
+    store.add_documents([Document(name, metadata={"n": 1}) for name in "abc"], ids=list("abc"))
+    store._batch_size = 1
+    store.delete(["a", "c", "unknown"])
+    store.delete()
+
+    assert store.ids() == ["b"]
+
+
+def test_what_chroma_raises_at_query_time_is_this_projects_error(tmp_path):
+    store, other = open_store(tmp_path), open_store(tmp_path)
+    other.delete_collection()
+
+    for fails in (store.count, store.ids, lambda: store.similarity_search("x"), lambda: store.vectors(["a"])):
+        with pytest.raises(VectorStoreError, match="did not answer"):
+            fails()
+
+
+def test_an_embedding_error_stays_one(tmp_path):
+    class Down(WordEmbeddings):
+        def embed_query(self, text):
+            raise EmbeddingError
+
+    store = open_chroma(tmp_path, "shelf", Down(), embedding_model="words", indexed_text=lambda d: d.page_content)
+    with pytest.raises(EmbeddingError):
+        store.similarity_search("x")
+
+
+def test_what_is_replaced_or_deleted_is_not_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.adapters.chroma.RECENT", 1)
+    store = open_store(tmp_path)
+    store.add_documents([Document(name, metadata={"n": 1}) for name in "ab"], ids=list("ab"))
+    first = store.get_by_ids(["a", "b"])
+    first[0].metadata["n"] = 2
+
+    assert store.get_by_ids(["b", "a"])[0].metadata == {"n": 1}
+    store.add_documents([Document("new", metadata={"n": 1})], ids=["a"])
+    store.delete(["b"])
+    assert [document.page_content for document in store.get_by_ids(["a", "b"])] == ["new"]

@@ -1,0 +1,127 @@
+import pytest
+
+from app.settings import load_settings
+from app.wiring import Services
+from chains.errors import ConfigurationError
+from tests.fakes import WordEmbeddings
+
+PUBLIC = {"configurable": {"audience": "public"}}
+QUESTION = "Which discount do we give on the rate?"
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    files = {
+        "01_regulatory/gst.md": "# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent, without discount.",
+        "02_carriers/line.md": "---\nsource_type: internal_memo\n---\n# Line\n\nThe line gives a discount on the rate.",
+        "04_internal_synthetic/desk.md": "# Desk\n\n## Discounts\n\nThe desk may give a discount of five on the rate.",
+    }
+    for name, text in files.items():
+        path = tmp_path / "corpus" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    return tmp_path / "corpus"
+
+
+def make(**settings):
+    services = Services(load_settings(scope_enabled=False, **settings))
+    services.__dict__["embeddings"] = WordEmbeddings()
+    return services
+
+
+def found(services, config=None):
+    return {
+        passage["metadata"]["doc_id"] for passage in services.chain.invoke({"question": QUESTION}, config)["documents"]
+    }
+
+
+@pytest.mark.parametrize("store", ["chroma", "memory"])
+@pytest.mark.parametrize("retriever", ["hybrid", "similarity", "mmr", "compression"])
+def test_every_strategy_runs_on_every_store_and_keeps_what_is_internal_from_the_public(corpus, groq, store, retriever):
+    options = {"llm_api_key": "k", "llm_base_url": groq.url} if retriever == "compression" else {}
+    services = make(vector_store_type=store, retriever_type=retriever, relevance_threshold=0, **options)
+    services.ingest([corpus])
+
+    assert found(services) == {"01_regulatory_gst", "02_carriers_line", "04_internal_synthetic_desk"}
+    assert found(services, PUBLIC) == {"01_regulatory_gst"}
+
+
+def test_hybrid_is_the_default_and_the_settings_reach_it():
+    retriever = make(retrieval_top_k=3, relevance_threshold=0.3).retriever
+    assert (type(retriever).__name__, retriever.top_k, retriever.threshold) == ("HybridRetriever", 3, 0.3)
+
+    mmr = make(retriever_type="mmr", mmr_fetch_k=7, mmr_lambda=0.2).retriever
+    assert (mmr.fetch_k, mmr.weight) == (7, 0.2)
+
+
+@pytest.mark.parametrize("store", ["chroma", "memory"])
+def test_the_words_stay_in_step_with_what_is_ingested(corpus, store):
+    services = make(vector_store_type=store)
+    services.ingest([corpus])
+    assert services.words.search("nine percent", 5, {})
+
+    (corpus / "01_regulatory/gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate is eight.")
+    (corpus / "02_carriers/line.md").unlink()
+    services.ingest([corpus])
+    assert services.count() == services.words.count() == 2
+    assert not services.words.search("nine percent", 5, {})
+    assert services.words.search("eight", 5, {})
+
+
+@pytest.mark.parametrize("store", ["chroma", "memory"])
+def test_an_older_store_without_words_gets_them_when_it_is_opened(corpus, store):
+    services = make(vector_store_type=store)
+    services.ingest([corpus])
+    services.words.clear()
+
+    opened = make(vector_store_type=store)
+    assert opened.count() == opened.words.count() == 3
+
+
+@pytest.mark.parametrize("store", ["chroma", "memory"])
+def test_a_reset_rebuilds_the_store_and_the_words(corpus, store):
+    services = make(vector_store_type=store)
+    services.ingest([corpus])
+
+    assert services.ingest([corpus], reset=True).added == 3
+    assert services.count() == services.words.count() == 3
+    assert found(services, PUBLIC) == {"01_regulatory_gst"}
+
+
+def test_a_memory_store_lives_beside_its_file_and_lasts(corpus, tmp_path):
+    path = tmp_path / "kept" / "vectors.json"
+    make(vector_store_type="memory", memory_store_path=path).ingest([corpus])
+
+    again = make(vector_store_type="memory", memory_store_path=path)
+    assert again.ingest([corpus]).unchanged == 3
+    assert again.embeddings.embedded == 0
+    assert path.is_file()
+    assert not (tmp_path / "storage").exists()
+
+
+def test_a_broken_memory_store_is_mended_by_a_reset(corpus):
+    services = make(vector_store_type="memory")
+    services.ingest([corpus])
+    services.settings.memory_store_path.write_text("{")
+
+    with pytest.raises(ConfigurationError, match="waypoint ingest --reset"):
+        make(vector_store_type="memory").count()
+    assert make(vector_store_type="memory").ingest([corpus], reset=True).added == 3
+
+
+def test_a_store_that_was_deleted_is_filled_again_whatever_the_records_say(corpus):
+    services = make(vector_store_type="memory")
+    services.ingest([corpus])
+    services.settings.memory_store_path.unlink()
+
+    assert make(vector_store_type="memory").ingest([corpus]).added == 3
+
+
+def test_two_kinds_of_store_keep_records_of_their_own(corpus):
+    make().ingest([corpus])
+    assert make(vector_store_type="memory").ingest([corpus]).added == 3
+
+
+def test_embeddings_may_come_from_a_service():
+    settings = load_settings(embedding_provider="openai-compatible", embedding_base_url="http://127.0.0.1:9/v1")
+    assert type(Services(settings).embeddings).__name__ == "HttpEmbeddings"

@@ -1,0 +1,54 @@
+"""A small desk's documents, public and internal, in each kind of store, with the index of their words."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+
+from app.adapters.chroma import DocumentChroma, open_chroma
+from app.adapters.fts import LexicalIndex
+from app.adapters.memory import SavedMemoryStore
+from tests.fakes import WordEmbeddings
+
+TEXTS = {
+    "gst": ("The rate of GST is nine percent.", "public", "regulatory", "SG"),
+    "relief": ("Relief from GST on small parcels up to S$400.", "public", "regulatory", "SG"),
+    "vat": ("The rate of VAT is eleven percent.", "public", "regulatory", "ID"),
+    "sailing": ("The line sails to Surabaya weekly.", "public", "carrier", "Global"),
+    "margin": ("The margin on the rate of GST work is nine dollars.", "internal", "internal", "SG"),
+    "discount": ("A discount on the rate is approved by the desk.", "internal", "internal", "SG"),
+}
+
+
+@dataclass
+class Desk:
+    """A store with the documents, and the index of their words."""
+
+    store: DocumentChroma | SavedMemoryStore
+    words: LexicalIndex
+
+
+def document(name: str) -> Document:
+    text, audience, category, jurisdiction = TEXTS[name]
+    labels = {"audience": audience, "category": category, "jurisdiction": jurisdiction}
+    place = {"doc_id": name, "title": name, "chunk_index": 0, "section": "S", "start_char": 10, "end_char": 99}
+    return Document(id=name, page_content=text, metadata=place | labels)
+
+
+@pytest.fixture(params=["chroma", "memory"])
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
+    words = LexicalIndex(tmp_path / "words.sqlite3", fields=lambda chunk: ("", "", chunk.page_content))
+    options: dict[str, Any] = {
+        "embedding_model": "words",
+        "indexed_text": lambda chunk: chunk.page_content,
+        "words": words,
+    }
+    store: DocumentChroma | SavedMemoryStore
+    if request.param == "chroma":
+        store = open_chroma(tmp_path / "store", "desk", WordEmbeddings(), **options)
+    else:
+        store = SavedMemoryStore(tmp_path / "store.json", WordEmbeddings(), **options)
+    store.add_documents([document(name) for name in TEXTS], ids=list(TEXTS))
+    return Desk(store, words)

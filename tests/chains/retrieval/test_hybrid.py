@@ -1,0 +1,45 @@
+import pytest
+
+from chains.errors import ConfigurationError
+from chains.retrieval import HybridRetriever
+
+
+def test_what_only_shares_a_rare_word_is_found_with_its_true_similarity(desk):
+    retriever = HybridRetriever(store=desk.store, words=desk.words, candidates=1, threshold=0.0)
+    found = retriever.invoke("rate of GST in surabayas")
+
+    sailing = next(one for one in found if one.id == "sailing")
+    assert sailing.metadata["score"] == 0.0
+    assert sailing.metadata["fused_score"] > 0.0
+
+
+def test_the_order_is_that_of_the_fused_score(desk):
+    found = HybridRetriever(store=desk.store, words=desk.words, threshold=0.0).invoke("relief from GST")
+
+    fused = [one.metadata["fused_score"] for one in found]
+    assert found[0].id == "relief"
+    assert fused == sorted(fused, reverse=True)
+
+
+def test_a_chunk_deleted_a_moment_ago_is_left_out(desk):
+    desk.store._words = None  # The store alone forgets it: the index of words is a moment behind.
+    desk.store.delete(["gst"])
+
+    found = HybridRetriever(store=desk.store, words=desk.words, threshold=0.0).invoke("rate of GST")
+    assert "gst" not in {one.id for one in found}
+    assert len(found) == 5
+
+
+def test_a_chunk_the_words_do_not_know_yet_is_still_found(desk):
+    desk.words.clear()
+
+    found = HybridRetriever(store=desk.store, words=desk.words).invoke("rate of VAT eleven")
+    assert found[0].id == "vat"
+
+
+def test_a_store_without_a_model_is_refused():
+    class Bare:
+        embeddings = None
+
+    with pytest.raises(ConfigurationError, match="no embedding model"):
+        HybridRetriever(store=Bare(), words=None).invoke("rate")

@@ -1,0 +1,135 @@
+"""What holds in every strategy: filters, one scale of scores, limits, ranks."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.runnables import RunnableLambda
+
+from chains import build_chain
+from chains.errors import ConfigurationError
+from chains.retrieval import CompressionRetriever, HybridRetriever, MmrRetriever, SimilarityRetriever, retrieve
+from chains.vectors import cosines
+from tests.chains.retrieval.conftest import TEXTS
+from tests.fakes import WordEmbeddings
+
+QUESTION = "the rate of GST"
+STRATEGIES = ["similarity", "mmr", "compression", "hybrid"]
+INTERNAL = {name for name, text in TEXTS.items() if text[1] == "internal"}
+EVERYONE: Any = {"configurable": {"audience": "public"}}
+
+
+def build(kind, desk, **options):
+    options = {"threshold": 0.0} | options
+    if kind == "similarity":
+        return SimilarityRetriever(store=desk.store, **options)
+    if kind == "mmr":
+        return MmrRetriever(store=desk.store, **options)
+    hybrid = HybridRetriever(store=desk.store, words=desk.words, **options)
+    if kind == "compression":
+        return CompressionRetriever(retriever=hybrid, model=FakeListChatModel(responses=["in other words"]), **options)
+    return hybrid
+
+
+@pytest.fixture(params=STRATEGIES)
+def retriever(request, desk):
+    return build(request.param, desk)
+
+
+def names(documents):
+    return {document.metadata["doc_id"] for document in documents}
+
+
+def test_the_public_never_gets_an_internal_chunk(retriever):
+    assert names(retriever.invoke(QUESTION)) >= INTERNAL
+    assert names(retriever.invoke(QUESTION, EVERYONE)) == set(TEXTS) - INTERNAL
+
+
+async def test_the_public_never_gets_one_by_any_way_to_call(retriever):
+    public = set(TEXTS) - INTERNAL
+
+    assert names(await retriever.ainvoke(QUESTION, EVERYONE)) == public
+    assert [names(found) for found in retriever.batch([QUESTION] * 2, EVERYONE)] == [public] * 2
+    assert names([one async for part in retriever.astream(QUESTION, EVERYONE) for one in part]) == public
+    inside: Any = RunnableLambda(lambda question: [*retriever.invoke(question)])
+    assert names(inside.invoke(QUESTION, EVERYONE)) == public
+
+
+def test_the_limit_counts_what_may_be_seen(retriever):
+    assert names(retriever.invoke("margin discount rate of the desk", EVERYONE, top_k=4)) == set(TEXTS) - INTERNAL
+
+
+def test_neither_documents_nor_related_documents_of_a_public_answer_are_internal(retriever):
+    chain = build_chain(retriever=retriever, model=FakeListChatModel(responses=["Nine percent [gst > S]."]))
+    answer = chain.invoke({"question": QUESTION}, EVERYONE)
+
+    assert {passage["metadata"]["doc_id"] for passage in answer["documents"]} == set(TEXTS) - INTERNAL
+    assert {related["doc_id"] for related in answer["related_docs"]} == set(TEXTS) - INTERNAL
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"category": "carrier"}, {"sailing"}),
+        ({"jurisdiction": "ID"}, {"vat"}),
+        ({"category": "regulatory", "jurisdiction": "SG"}, {"gst", "relief"}),
+        ({"category": "internal", "audience": "public"}, set()),
+        ({"category": "unheard of"}, set()),
+    ],
+)
+def test_category_and_jurisdiction_narrow_the_search(retriever, filters, expected):
+    assert names(retriever.invoke(QUESTION, {"configurable": filters})) == expected
+
+
+def test_a_misspelt_audience_is_refused(retriever):
+    with pytest.raises(ConfigurationError, match="audience='Public' is not one of public, internal"):
+        retriever.invoke(QUESTION, {"configurable": {"audience": "Public"}})
+
+
+def test_scores_are_the_same_cosines_in_every_strategy(retriever, desk):
+    vectors = desk.store.vectors(list(TEXTS))
+    scores = cosines(np.array(list(vectors.values())), WordEmbeddings().embed_query(QUESTION))
+    found = retriever.invoke(QUESTION)
+
+    assert {one.id: round(one.metadata["score"], 4) for one in found} == {
+        id_: round(score, 4) for id_, score in zip(vectors, scores.tolist(), strict=True)
+    }
+    assert [one.metadata["rank"] for one in found] == list(range(1, len(TEXTS) + 1))
+
+
+def test_the_threshold_is_on_the_score_and_zero_is_a_value(retriever):
+    assert len(retriever.invoke("Surabaya", threshold=0.0)) == len(TEXTS)
+    strict = retriever.invoke(QUESTION, threshold=0.5)
+    assert strict
+    assert all(document.metadata["score"] >= 0.5 for document in strict)
+    assert retriever.invoke(QUESTION, threshold=1.0) == []
+
+
+def test_a_question_may_bring_its_own_top_k_and_zero_is_a_value(retriever):
+    assert [len(retriever.invoke(QUESTION, top_k=top_k)) for top_k in (0, 1, 3, 100)] == [0, 1, 3, len(TEXTS)]
+
+
+def test_an_unknown_word_is_no_error(retriever):
+    assert len(retriever.invoke('"zebra" OR (', top_k=2)) == 2
+
+
+@given(question=st.text(min_size=1, max_size=40), top_k=st.integers(0, 8), threshold=st.floats(0, 1))
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_limits_and_the_audience_hold_for_any_question(desk, question, top_k, threshold):
+    hybrid = build("hybrid", desk)
+    found = hybrid.invoke(question, EVERYONE, top_k=top_k, threshold=threshold)
+
+    assert len(found) <= top_k
+    assert not names(found) & INTERNAL
+    assert all(threshold <= document.metadata["score"] <= 1 for document in found)
+    assert len({document.id for document in found}) == len(found)
+
+
+def test_the_verb_passes_the_questions_own_limits_on(retriever):
+    verb = retrieve(retriever)
+
+    assert len(verb.invoke({"question": QUESTION, "top_k": 2})) == 2
+    assert verb.invoke({"question": QUESTION, "threshold": 1.0}) == []

@@ -1,0 +1,142 @@
+"""Retrieval as other systems recorded it: their cases, run on ours; where ours differs, the reason stands here."""
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from app.adapters.fts import LexicalIndex
+from app.adapters.memory import SavedMemoryStore
+from app.settings import load_settings
+from app.wiring import Services
+from chains.context import CHARACTERS_PER_TOKEN, trim
+from chains.errors import ConfigurationError, QuestionError
+from chains.retrieval import MmrRetriever, retrieve
+from tests.conftest import SHARED
+from tests.fakes import Reply, WordEmbeddings
+
+AREAS = {"retrieval", "memory_store", "chunk_trim", "token_estimate"}
+LONGEST_CHUNK = 1700
+
+DEVIATIONS = {
+    "marp-102": "an empty question is refused with 400, as the contract has it; the peer answers 200 with nothing",
+    "lcel-252": "a file of another version is a ConfigurationError, as every index that does not fit its settings is; "
+    "the peer's documents name a VectorStoreError, its code loads the file",
+}
+
+
+def cases():
+    files = [SHARED / "conformance" / name for name in ("marp.jsonl", "lcel.jsonl")]
+    lines = [line for file in files if file.is_file() for line in file.read_text(encoding="utf-8").splitlines()]
+    return [case for case in map(json.loads, lines) if case["area"] in AREAS]
+
+
+CASES = cases()
+
+
+@pytest.fixture(params=CASES or [None], ids=[case["id"] for case in CASES] or ["absent"])
+def case(request, shared):
+    return request.param
+
+
+def test_the_peers_cases_hold_or_the_deviation_is_listed(case, tmp_path, groq):
+    check = CHECKS.get(case["id"]) or CHECKS[case["area"]]
+    check(case, tmp_path, groq)
+
+
+def token_estimate(case, tmp_path, groq):
+    assert case["input"]["text_len"] // CHARACTERS_PER_TOKEN == case["expected"]
+
+
+def chunk_trim(case, tmp_path, groq):
+    trimmed = trim("x" * case["input"]["text_len"], LONGEST_CHUNK)
+    assert {"len": len(trimmed), "ellipsis": trimmed.endswith("…")} == case["expected"]
+
+
+def identical_texts(case, tmp_path, groq):
+    class Shelf(BaseRetriever):
+        def _get_relevant_documents(self, query, *, run_manager):
+            return [Document(text, metadata={"score": score}) for text, score in case["input"]["hits"]]
+
+    found = retrieve(Shelf()).invoke({"question": "?"})
+    assert [[passage["content"], passage["score"]] for passage in found] == case["expected"]
+
+
+def empty_question(case, tmp_path, groq):
+    assert case["expected"] == {"status": 200}
+    assert case["id"] in DEVIATIONS
+    with pytest.raises(QuestionError):
+        retrieve(MmrRetriever(store=open_store(tmp_path))).invoke({"question": case["input"]["query"]})
+
+
+def open_store(folder: Path, embeddings=None):
+    return SavedMemoryStore(
+        folder / "store.json",
+        embeddings or WordEmbeddings(),
+        embedding_model="words",
+        indexed_text=lambda document: document.page_content,
+        words=LexicalIndex(folder / "words.sqlite3", fields=lambda document: ("", "", document.page_content)),
+    )
+
+
+def mmr_with_real_scores(case, tmp_path, groq):
+    store = open_store(tmp_path)
+    store.add_documents([Document("best words"), Document("mid words here")], ids=["best", "mid"])
+    found = MmrRetriever(store=store, top_k=2, threshold=0.0).invoke("best words")
+
+    expected = {"best": 1.0, "mid": float(np.dot(*store.vectors(["best", "mid"]).values()))}
+    assert {one.id: round(one.metadata["score"], 5) for one in found} == {
+        id_: round(score, 5) for id_, score in expected.items()
+    }
+
+
+def compression(case, tmp_path, groq):
+    corpus = tmp_path / "corpus" / "03_reference"
+    corpus.mkdir(parents=True)
+    (corpus / "a.md").write_text("# GST Guide\n\nThe rate is nine percent. Exports are free.")
+    options = {name.lower(): value for name, value in case["input"]["env"].items()}
+    services = Services(load_settings(llm_api_key="k", llm_base_url=groq.url, llm_max_retries=0, **options))
+    services.__dict__["embeddings"] = WordEmbeddings()
+    services.ingest([tmp_path / "corpus"])
+
+    groq.replies += [Reply("Exports are free."), Reply(status=500)]
+    compressed, fallen_back = (services.retriever.invoke("the rate", threshold=0.0) for _ in range(2))
+    assert [one.page_content for one in compressed] == ["Exports are free."]
+    assert ["The rate is nine percent" in one.page_content for one in fallen_back] == [True]
+
+
+def persisted_file(case, tmp_path, groq):
+    open_store(tmp_path).add_documents([Document("words")], ids=["a"])
+    kept = json.loads((tmp_path / "store.json").read_text(encoding="utf-8"))
+    embeddings = WordEmbeddings()
+    open_store(tmp_path, embeddings)
+
+    assert {
+        "keys": [key for key in case["expected"]["keys"] if key in kept],
+        "version": kept["version"],
+        "has_vectors": all(base64.b64decode(document["vector"]) for document in kept["documents"]),
+        "embed_calls_on_load": embeddings.embedded,
+    } == case["expected"]
+
+
+def other_version(case, tmp_path, groq):
+    (tmp_path / "store.json").write_text(json.dumps({"version": case["input"]["version"], "documents": []}))
+    assert case["id"] in DEVIATIONS
+    with pytest.raises(ConfigurationError, match="waypoint ingest --reset"):
+        open_store(tmp_path)
+
+
+CHECKS = {
+    "token_estimate": token_estimate,
+    "chunk_trim": chunk_trim,
+    "marp-094": identical_texts,
+    "marp-102": empty_question,
+    "lcel-246": mmr_with_real_scores,
+    "lcel-249": compression,
+    "lcel-251": persisted_file,
+    "lcel-252": other_version,
+}

@@ -1,0 +1,144 @@
+"""The Chroma server: a real `chroma run` on loopback, from the package itself."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from langchain_core.documents import Document
+
+from app.adapters.chroma import Server, delete_collection, open_chroma
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+from chains.errors import ConfigurationError, VectorStoreError
+from tests.fakes import WordEmbeddings
+
+pytestmark = pytest.mark.service
+
+CHROMA = Path(sys.executable).with_name("chroma")
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    """Run a server while the body runs."""
+    if not CHROMA.exists():
+        pytest.skip("the chroma command is not installed")
+    port = free_port()
+    command = [str(CHROMA), "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until_up(port)
+            yield Server("127.0.0.1", port)
+        finally:
+            process.terminate()
+
+
+def wait_until_up(port: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat").is_success:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.1)
+    pytest.fail("chroma run did not start within 30 s")
+
+
+def open_store(server, model="words"):
+    return open_chroma(
+        server, "shelf", WordEmbeddings(), embedding_model=model, indexed_text=lambda document: document.page_content
+    )
+
+
+@pytest.fixture
+def store(server):
+    delete_collection(server, "shelf")
+    return open_store(server)
+
+
+def test_a_server_keeps_finds_filters_and_deletes(store, server):
+    labels = [{"audience": "public", "category": "a"}, {"audience": "internal", "category": "a"}]
+    store.add_documents([Document("alpha beta", metadata=label) for label in labels], ids=["a", "b"])
+
+    again = open_store(server)
+    assert again.count() == 2
+    [(document, score)] = again.similarity_search_with_relevance_scores("alpha beta", k=5, filter=labels[0])
+    assert (document.id, round(score, 4)) == ("a", 1.0)
+    assert list(again.vectors(["a", "unknown"])) == ["a"]
+    again.delete(["a"])
+    assert store.ids() == ["b"]
+
+
+def test_another_model_is_refused_on_a_server_too(store, server):
+    with pytest.raises(ConfigurationError, match=r"'words', not 'other'.*waypoint ingest --reset"):
+        open_store(server, model="other")
+
+
+def test_a_whole_question_is_answered_from_a_server(server, tmp_path):
+    settings = load_settings(chroma_host=server.host, chroma_port=server.port, collection_name="whole")
+    services = Services(settings)
+    report = services.ingest([sample_corpus() / "02_carriers"])
+    answer = services.chain.invoke(
+        {"question": "Which services does PIL run?"}, {"configurable": {"audience": "public"}}
+    )
+
+    assert services.count() == services.words.count() == report.chunks
+    assert answer["documents"]
+    delete_collection(server, "whole")
+
+
+def test_a_store_that_was_deleted_on_the_server_is_filled_again(server, tmp_path):
+    settings = load_settings(chroma_host=server.host, chroma_port=server.port, collection_name="emptied")
+    first = Services(settings).ingest([sample_corpus() / "02_carriers"])
+    delete_collection(server, "emptied")
+
+    services = Services(settings)
+    assert services.ingest([sample_corpus() / "02_carriers"]).added == first.added
+    assert services.count() == services.words.count() == first.chunks
+
+
+def test_a_server_that_goes_away_is_a_clear_error_at_query_time(tmp_path):
+    with serving(tmp_path) as server:
+        store = open_store(server)
+        store.add_documents([Document("alpha", metadata={"n": 1})], ids=["a"])
+
+    with pytest.raises(VectorStoreError, match="the Chroma server runs"):
+        store.similarity_search("alpha")
+
+
+def test_what_is_no_chroma_server_is_a_clear_error(httpserver):
+    httpserver.expect_request("/api/v2/heartbeat").respond_with_json({"nanosecond heartbeat": 1})
+    with pytest.raises(VectorStoreError):
+        open_store(Server(httpserver.host, httpserver.port))
+
+
+def test_no_server_is_a_clear_error():
+    with pytest.raises(VectorStoreError, match=r"no Chroma server answers at https://127.0.0.1:9 .*CHROMA_HOST"):
+        open_store(Server("127.0.0.1", 9, ssl=True))
+
+
+def test_the_key_travels_as_a_token_and_is_never_shown(httpserver):
+    server = Server(httpserver.host, httpserver.port, api_key="secret")
+    with pytest.raises(VectorStoreError) as caught:
+        open_store(server)
+
+    assert {request.headers.get("X-Chroma-Token") for request, _ in httpserver.log} == {"secret"}
+    assert "secret" not in f"{caught.value}{server!r}{server}"
