@@ -130,12 +130,17 @@ def _standing(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) 
 def read_references(answer: str, shown: Sequence[Passage]) -> list[Reference]:
     """Return what the bracketed spans of the answer refer to; plain bracketed words are left out."""
     references: list[Reference] = []
+    plain: set[str] = set()
     read_until = 0
     for marker in find_markers(answer):
-        if marker.start >= read_until:  # Else it stands inside a marker that has been read whole.
-            found = read_titles(marker, shown)
+        inside_another = marker.start < read_until  # ... that has been read whole.
+        if inside_another or marker.raw in plain:
+            continue
+        if found := read_titles(marker, shown):
             references.extend(found)
-            read_until = marker.end if found else read_until
+            read_until = marker.end
+        else:
+            plain.add(marker.raw)
     return references
 
 

@@ -4,6 +4,7 @@ Code is told from text by markdown-it-py, a CommonMark parser. It keeps line num
 what is inside a line, so the rules that consume code spans and autolinks are wrapped to note where they stood.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -12,12 +13,17 @@ from markdown_it.rules_inline import StateInline, autolink, backtick
 
 Range = tuple[int, int]
 
+# Without one of these there is no code to find, and no need to parse.
+_MAY_BE_CODE = re.compile(r"[`<]|~~~|^[ ]{0,3}(?:\t|[ ]{4})|\t", re.MULTILINE)
+
 _InlineRule = Callable[[StateInline, bool], bool]
 _NOTES = "ranges"
 
 
 def code_ranges(text: str) -> list[Range]:
     """Return the ranges of code blocks, code spans and autolinks in `text`, in order. Linear in its length."""
+    if not _MAY_BE_CODE.search(text):
+        return []
     parser = _parser()
     flat = text.replace("\r", " ")  # The same length, so that offsets hold.
     lines = _line_starts(flat)

@@ -13,6 +13,7 @@ from markdown_it.helpers import parseLinkDestination
 from chains.citations.code import code_ranges
 
 LONGEST_MARKER = 400
+LONGEST_LINK = 2000
 
 _BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】]|\n[ \t]*\n")
 _OPENING = {"]": "[", "】": "【"}
@@ -75,8 +76,12 @@ def _is_link(answer: str, start: int, end: int) -> bool:
         return "://" in answer[end : end + 12]
     if answer[end : end + 1] != "(":
         return False
-    line_end = answer.find("\n", end)
-    destination = parseLinkDestination(answer, end + 1, len(answer) if line_end < 0 else line_end)
+    limit = min(len(answer), end + LONGEST_LINK)
+    line_end = answer.find("\n", end, limit)
+    closing = answer.find(")", end, limit if line_end < 0 else line_end)
+    if closing < 0:
+        return False
+    destination = parseLinkDestination(answer, end + 1, limit if line_end < 0 else line_end)
     return destination.ok and answer[destination.pos : destination.pos + 1] in {")", " "}
 
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from chains.state import Citation, Passage, RelatedDocument, Source
 
 
@@ -23,6 +25,30 @@ def _decoded(urls: str) -> list[Any]:
     except json.JSONDecodeError:
         return [urls]
     return decoded if isinstance(decoded, list) else [urls]
+
+
+class CitationMetadata(TypedDict):
+    """What a passage offers to be cited by."""
+
+    title: str
+    section: str | None
+    source_urls: list[str]
+    doc_id: str | None
+    score: float
+
+
+def citation_metadata(passages: Sequence[Passage]) -> list[CitationMetadata]:
+    """Return title, section, addresses, document and score of each passage, in order."""
+    return [
+        CitationMetadata(
+            title=str(passage["metadata"].get("title") or ""),
+            section=passage["metadata"].get("section") or None,
+            source_urls=external_urls(passage["metadata"]),
+            doc_id=passage["metadata"].get("doc_id"),
+            score=passage["score"],
+        )
+        for passage in passages
+    ]
 
 
 def sources_of(citations: Sequence[Citation], passages: Sequence[Passage]) -> list[Source]:

@@ -84,6 +84,8 @@ def support(
     words = [word for word in everything if word.weight > 0]
     if not words or not evidence.spans:
         return Support(0.0, "", 0, 0, contradicted=False)
+    if (verbatim := _find_verbatim(sentence, evidence.text)) is not None:
+        return Support(1.0, evidence.text[slice(*verbatim)], *verbatim, contradicted=False)
     weights = weigh(words, evidence)
     strengths = match(words, evidence, similarity)
     if not strengths.any():
@@ -95,6 +97,17 @@ def support(
     start, end = quote(strengths, weights, evidence)
     score = round(min(1.0, score) * CLASH_FACTORS[clash], 4)
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
+
+
+def _find_verbatim(sentence: str, text: str) -> tuple[int, int] | None:
+    """Return where the text holds the sentence word for word, if it does and the quote is not too long."""
+    for wanted in (sentence.strip(), sentence.strip(" .")):
+        start = text.find(wanted) if len(wanted) <= QUOTE_LIMIT else -1
+        end = start + len(wanted)
+        inside_a_word = text[max(0, start - 1) : start].isalnum() or text[end : end + 1].isalnum()
+        if start >= 0 and not inside_a_word:
+            return start, end
+    return None
 
 
 def ceiling(words: Sequence[Token], evidence: Evidence) -> float:

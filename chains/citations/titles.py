@@ -47,6 +47,8 @@ class _Reading:
 
 def read_titles(marker: Marker, shown: Sequence[Passage]) -> list[Reference]:
     """Return what the marker refers to; empty where it is no citation at all (a plain bracketed word, a year)."""
+    if not any(map(str.isalpha, marker.inner)):
+        return []
     whole = _reference(marker.inner, marker.start + 1, shown, span=(marker.start, marker.end))
     spans = _PART.finditer(marker.inner) if ";" in marker.inner else ()
     parts = [_reference(span.group(), marker.start + 1 + span.start(), shown) for span in spans]

@@ -7,6 +7,7 @@ question, which matches more words, leans on the words by itself.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from chains.ports import Place
@@ -82,7 +83,7 @@ def _lead_with_source(ranked: Sequence[Fused]) -> list[Fused]:
     return result
 
 
-def _copies(first: int, ranked: Sequence[Fused], words: Sequence[set[str]], seen: set[int]) -> list[int]:
+def _copies(first: int, ranked: Sequence[Fused], words: Sequence[frozenset[str]], seen: set[int]) -> list[int]:
     document = ranked[first].candidate.document
     return [
         other
@@ -91,11 +92,16 @@ def _copies(first: int, ranked: Sequence[Fused], words: Sequence[set[str]], seen
     ]
 
 
-def _words(candidate: Candidate) -> set[str]:
-    return set(WORD.findall(candidate.place.text.lower())) if candidate.place else set()
+def _words(candidate: Candidate) -> frozenset[str]:
+    return _words_of(candidate.place.text) if candidate.place else frozenset()
 
 
-def _alike(one: set[str], other: set[str]) -> bool:
+@lru_cache(maxsize=4096)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(WORD.findall(text.lower()))
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Say whether four fifths of the shorter text's words are in the other, and they are of like length."""
     shorter, longer = sorted((len(one), len(other)))
     return longer < 2.5 * shorter and len(one & other) >= 0.8 * shorter

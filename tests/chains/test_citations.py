@@ -1,14 +1,26 @@
 import pytest
 
-from chains.citations import format_citations_markdown
+from chains.citations import citation_metadata, format_citations_markdown
 from chains.citations.decline import is_decline
-from tests.chains.desk import GST, passage, read
+from tests.chains.desk import GST, SHOWN, passage, read
 
 
 def test_urls_come_from_the_list_and_only_http_counts():
     reading = read("It is 9 % [GST Guide > Import GST].")
     assert reading["citations"][0]["source_urls"] == ["https://example.org/a,b"]
     assert [source["url"] for source in reading["sources"]] == ["https://example.org/a,b"]
+
+
+def test_a_passage_tells_what_it_can_be_cited_by():
+    assert citation_metadata(SHOWN[:1]) == [
+        {
+            "title": "GST Guide",
+            "section": "Import GST",
+            "source_urls": ["https://example.org/a,b"],
+            "doc_id": "gst_guide",
+            "score": 0.5,
+        }
+    ]
 
 
 def test_sources_are_unique_by_url():
