@@ -3,6 +3,7 @@
 Exit codes: 0 done; 1 the work failed; 2 bad usage or settings.
 """
 
+import gc
 import json
 import sys
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ def ask(
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="The least similarity of a passage.")] = None,
 ) -> None:
     """Answer one question. On an empty index the sample corpus is ingested first."""
+    gc.disable()  # The process lives for seconds: collecting what the imports leave would only delay the answer.
     from app.terminal import answer_text
     from app.wiring import Services
     from chains.state import Question, check_question
@@ -50,7 +52,6 @@ def ask(
     if threshold is not None:
         asked["threshold"] = threshold
     services = Services(load_settings())
-    services.warm()
     if services.count() == 0:
         _ingest_sample(services)
     if as_json:

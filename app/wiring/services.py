@@ -1,6 +1,5 @@
 """Settings -> adapters -> chain, each made when it is first asked for."""
 
-import threading
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,11 +39,6 @@ class Services:
     def embeddings(self) -> Embeddings:
         """Return the embedding model."""
         return embedding_model(self.settings)
-
-    def warm(self) -> None:
-        """Load the embedding model in the background, while the caller imports and opens the rest."""
-        embeddings = self.embeddings
-        threading.Thread(target=embeddings.embed_query, args=("",), daemon=True).start()
 
     @cached_property
     def store(self) -> "Store":

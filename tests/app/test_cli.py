@@ -1,3 +1,4 @@
+import gc
 import json
 import subprocess
 import sys
@@ -21,6 +22,7 @@ def waypoint(monkeypatch, capsys):
             code = 0
         except SystemExit as done:
             code = int(done.code or 0)
+        gc.enable()  # One question's process does without; this one goes on.
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
