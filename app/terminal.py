@@ -21,12 +21,20 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield "\n\n"
     if "replacement" in answer:
         yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
-    yield from _list("Citations", [_citation(citation) for citation in answer["citations"] if citation["matched"]])
+    yield from _list("Citations", [_citation(citation) for citation in _worth_listing(answer["citations"])])
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
     yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
     confidence, metadata = answer["confidence"], answer["metadata"]
     yield f"Confidence: {confidence['level']} ({confidence['reason']})\n"
     yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms\n"
+
+
+def _worth_listing(citations: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the marked citations, then the attributed ones that lead anywhere else."""
+    matched = [citation for citation in citations if citation["matched"]]
+    marked = [citation for citation in matched if not citation["attributed"]]
+    listed = {(citation["doc_id"], citation["section"]) for citation in marked}
+    return marked + [one for one in matched if (one["doc_id"], one["section"]) not in listed]
 
 
 def _citation(citation: dict[str, Any]) -> str:
