@@ -1,7 +1,6 @@
 """A name and the fields a stage adds -> a step of the pipeline, traced and timed under that name."""
 
 from collections.abc import Callable
-from operator import itemgetter
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnablePassthrough
@@ -28,5 +27,6 @@ def spread(field: str, record: type) -> dict[str, Callable[..., Any]]:
 
 
 def _inner(field: str, name: str) -> Callable[..., Any]:
-    outer, inner = itemgetter(field), itemgetter(name)
-    return lambda state: inner(outer(state))
+    # When a stream breaks, one of the parallel readers gets the error and the others an early end without the record:
+    # they have to keep still, or their KeyError may arrive before the error that says what happened.
+    return lambda state: state[field][name] if field in state else None

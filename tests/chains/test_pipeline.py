@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 
 import chains
 from chains.citations import CiteSources
-from chains.errors import QuestionError
+from chains.errors import LLMUnavailableError, QuestionError
 from chains.state import Answer
 from chains.timing import Laps
 
@@ -188,3 +188,24 @@ def test_stream_and_invoke_agree_whatever_the_model_writes(text):
         streamed = merged(list(chain.stream({"question": "Rate?"})))
         streamed["answer"] = streamed.pop("replacement", streamed["answer"])
         assert lasting(streamed) == lasting(chain.invoke({"question": "Rate?"}))
+
+
+async def test_an_error_of_the_model_arrives_as_it_was_raised_every_way():
+    class Broken(GenericFakeChatModel):
+        def _stream(self, *args: Any, **kwargs: Any) -> Any:
+            raise LLMUnavailableError
+
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            raise LLMUnavailableError
+
+    chain: Any = chains.build_chain(retriever=Shelf(documents=[DOCUMENT]), model=Broken(messages=iter([])))
+    question = {"question": "Rate?"}
+    for _ in range(25):  # The parallel readers of a stream race for the error.
+        with pytest.raises(LLMUnavailableError):
+            list(chain.stream(question))
+    with pytest.raises(LLMUnavailableError):
+        chain.invoke(question)
+    with pytest.raises(LLMUnavailableError):
+        await chain.ainvoke(question)
+    with pytest.raises(LLMUnavailableError):
+        [part async for part in chain.astream(question)]
