@@ -1,11 +1,8 @@
 """Stage 2. Passages -> the text that the model is shown, within a budget, and which passages are in it."""
 
 import re
-from typing import Literal
 
-from chains.state import Context, Passage, Retrieved
-
-Style = Literal["title", "numbered"]
+from chains.state import CitationStyle, Context, Passage, Retrieved
 
 CHARACTERS_PER_TOKEN = 4
 UNTITLED = "Unknown Document"
@@ -19,7 +16,7 @@ _LOOKS_LIKE_TAG = re.compile(r"(?i)<(?=\s*/?\s*context\s*>)")
 class FormatContext:
     """The verb of stage 2, holding the budget (`max_tokens` at four characters a token) and the citation style."""
 
-    def __init__(self, *, max_tokens: int = 2000, style: Style = "title") -> None:
+    def __init__(self, *, max_tokens: int = 2000, style: CitationStyle = "title") -> None:
         self.max_characters = max_tokens * CHARACTERS_PER_TOKEN
         self.style = style
 
@@ -28,7 +25,7 @@ class FormatContext:
         return format_context(state["documents"], max_characters=self.max_characters, style=self.style)
 
 
-def format_context(passages: list[Passage], *, max_characters: int = 8000, style: Style = "title") -> Context:
+def format_context(passages: list[Passage], *, max_characters: int = 8000, style: CitationStyle = "title") -> Context:
     """Write each passage under its header, in rank order, within `max_characters`.
 
     A passage that does not fit is trimmed at a word, and the next ones are still considered. Document text can

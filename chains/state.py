@@ -9,6 +9,9 @@ from chains.errors import QuestionError
 
 Outcome = Literal["answered", "no_results", "declined", "ungrounded", "blocked", "degraded"]
 
+CitationStyle = Literal["title", "numbered"]
+"""`[Title > Section]`, or `[1]`."""
+
 QUESTION_MAX_CHARACTERS = 1000
 
 

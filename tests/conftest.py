@@ -1,11 +1,14 @@
 """Fixtures that more than one test module uses."""
 
+import gc
 import os
-from collections.abc import Generator, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 
+from app.cli import main
 from app.settings import Settings
 from tests.fakes import FakeGroq, fake_groq
 
@@ -30,6 +33,26 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def waypoint(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the command line in this process; return its exit code, output and messages."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["waypoint", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as done:
+            code = int(done.code or 0)
+        gc.enable()  # One question's process does without; this one goes on.
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.runnables import Runnable
 
@@ -16,9 +16,7 @@ from chains.citations.streaming import WholeMarkers, stream_words
 from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
-from chains.state import Citation, Generated, Outcome, Passage, Reading
-
-Style = Literal["title", "numbered"]
+from chains.state import Citation, CitationStyle, Generated, Outcome, Passage, Reading
 
 BESIDE = 6  # Characters between two markers that stand side by side: a blank, a comma, "and".
 
@@ -35,7 +33,7 @@ class CiteSources:
         fallback: the text that replaces an ungrounded answer.
     """
 
-    style: Style = "title"
+    style: CitationStyle = "title"
     min_citations: int = 1
     repair: bool = True
     similarity: WordSimilarity | None = None
@@ -194,7 +192,7 @@ def _citation(raw: str, start: int, verified: Verified, reference: Reference) ->
     )
 
 
-def _numbered(citations: list[Citation], style: Style) -> list[Citation]:
+def _numbered(citations: list[Citation], style: CitationStyle) -> list[Citation]:
     """Number the marked citations by the document and section they stand for, or by what the marker says."""
     numbers: dict[tuple[object, object], int] = {}
     for citation in citations:

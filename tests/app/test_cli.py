@@ -1,4 +1,3 @@
-import gc
 import json
 import subprocess
 import sys
@@ -6,27 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
-
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
-
-
-@pytest.fixture
-def waypoint(monkeypatch, capsys):
-    """Run the command line in this process; return its exit code, output and messages."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["waypoint", *words])
-        try:
-            main()
-            code = 0
-        except SystemExit as done:
-            code = int(done.code or 0)
-        gc.enable()  # One question's process does without; this one goes on.
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from app.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
 from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.streams import merged
 
 QUESTION = "What is the GST rate on imports into Singapore?"
 
@@ -187,14 +188,6 @@ async def remote(url) -> AsyncIterator[RemoteRunnable]:
     yield runnable
     runnable.sync_client.close()
     await runnable.async_client.aclose()
-
-
-def merged(parts: list[dict]) -> dict:
-    whole: dict = {}
-    for part in parts:
-        for name, value in part.items():
-            whole[name] = whole[name] + value if name == "answer" and name in whole else value
-    return whole
 
 
 async def test_langserve_answers_every_way_the_same(remote, groq):

@@ -14,6 +14,7 @@ from chains.citations import CiteSources
 from chains.errors import LLMUnavailableError, QuestionError
 from chains.state import Answer
 from chains.timing import Laps
+from tests.streams import merged, settled
 
 STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
 ROOT = Path(chains.__file__).parents[1]
@@ -37,14 +38,6 @@ def build(answer: str = "It is 9% [GST Guide > Rate].", documents: list[Document
 
 def lasting(answer: Any) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "metadata"}
-
-
-def merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    whole: dict[str, Any] = {}
-    for part in parts:
-        for name, value in part.items():
-            whole[name] = whole[name] + value if name == "answer" and name in whole else value
-    return whole
 
 
 def test_the_answer_object_has_exactly_the_contract_fields():
@@ -185,8 +178,7 @@ def test_stream_and_invoke_agree_whatever_the_model_writes(text):
         model = GenericFakeChatModel(messages=iter([AIMessage(text or " ")] * 2))
         cite = CiteSources(style=style)
         chain: Any = chains.build_chain(retriever=Shelf(documents=[DOCUMENT]), model=model, citations=cite)
-        streamed = merged(list(chain.stream({"question": "Rate?"})))
-        streamed["answer"] = streamed.pop("replacement", streamed["answer"])
+        streamed = settled(chain.stream({"question": "Rate?"}))
         assert lasting(streamed) == lasting(chain.invoke({"question": "Rate?"}))
 
 

@@ -13,6 +13,7 @@ from chains.errors import ConfigurationError, QuestionError
 from chains.scope import Intent, Scope, ScopeGate, load_scope
 from chains.state import Answer
 from tests.fakes import WordEmbeddings
+from tests.streams import merged
 
 FILE = Path(chains.__file__).parents[1] / "knowledge_base" / "scope.yaml"
 REDIRECT = "I cannot see live shipments. Ask the operations team."
@@ -82,14 +83,6 @@ def declining() -> Any:
 
 def lasting(answer: Any) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "metadata"}
-
-
-def merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    whole: dict[str, Any] = {}
-    for part in parts:
-        for name, value in part.items():
-            whole[name] = whole[name] + value if name == "answer" and name in whole else value
-    return whole
 
 
 @pytest.fixture(scope="module")

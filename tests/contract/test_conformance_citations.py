@@ -15,6 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from chains import build_chain
 from chains.citations import CiteSources
+from tests.streams import settled
 
 CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 FALLBACK = "The MARP documents provided do not contain information"
@@ -57,12 +58,7 @@ def run(case: dict, *, stream: bool) -> dict[str, Any]:
     chain = build_chain(retriever=Shelf(documents=documents), model=model, citations=CiteSources(style="numbered"))
     if not stream:
         return dict(chain.invoke({"question": "Q?"}))
-    whole: dict[str, Any] = {}
-    for part in chain.stream({"question": "Q?"}):
-        for name, value in part.items():
-            whole[name] = whole[name] + value if name == "answer" and name in whole else value
-    whole["answer"] = whole.pop("replacement", whole["answer"])
-    return whole
+    return settled(chain.stream({"question": "Q?"}))
 
 
 @pytest.mark.corpus

@@ -1,10 +1,7 @@
 import json
-import sys
 from pathlib import Path
 
 import pytest
-
-from app.cli import main
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 QUESTIONS = [
@@ -17,23 +14,6 @@ QUESTIONS = [
     },
     {"id": "book", "question": "Please place a booking for one reefer to Dubai", "kind": "action"},
 ]
-
-
-@pytest.fixture
-def waypoint(monkeypatch, capsys):
-    """Run the command line in this process; return its exit code, output and messages."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["waypoint", *words])
-        try:
-            main()
-            code = 0
-        except SystemExit as done:
-            code = int(done.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

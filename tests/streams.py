@@ -1,0 +1,19 @@
+"""The parts of a streamed answer -> the answer that a client has when the stream has ended."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the fields of the stream, the pieces of the answer joined."""
+    whole: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            whole[name] = whole[name] + value if name == "answer" and name in whole else value
+    return whole
+
+
+def settled(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what a client shows in the end: the replacement, where there is one, in place of the answer."""
+    whole = merged(parts)
+    return whole | {"answer": whole.pop("replacement", whole["answer"])}
