@@ -1,7 +1,9 @@
 """Services -> the HTTP application: the Waypoint routes, and LangServe at /copilot. The only import of langserve."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Any, Literal, cast, get_args
 
 import structlog
@@ -28,7 +30,18 @@ LANGSERVE_ENDPOINTS: tuple[EndpointName, ...] = get_args(EndpointName)
 
 def create_app(services: Services) -> FastAPI:
     """Return the application over `services`; nothing is opened before."""
-    app = FastAPI(title="Waypoint Co-Pilot", description="Cited answers from a company's own documents.", version="1")
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with services.running():
+            yield
+
+    app = FastAPI(
+        title="Waypoint Co-Pilot",
+        description="Cited answers from a company's own documents.",
+        version=version("waypoint-copilot"),
+        lifespan=lifespan,
+    )
     app.state.services = services
     app.state.started = time.monotonic()
     app.include_router(query.router)

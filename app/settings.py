@@ -37,7 +37,9 @@ class Settings(BaseSettings):
         env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
     )
 
-    llm_provider: Literal["groq", "offline"] | None = Field(None, description="groq with a key, else offline")
+    llm_provider: Literal["groq", "openai-compatible", "offline"] | None = Field(
+        None, description="groq with a key, else offline"
+    )
     llm_api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("llm_api_key", "groq_api_key"))
     llm_base_url: str | None = Field(None, pattern=r"^https?://")
     llm_model: str = "llama-3.1-8b-instant"
@@ -45,12 +47,24 @@ class Settings(BaseSettings):
     llm_max_tokens: Positive = 500
     llm_timeout_s: float = Field(60, gt=0)
     llm_max_retries: int = Field(3, ge=0, le=10)
+    llm_context_tokens: Positive = Field(131_072, description="what the model reads and writes together")
+    llm_rpm: Positive | None = Field(None, description="no limit on requests a minute")
+    llm_tpm: Positive | None = Field(None, description="no limit on tokens a minute")
+    llm_queue_timeout_s: float = Field(20, gt=0)
+    llm_breaker_failures: Positive = 5
+    llm_breaker_reset_s: float = Field(60, gt=0)
+    llm_fallback: Flag = True
+    llm_fallback_base_url: str | None = Field(None, pattern=r"^https?://")
+    llm_fallback_model: str | None = None
+    llm_fallback_api_key: SecretStr | None = None
+    request_timeout_s: float = Field(90, gt=0)
 
     embedding_provider: Literal["huggingface", "openai-compatible"] = "huggingface"
     embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"
     embedding_backend: Literal["onnx", "torch"] = "onnx"
     embedding_base_url: str | None = Field(None, pattern=r"^https?://")
     embedding_api_key: SecretStr | None = None
+    embedding_timeout_s: float = Field(30, gt=0)
 
     vector_store_type: Literal["chroma", "memory"] = "chroma"
     chroma_path: Path = Path("storage/chroma")
@@ -59,6 +73,7 @@ class Settings(BaseSettings):
     chroma_ssl: Flag = False
     chroma_api_key: SecretStr | None = None
     memory_store_path: Path = Path("storage/memory-vector-store.json")
+    vector_store_timeout_s: float = Field(10, gt=0)
     collection_name: str = Field("waypoint_kb", pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$")
 
     retriever_type: Literal["hybrid", "similarity", "mmr", "compression"] = "hybrid"
@@ -74,6 +89,14 @@ class Settings(BaseSettings):
 
     scope_enabled: Flag = True
     scope_file: Path | None = Field(None, description="the packaged knowledge_base/scope.yaml")
+
+    cache_enabled: Flag = False
+    cache_embeddings: Flag = True
+    cache_retrieval: Flag = True
+    cache_llm: Flag = True
+    cache_ttl: Positive = Field(3600, description="seconds")
+    cache_backend: Literal["memory", "redis"] = "memory"
+    redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
 
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)

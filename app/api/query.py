@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from app.call import config_of
 from chains.errors import QuestionError
 from chains.state import Answer, check_question
 
@@ -35,7 +36,8 @@ class QueryBody(BaseModel):
 )
 async def query(request: Request) -> JSONResponse:
     """Answer one question, with citations, sources, related documents and confidence."""
-    answer = await request.app.state.services.chain.ainvoke(await _question(request))
+    question = await _question(request)
+    answer = await request.app.state.services.chain.ainvoke(question, config_of(request))
     return JSONResponse(camel_case(answer))
 
 

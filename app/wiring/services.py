@@ -1,5 +1,7 @@
 """Settings -> adapters -> chain, each made when it is first asked for."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +17,7 @@ from app.wiring.models import chat_model, embedding_model, retriever_of, word_si
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
 from chains.citations import CiteSources
 from chains.context import FormatContext
+from chains.observation import Observer, observed
 from chains.pipeline import build_chain
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope
@@ -71,7 +74,7 @@ class Services:
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
         settings = self.settings
-        return build_chain(
+        chain = build_chain(
             retriever=self.retriever,
             model=self.model,
             system=prompts.load("system" if settings.citation_style == "title" else "system_numbered"),
@@ -84,6 +87,17 @@ class Services:
             ),
             scope=self.scope,
         )
+        return observed(chain, self.observers)
+
+    @cached_property
+    def observers(self) -> list[Observer]:
+        """Return who is told of every question and its answer."""
+        return []
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Open what lives as long as the service does, and close it after."""
+        yield
 
     @cached_property
     def scope(self) -> ScopeGate | None:

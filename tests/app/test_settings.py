@@ -2,6 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 import app
 from app.settings import Settings, SettingsError, load_settings
@@ -14,13 +15,16 @@ def test_the_example_file_names_every_setting_with_its_default():
     documented = dict(line.split("=", 1) for line in lines)
 
     assert set(documented) == {name.upper() for name in Settings.model_fields}
-    defaults = {
-        name.upper(): "" if field.default is None else str(field.default)
-        for name, field in Settings.model_fields.items()
-    }
+    defaults = {name.upper(): _written(field.default) for name, field in Settings.model_fields.items()}
     assert {name: value.lower() for name, value in documented.items()} == {
         name: re.sub(r"\.0$", "", value).lower() for name, value in defaults.items()
     }
+
+
+def _written(default: object) -> str:
+    if isinstance(default, SecretStr):
+        return default.get_secret_value()
+    return "" if default is None else str(default)
 
 
 def test_the_example_file_can_be_used_as_it_is():
@@ -43,7 +47,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("RETRIEVAL_TOP_K", "many", "valid integer"),
         ("RETRIEVAL_TOP_K", "0", "greater than or equal to 1"),
         ("RELEVANCE_THRESHOLD", "1.5", "less than or equal to 1"),
-        ("LLM_PROVIDER", "openrouter", "'groq' or 'offline'"),
+        ("LLM_PROVIDER", "openrouter", "'groq', 'openai-compatible' or 'offline'"),
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
         ("LLM_BASE_URL", "api.groq.example", "pattern"),
         ("COLLECTION_NAME", "ab", "pattern"),

@@ -1,0 +1,137 @@
+"""A chain and who watches it -> the same chain; its observers are told of every call, whichever way it was made."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import structlog
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+
+from chains.state import Answer, Question
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class Call:
+    """One call of the chain: what was asked, by whom, and what came of it.
+
+    Attributes:
+        question: The question as it was asked, options and all.
+        metadata: The metadata of the call's config: `request_id`, `user_id`, `session_id` and the like.
+        streamed: Whether the answer was taken in pieces.
+        answer: The whole answer; None while the call runs, and where it failed or was left.
+        error: What broke the call off; a client that leaves is a cancellation or GeneratorExit.
+        seconds: How long the call took; the reader's pauses count in a stream.
+    """
+
+    question: Mapping[str, Any]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    streamed: bool = False
+    answer: Answer | None = None
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+
+class Observer(Protocol):
+    """Is told of the calls of a chain. It must not block, and what it raises is logged and goes no further."""
+
+    def started(self, call: Call, /) -> None:
+        """Take note that a question came in; nothing is done for it yet."""
+
+    def ended(self, call: Call, /) -> None:
+        """Take note of the end: `answer` or `error` is set."""
+
+
+class Observed(Runnable[Question, Answer]):
+    """The `bound` chain, every call of which its observers are told of: each question of a batch is one."""
+
+    def __init__(
+        self,
+        bound: Runnable[Question, Answer],
+        observers: Sequence[Observer],
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.bound = bound
+        self.observers = tuple(observers)
+        self.clock = clock
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
+        """Return the chain's own schema."""
+        return self.bound.get_input_schema(config)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
+        """Return the chain's own schema."""
+        return self.bound.get_output_schema(config)
+
+    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+        """Return the answer."""
+        with self._watch(input, config) as call:
+            call.answer = self.bound.invoke(input, config, **kwargs)
+        return call.answer
+
+    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+        """Return the answer."""
+        with self._watch(input, config) as call:
+            call.answer = await self.bound.ainvoke(input, config, **kwargs)
+        return call.answer
+
+    def stream(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Answer]:
+        """Yield the answer's parts as they come."""
+        with self._watch(input, config, streamed=True) as call:
+            parts: dict[str, Any] = {}
+            for part in self.bound.stream(input, config, **kwargs):
+                _add(parts, part)
+                yield part
+            call.answer = _whole(parts)
+
+    async def astream(
+        self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Answer]:
+        """Yield the answer's parts as they come."""
+        with self._watch(input, config, streamed=True) as call:
+            parts: dict[str, Any] = {}
+            async for part in self.bound.astream(input, config, **kwargs):
+                _add(parts, part)
+                yield part
+            call.answer = _whole(parts)
+
+    @contextmanager
+    def _watch(self, question: Question, config: RunnableConfig | None, *, streamed: bool = False) -> Iterator[Call]:
+        call = Call(dict(question), dict(ensure_config(config).get("metadata") or {}), streamed)
+        started = self.clock()
+        self._tell("started", call)
+        try:
+            yield call
+        except BaseException as error:
+            call.error = error
+            raise
+        finally:
+            call.seconds = self.clock() - started
+            self._tell("ended", call)
+
+    def _tell(self, event: str, call: Call) -> None:
+        for observer in self.observers:
+            try:
+                getattr(observer, event)(call)
+            except Exception as error:  # Whoever watches must not break an answer.
+                log.warning("observer_failed", observer=type(observer).__name__, error=type(error).__name__)
+
+
+def observed(chain: Runnable[Question, Answer], observers: Sequence[Observer]) -> Runnable[Question, Answer]:
+    """Return the chain with its observers, or the chain itself where there are none."""
+    return Observed(chain, observers) if observers else chain
+
+
+def _add(parts: dict[str, Any], part: Mapping[str, Any]) -> None:
+    for name, value in part.items():
+        parts[name] = parts[name] + value if name == "answer" and name in parts else value
+
+
+def _whole(parts: dict[str, Any]) -> Any:
+    """Return what a client shows in the end: the replacement, where there is one, in place of the answer."""
+    replacement = parts.pop("replacement", None)
+    return parts if replacement is None else parts | {"answer": replacement}

@@ -1,0 +1,120 @@
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableLambda
+
+from chains.observation import Call, observed
+from chains.state import Question
+
+CONFIG = {"metadata": {"request_id": "r1"}}
+
+
+class Notebook:
+    def __init__(self) -> None:
+        self.pages: list[tuple[str, Call]] = []
+
+    def started(self, call: Call) -> None:
+        self.pages.append(("started", call))
+
+    def ended(self, call: Call) -> None:
+        self.pages.append(("ended", call))
+
+
+def echo(state):
+    return {"answer": state["question"].upper(), "outcome": "answered"}
+
+
+def fail(state):
+    raise ZeroDivisionError
+
+
+def parts(states):
+    for state in states:
+        yield {"outcome": "answered"}
+        for letter in state["question"]:
+            yield {"answer": letter}
+        if state["question"] == "bad":
+            yield {"replacement": "good"}
+
+
+async def ask(chain, way: str, question: str):
+    if way == "invoke":
+        chain.invoke({"question": question}, CONFIG)
+    elif way == "ainvoke":
+        await chain.ainvoke({"question": question}, CONFIG)
+    elif way == "batch":
+        chain.batch([{"question": question}], CONFIG)
+    elif way == "stream":
+        list(chain.stream({"question": question}, CONFIG))
+    else:
+        async for _ in chain.astream({"question": question}, CONFIG):
+            pass
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "batch", "stream", "astream"])
+async def test_an_observer_is_told_of_the_beginning_and_the_end_of_every_call(way):
+    notebook = Notebook()
+
+    await ask(observed(RunnableLambda(echo), [notebook]), way, "x")
+
+    [(first, call), (second, same)] = notebook.pages
+    assert (first, second) == ("started", "ended")
+    assert call is same
+    assert (call.question, call.metadata["request_id"]) == ({"question": "x"}, "r1")
+    assert dict(call.answer or {}) == {"answer": "X", "outcome": "answered"}
+    assert call.streamed == (way in {"stream", "astream"})
+
+
+def test_the_pieces_of_a_stream_are_joined_and_a_replacement_is_the_answer():
+    notebook = Notebook()
+    chain = observed(RunnableLambda(lambda state: state) | _generator(), [notebook])
+
+    list(chain.stream(Question(question="abc")))
+    list(chain.stream(Question(question="bad")))
+
+    assert [call.answer["answer"] for event, call in notebook.pages if event == "ended" and call.answer] == [
+        "abc",
+        "good",
+    ]
+
+
+def _generator():
+    from langchain_core.runnables import RunnableGenerator
+
+    return RunnableGenerator(parts)
+
+
+def test_an_error_is_told_and_reaches_the_caller():
+    notebook = Notebook()
+
+    with pytest.raises(ZeroDivisionError):
+        observed(RunnableLambda(fail), [notebook]).invoke(Question(question="x"))
+
+    assert isinstance(notebook.pages[-1][1].error, ZeroDivisionError)
+    assert notebook.pages[-1][1].answer is None
+
+
+def test_a_stream_that_is_left_has_no_answer():
+    notebook = Notebook()
+
+    stream: Any = observed(_generator(), [notebook]).stream(Question(question="abc"))
+    next(stream)
+    stream.close()
+
+    assert isinstance(notebook.pages[-1][1].error, GeneratorExit)
+
+
+def test_an_observer_that_breaks_breaks_nothing(capsys):
+    class Broken(Notebook):
+        def ended(self, call: Call) -> None:
+            raise ValueError
+
+    notebook = Notebook()
+    assert observed(RunnableLambda(echo), [Broken(), notebook]).invoke(Question(question="x"))["answer"] == "X"
+    assert len(notebook.pages) == 2
+    assert "observer_failed" in capsys.readouterr().out
+
+
+def test_without_observers_the_chain_is_the_chain():
+    chain = RunnableLambda(echo)
+    assert observed(chain, []) is chain
