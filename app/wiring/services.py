@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from app.settings import Settings
 from app.wiring.models import chat_model, embedding_model, retriever_of, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
 from chains.citations import CiteSources
+from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
 from chains.observation import Observer, observed
 from chains.pipeline import build_chain
@@ -37,6 +38,7 @@ class Services:
     """What the commands and the routes work with, each made when it is first asked for."""
 
     settings: Settings
+    clock: Clock = field(default_factory=SystemClock)
 
     @cached_property
     def embeddings(self) -> Embeddings:

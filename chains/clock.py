@@ -1,0 +1,34 @@
+"""The time -> whoever has to wait or to time: one clock that is handed in, so that tests need not wait."""
+
+import asyncio
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Tells the time and lets it pass."""
+
+    def now(self) -> float:
+        """Return a time in seconds that only grows; its zero means nothing."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait in this thread."""
+
+    async def asleep(self, seconds: float) -> None:
+        """Wait without holding up the event loop."""
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    def now(self) -> float:
+        """Return the monotonic time in seconds."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait in this thread."""
+        time.sleep(seconds)
+
+    async def asleep(self, seconds: float) -> None:
+        """Wait without holding up the event loop."""
+        await asyncio.sleep(seconds)
