@@ -4,6 +4,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableBinding, RunnablePick
 
+from chains.caching.hits import CacheHits
 from chains.citations import CiteSources
 from chains.confidence import score_confidence
 from chains.context import FormatContext
@@ -52,4 +53,4 @@ def build_chain(
     if scope is not None:
         chain = stage("scope", scope=scope.step()) | chain
     typed = chain.with_types(input_type=Question, output_type=Answer).with_config(run_name="cited_answer")
-    return RunnableBinding(bound=typed, config_factories=[lambda _: {"callbacks": [Laps(STAGES)]}])
+    return RunnableBinding(bound=typed, config_factories=[lambda _: {"callbacks": [Laps(STAGES), CacheHits()]}])
