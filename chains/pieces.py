@@ -9,20 +9,21 @@ from langchain_core.runnables.utils import AddableDict
 from chains.settling import REPLACEMENT
 from chains.state import Answer
 
-_WORD = re.compile(r"\s*\S+\s*|\s+")
+# A few words at a time: each piece costs its way through the callbacks and to the client.
+_WORDS = re.compile(r"\s*(?:\S+\s*){1,6}|\s+")
 # What is known before the words come, and what only after them.
 _BEFORE = ("question", "documents")
 _LAST = "metadata"
 
 
 def pieces(answer: Answer) -> Iterator[Answer]:
-    """Yield the answer field by field, as the chain streams it, and its words one by one."""
+    """Yield the answer field by field, as the chain streams it, and its words a few at a time."""
     fields: dict[str, Any] = dict(answer)
     for name in _BEFORE:
         if name in fields:
             yield _piece(name, fields.pop(name))
-    for word in _WORD.findall(fields.pop("answer")) or [""]:
-        yield _piece("answer", word)
+    for words in _WORDS.findall(fields.pop("answer")) or [""]:
+        yield _piece("answer", words)
     last = fields.pop(_LAST)
     for name, value in fields.items():
         yield _piece(name, value)
