@@ -192,3 +192,5 @@ FAULTS: dict[str, Deed] = {
     "wrong content type": send_a_page,
 }
 DEEDS = GOOD | FAULTS
+# One that asks for an hour's rest ends everything for an hour, and is no accident that just happens.
+ACCIDENTS = tuple(name for name in FAULTS if name != "429, Retry-After: 3600")

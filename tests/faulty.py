@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.completions import question_of
 from tests.exchange import Exchange, Pace, read_exchange
-from tests.faults import DEEDS, FAULTS
+from tests.faults import ACCIDENTS, DEEDS
 
 BACKLOG = 1024
 
@@ -45,13 +45,13 @@ class FaultyGroq:
     connections: int = 0
 
     def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)
+        self._random = random.Random(self.seed)  # noqa: S311 (It decides on accidents.)
 
     def next_deed(self) -> str:
         """Return the name of the next deed: of the script, or by chance, or the usual one."""
         if self.script:
             return self.script.pop(0)
-        return self._random.choice(list(FAULTS)) if self._random.random() < self.share else self.always
+        return self._random.choice(ACCIDENTS) if self._random.random() < self.share else self.always
 
     async def serve(self, listener: socket.socket, stopped: asyncio.Event) -> None:
         """Answer what comes in until `stopped` is set."""

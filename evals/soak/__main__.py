@@ -66,7 +66,9 @@ async def _soak(service: str, provider: str, given: argparse.Namespace) -> Soak:
 async def _settled(service: str, provider: str, limits: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return what the service holds once it holds no more than `limits`, or has held the same for a while."""
     deadline = time.monotonic() + SETTLE_S
-    same_since, held = time.monotonic(), {}
+    same_since = time.monotonic()
+    held: dict[str, int] = {}
+    now: dict[str, int] = {}
     async with httpx.AsyncClient() as client:
         while time.monotonic() < deadline:
             now = (await client.get(f"{service}{PROBE}")).json()
