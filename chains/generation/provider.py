@@ -27,18 +27,22 @@ AsyncChunks = AsyncGenerator[ChatGenerationChunk]
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a model: the messages, LangChain's own arguments, and its size in tokens."""
+    """What is asked of a model: the messages, LangChain's own arguments, and its size in tokens.
+
+    `callbacks` are those of the call it belongs to, which know how long that may take.
+    """
 
     messages: list[BaseMessage]
     stop: list[str] | None
     run_manager: Any
+    callbacks: Any
     prompt_tokens: int
     max_tokens: int
     options: dict[str, Any] = field(default_factory=dict)
 
     def left_s(self) -> float:
         """Return the seconds that the call has left."""
-        return left_s(self.run_manager)
+        return left_s(self.callbacks)
 
     def time_s(self) -> float:
         """Return the seconds that the call has left.

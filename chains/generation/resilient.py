@@ -14,6 +14,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import ensure_config
 from pydantic import ConfigDict, Field, SkipValidation
 
 from chains.errors import LLMError
@@ -122,7 +123,9 @@ class ResilientChatModel(BaseChatModel):
         self, messages: list[BaseMessage], stop: list[str] | None, run_manager: Any, options: dict[str, Any]
     ) -> Request:
         prompt = sum(self.tokens.count(str(message.text)) + TOKENS_PER_MESSAGE for message in messages)
-        return Request(messages, stop, run_manager, prompt, self.max_tokens, options)
+        # LangChain hands no run manager to a stream; the call's callbacks are in the context then.
+        callbacks = run_manager or ensure_config().get("callbacks")
+        return Request(messages, stop, run_manager, callbacks, prompt, self.max_tokens, options)
 
     def _resort(self, failures: "_Failures") -> BaseChatModel:
         if self.last_resort is None:
