@@ -54,6 +54,15 @@ async def drip(exchange: Exchange) -> None:
         await exchange.write(payload[start : start + 50])
 
 
+async def answer_endlessly(exchange: Exchange) -> None:
+    """Say one word after the other, until the client leaves."""
+    await exchange.open_stream()
+    first = next(events(exchange.body, answer_to(exchange.body), at_groq=exchange.at_groq))
+    while not exchange.reader.at_eof():
+        await exchange.write_event(first)
+        await asyncio.sleep(exchange.pace.drip_s)
+
+
 async def drip_forever(exchange: Exchange) -> None:
     """Send a blank now and then, and never a word."""
     await exchange.open_stream({} if exchange.streamed else {"Content-Type": "application/json"})
@@ -191,6 +200,6 @@ FAULTS: dict[str, Deed] = {
     "no choices": send_no_choices,
     "wrong content type": send_a_page,
 }
-DEEDS = GOOD | FAULTS
+DEEDS = GOOD | FAULTS | {"endless answer": answer_endlessly}
 # One that asks for an hour's rest ends everything for an hour, and is no accident that just happens.
 ACCIDENTS = tuple(name for name in FAULTS if name != "429, Retry-After: 3600")

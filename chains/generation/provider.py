@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, cast
 
@@ -74,17 +75,17 @@ class Provider:
 
     def generate(self, request: Request) -> ChatResult:
         """Return the model's answer."""
-        result: ChatResult = retrying(self.policy, self.clock, request.left_s)(self._generate, request)
+        result: ChatResult = retrying(self.policy, self.clock, partial(self._left_s, request))(self._generate, request)
         return result
 
     async def agenerate(self, request: Request) -> ChatResult:
         """Return the model's answer."""
-        result: ChatResult = await aretrying(self.policy, self.clock, request.left_s)(self._agenerate, request)
+        result: ChatResult = await aretrying(self.policy, self.clock, partial(self._left_s, request))(self._agenerate, request)
         return result
 
     def stream(self, request: Request) -> Chunks:
         """Yield the answer's chunks; what fails after the first words ends them with a chunk that says so."""
-        opened: tuple[Any, Any] = retrying(self.policy, self.clock, request.left_s)(self._open, request)
+        opened: tuple[Any, Any] = retrying(self.policy, self.clock, partial(self._left_s, request))(self._open, request)
         (head, rest), words = opened, 0
         with closing(rest):
             try:
@@ -96,7 +97,7 @@ class Provider:
 
     async def astream(self, request: Request) -> AsyncChunks:
         """Yield the answer's chunks; what fails after the first words ends them with a chunk that says so."""
-        opened: tuple[Any, Any] = await aretrying(self.policy, self.clock, request.left_s)(self._aopen, request)
+        opened: tuple[Any, Any] = await aretrying(self.policy, self.clock, partial(self._left_s, request))(self._aopen, request)
         (head, rest), words = opened, 0
         async with aclosing(rest):
             try:
@@ -108,6 +109,10 @@ class Provider:
                     yield chunk
             except LLMError as error:
                 yield self._broken_off(request, words, error)
+
+    def _left_s(self, request: Request) -> float:
+        """Return the seconds left for a wait: none once the breaker is open, for no call would follow."""
+        return 0.0 if self.breaker.state == "open" else request.left_s()
 
     def _generate(self, request: Request) -> ChatResult:
         with self._turn(request) as (place, wait):

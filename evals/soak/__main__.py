@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO, cast
 
 import httpx
 
@@ -24,8 +25,8 @@ QUESTIONS = ROOT / "evals" / "questions.jsonl"
 START_S, SETTLE_S = 120, 60
 SETTINGS = {
     "LLM_API_KEY": "gsk_soak",
-    "LLM_TIMEOUT_S": "2",
-    "REQUEST_TIMEOUT_S": "30",
+    "LLM_TIMEOUT_S": "20",
+    "REQUEST_TIMEOUT_S": "60",
     "LLM_BREAKER_RESET_S": "3",
     "LOG_LEVEL": "error",
 }
@@ -53,17 +54,22 @@ def main() -> None:
 async def _soak(service: str, provider: str, given: argparse.Namespace) -> Soak:
     questions = _questions()
     await ask_all(service, asked(questions, 0, given.warm_up), at_once=given.at_once)
-    before = await _settled(service, provider)
+    before = await _settled(service)
     started = time.perf_counter()
     told = await ask_all(service, asked(questions, given.warm_up, given.questions), at_once=given.at_once)
     seconds = time.perf_counter() - started
-    after = await _settled(service, provider, limits=before)
-    calls = httpx.get(f"{provider}/received").json()["calls"]
+    after = await _settled(service, limits=before)
+    calls = await _calls(provider)
     ours = {one.question for one in told}
     return Soak(told, [(question, deed) for question, deed in calls if question in ours], before, after, seconds)
 
 
-async def _settled(service: str, provider: str, limits: Mapping[str, int] | None = None) -> dict[str, int]:
+async def _calls(provider: str) -> list[tuple[str, str]]:
+    async with httpx.AsyncClient() as client:
+        return [(question, deed) for question, deed in (await client.get(f"{provider}/received")).json()["calls"]]
+
+
+async def _settled(service: str, limits: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return what the service holds once it holds no more than `limits`, or has held the same for a while."""
     deadline = time.monotonic() + SETTLE_S
     same_since = time.monotonic()
@@ -92,8 +98,7 @@ def _provider(faults: float) -> Iterator[str]:
     command = [sys.executable, "-m", "tests.faulty", "--faults", str(faults), "--delay-ms", "100", "--word-ms", "5"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert process.stdout
-            yield process.stdout.readline().strip()
+            yield cast("IO[str]", process.stdout).readline().strip()
         finally:
             process.terminate()
 

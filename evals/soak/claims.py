@@ -89,7 +89,7 @@ def figures(soak: Soak) -> Iterator[tuple[str, str]]:
     for outcome, count in Counter(told.outcomes[0] for told in stayed if told.outcomes).most_common():
         yield f"outcome `{outcome}`", str(count)
     for status, count in sorted(Counter(_error(told) for told in stayed if not told.outcomes).items()):
-        yield f"clear errors, {status}", str(count)
+        yield f"error `{status}`", str(count)
     failed = sum(deed != ANSWERED for _, deed in soak.calls)
     yield "calls of the provider, failed", f"{len(soak.calls)}, {failed / max(len(soak.calls), 1):.0%}"
     yield (
@@ -99,4 +99,4 @@ def figures(soak: Soak) -> Iterator[tuple[str, str]]:
 
 
 def _error(told: Told) -> str:
-    return "in the stream" if told.way == "streamed" else str(told.status or "no response")
+    return f"{told.problem} (in a stream)" if told.way == "streamed" else f"{told.status}: {told.problem}"

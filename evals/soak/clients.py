@@ -59,7 +59,8 @@ async def ask_all(url: str, questions: Iterable[Told], *, at_once: int) -> list[
     """Ask all questions, so many at once, and return them with what was told."""
     waiting = iter(questions)
     done: list[Told] = []
-    limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
+    # A connection each: one that is kept may be closed by the service just when it is used again.
+    limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S, limits=limits) as client:
 
         async def work() -> None:
@@ -112,9 +113,10 @@ async def _ask_streamed(client: httpx.AsyncClient, told: Told) -> None:
 
 
 def _take(told: Told, part: dict[str, Any]) -> None:
-    told.answer += part.get("answer", "")
-    told.echoed = part.get("metadata", {}).get("query", told.echoed)
-    if "outcome" in part:
+    # A stream that breaks may end its fields with nothing in them, before it says why.
+    told.answer += part.get("answer") or ""
+    told.echoed = (part.get("metadata") or {}).get("query", told.echoed)
+    if part.get("outcome"):
         told.outcomes.append(part["outcome"])
 
 
