@@ -80,7 +80,9 @@ class Provider:
 
     async def agenerate(self, request: Request) -> ChatResult:
         """Return the model's answer."""
-        result: ChatResult = await aretrying(self.policy, self.clock, partial(self._left_s, request))(self._agenerate, request)
+        result: ChatResult = await aretrying(self.policy, self.clock, partial(self._left_s, request))(
+            self._agenerate, request
+        )
         return result
 
     def stream(self, request: Request) -> Chunks:
@@ -97,7 +99,9 @@ class Provider:
 
     async def astream(self, request: Request) -> AsyncChunks:
         """Yield the answer's chunks; what fails after the first words ends them with a chunk that says so."""
-        opened: tuple[Any, Any] = await aretrying(self.policy, self.clock, partial(self._left_s, request))(self._aopen, request)
+        opened: tuple[Any, Any] = await aretrying(self.policy, self.clock, partial(self._left_s, request))(
+            self._aopen, request
+        )
         (head, rest), words = opened, 0
         async with aclosing(rest):
             try:

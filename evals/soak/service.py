@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 import app.cli
 import app.server
+from app.server import create_app
 from app.wiring import Services
 
 PROBE = "/probe"
@@ -24,17 +25,17 @@ async def probe() -> dict[str, int]:
     return {"tasks": len(asyncio.all_tasks()), "connections": len(connections), "memory": process.memory_info().rss}
 
 
+def probed(services: Services) -> FastAPI:
+    """Return the product's application with the probe in front of its own routes."""
+    application = create_app(services)
+    application.add_api_route(PROBE, probe)
+    application.router.routes.insert(0, application.router.routes.pop())
+    return application
+
+
 def main() -> None:
-    """Run the command line, its service with the probe."""
-    create_app = app.server.create_app
-
-    def create_probed(services: Services) -> FastAPI:
-        application = create_app(services)
-        application.add_api_route(PROBE, probe)
-        application.router.routes.insert(0, application.router.routes.pop())  # Before a page that takes all paths.
-        return application
-
-    app.server.create_app = create_probed
+    """Run the command line, which serves the application with the probe."""
+    app.server.create_app = probed
     app.cli.main()
 
 
