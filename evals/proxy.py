@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import StreamReader, StreamWriter
+from contextlib import suppress
 from types import TracebackType
 
 
@@ -10,14 +11,21 @@ class Proxy:
 
     Attributes:
         deaf: What the target answers is thrown away, while what it is told still arrives.
+        accepted: How many connections there have been.
+        held: How many bytes are kept back.
     """
 
     def __init__(self, target: int) -> None:
         self._target = target
         self._server: asyncio.Server | None = None
-        self._writers: set[StreamWriter] = set()
+        self._clients: set[StreamWriter] = set()
+        self._targets: set[StreamWriter] = set()
+        self._flowing = asyncio.Event()
+        self._holding = 0
         self.port = 0
         self.deaf = False
+        self.accepted = 0
+        self.held = 0
 
     async def __aenter__(self) -> "Proxy":
         await self.restore()
@@ -38,32 +46,52 @@ class Proxy:
         if self._server is not None:
             self._server.close()
             self._server = None
-        for writer in self._writers:
+        self.flow()
+        for writer in self._clients | self._targets:
             writer.transport.abort()
-        while self._writers:
+        while self._clients:
             await asyncio.sleep(0)
 
-    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        self._writers.add(writer)
-        try:
-            onward, away = await asyncio.open_connection("127.0.0.1", self._target)
-        except OSError:
-            self._writers.discard(writer)
-            writer.transport.abort()
-            return
-        self._writers.add(away)
-        await asyncio.gather(self._pass(reader, away), self._pass(onward, writer, answers=True))
-        for done in (writer, away):
-            self._writers.discard(done)
-            done.transport.abort()
+    def hold(self) -> None:
+        """Keep back what the clients say, on the connections that there are."""
+        self._holding = self.accepted
+        self._flowing.clear()
 
-    async def _pass(self, reader: StreamReader, writer: StreamWriter, *, answers: bool = False) -> None:
-        try:
-            while data := await reader.read(65536):
-                if not (answers and self.deaf):
-                    writer.write(data)
-                    await writer.drain()
-        except OSError:
-            pass
-        finally:
+    def drop_clients(self) -> None:
+        """Break the connections on the clients' side only; what is held of them may still arrive."""
+        for writer in self._clients:
             writer.transport.abort()
+
+    def flow(self) -> None:
+        """Let what was held go on its way."""
+        self._flowing.set()
+
+    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self.accepted += 1
+        number = self.accepted
+        self._clients.add(writer)
+        with suppress(OSError):
+            onward, away = await asyncio.open_connection("127.0.0.1", self._target)
+            self._targets.add(away)
+            await asyncio.gather(self._tell(number, reader, away), self._answer(onward, writer))
+            self._targets.discard(away)
+        writer.transport.abort()
+        self._clients.discard(writer)
+
+    async def _tell(self, number: int, reader: StreamReader, target: StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65536):
+                if number <= self._holding:
+                    self.held += len(data)
+                    await self._flowing.wait()
+                target.write(data)
+                await target.drain()
+        target.close()
+
+    async def _answer(self, reader: StreamReader, client: StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65536):
+                if not self.deaf and not client.is_closing():
+                    client.write(data)
+                    await client.drain()
+        client.close()

@@ -111,6 +111,25 @@ async def test_a_process_that_died_before_the_confirm_leaves_nothing_to_be_sent_
     assert taken.ids == ["m0", "m1", "m2"]
 
 
+async def test_what_an_old_connection_had_on_the_way_arrives_before_anything_is_sent_again(tmp_path):
+    async with line(tmp_path) as (taken, proxy, path):
+        box = outbox(path, proxy.port, taken.exchange)
+        async with box.running():
+            box.put(message(0))
+            await until(lambda: box.sent == 1)
+            proxy.hold()
+            box.put(message(1))
+            await until(lambda: proxy.held > 0)
+            proxy.drop_clients()
+            tried = proxy.accepted
+            box.put(message(2))
+            await until(lambda: proxy.accepted > tried + 1)  # The broker refused the first.
+            proxy.flow()
+            await until(lambda: box.sent == 3)
+
+    assert taken.ids == ["m0", "m1", "m2"]
+
+
 async def test_through_many_cuts_every_message_arrives_once_and_in_order(tmp_path):
     chance = random.Random(7)
     async with line(tmp_path) as (taken, proxy, path):
@@ -179,20 +198,19 @@ async def test_of_two_processes_with_one_store_the_second_takes_over_where_the_f
     assert first.sent + second.sent == 3
 
 
-async def test_a_disk_that_refuses_holds_messages_in_memory(tmp_path, monkeypatch):
-    refusals = [sqlite3.OperationalError("disk I/O error")] * 3
-    put = EventStore.put
-
-    def refuse(store, messages):
-        if refusals:
-            raise refusals.pop()
-        return put(store, messages)
-
-    monkeypatch.setattr(EventStore, "put", refuse)
+async def test_a_disk_that_refuses_holds_messages_in_memory(tmp_path):
     async with line(tmp_path) as (taken, proxy, path):
         box = outbox(path, proxy.port, taken.exchange)
         async with box.running():
-            box.put(message(0))
-            await until(lambda: box.sent == 1)
+            await until(path.exists)
+            outside = sqlite3.connect(path)
+            outside.execute("ALTER TABLE messages RENAME TO elsewhere")
+            for number in range(20):
+                box.put(message(number))
+            await until(lambda: box.waiting == 20)
+            assert box.sent == 0
+            outside.execute("ALTER TABLE elsewhere RENAME TO messages")
+            outside.close()
+            await until(lambda: box.sent == 20)
 
-    assert taken.ids == ["m0"]
+    assert taken.ids == [f"m{number}" for number in range(20)]
