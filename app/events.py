@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from app.adapters.rabbitmq.message import Message
 from chains.observation import Call
-from chains.state import Answer, Citation
+from chains.state import Answer
 
 SOURCE = "chat-service"
 VERSION = "1.0"
@@ -36,45 +36,52 @@ class Events:
 
     def started(self, call: Call, /) -> None:
         """Publish QuerySubmitted."""
-        self._tell(call, "QuerySubmitted", {"query": _query(call), **self._who(call, None)})
+        payload = {
+            "query": call.question.get("question"),
+            "userSessionId": call.metadata.get("session_id"),
+            "modelId": call.metadata.get("model_id") or self._model,
+        }
+        self._tell(call, "QuerySubmitted", payload | _user(call))
 
     def ended(self, call: Call, /) -> None:
         """Publish ResponseGenerated and AnswerGenerated."""
         answer = call.answer
         if answer is None or not answer["metadata"]["chunks_retrieved"]:
             return
-        citations = count_citations(answer)
-        response = {
-            "query": _query(call),
-            "response": answer["answer"],
-            **self._who(call, answer),
-            "latencyMs": 1000 * call.seconds,
-            "citationCount": citations,
-            "retrievalCount": answer["metadata"]["chunks_retrieved"],
-        }
-        generated = {
-            "query": _query(call),
-            "answer": answer["answer"],
-            "citation_count": citations,
-            "generated_at": timestamp(),
-            "trace_id": answer["metadata"]["trace_id"],
-        }
-        self._tell(call, "ResponseGenerated", response)
-        self._tell(call, "AnswerGenerated", generated)
-
-    def _who(self, call: Call, answer: Answer | None) -> dict[str, Any]:
-        """Return whose question it is, and for which model: the one that answered, or else the one to be asked."""
-        answered = answer["metadata"]["model"] if answer else None
-        who = {
-            "userSessionId": call.metadata.get("session_id"),
-            "modelId": answered or call.metadata.get("model_id") or self._model,
-        }
-        user = call.metadata.get("user_id")
-        return who if user is None else who | {"userId": user}
+        self._tell(call, "ResponseGenerated", _response(call, answer) | _user(call))
+        self._tell(call, "AnswerGenerated", _generated(answer))
 
     def _tell(self, call: Call, event: str, payload: Mapping[str, Any]) -> None:
         correlation_id = call.metadata.get("request_id") or str(call.id)
         self._publish(message(event, payload, correlation_id=correlation_id))
+
+
+def _response(call: Call, answer: Answer) -> dict[str, Any]:
+    metadata = answer["metadata"]
+    return {
+        "query": answer["question"],
+        "response": answer["answer"],
+        "modelId": metadata["model"],
+        "userSessionId": call.metadata.get("session_id"),
+        "latencyMs": 1000 * call.seconds,
+        "citationCount": count_citations(answer),
+        "retrievalCount": metadata["chunks_retrieved"],
+    }
+
+
+def _generated(answer: Answer) -> dict[str, Any]:
+    return {
+        "query": answer["question"],
+        "answer": answer["answer"],
+        "citation_count": count_citations(answer),
+        "generated_at": timestamp(),
+        "trace_id": answer["metadata"]["trace_id"],
+    }
+
+
+def _user(call: Call) -> dict[str, Any]:
+    user_id = call.metadata.get("user_id")
+    return {} if user_id is None else {"userId": user_id}
 
 
 def message(event: str, payload: Mapping[str, Any], *, correlation_id: str) -> Message:
@@ -100,14 +107,4 @@ def timestamp() -> str:
 def count_citations(answer: Answer) -> int:
     """Return how many sources the answer marks, each counted once, however often it is marked."""
     marked = [citation for citation in answer["citations"] if citation["matched"] and not citation["attributed"]]
-    return len({_source(citation) for citation in marked})
-
-
-def _source(citation: Citation) -> tuple[object, ...]:
-    if citation["number"] is not None:
-        return (citation["number"],)
-    return (citation["doc_id"] or citation["title"], citation["section"], citation["page"])
-
-
-def _query(call: Call) -> Any:
-    return call.question.get("question")
+    return len({citation["number"] for citation in marked})

@@ -1,4 +1,4 @@
-"""A port -> another port that leads there, until it is cut: how a broken network looks to those who speak through it."""
+"""A port -> another port that leads there until it is cut: a broken network, as those see it who speak through it."""
 
 import asyncio
 from asyncio import StreamReader, StreamWriter
@@ -49,7 +49,7 @@ class Proxy:
         self.flow()
         for writer in self._clients | self._targets:
             writer.transport.abort()
-        while self._clients:
+        while self._clients:  # noqa: ASYNC110 - each takes its own leave.
             await asyncio.sleep(0)
 
     def hold(self) -> None:

@@ -34,6 +34,9 @@ class Sink:
     exchange: str
     messages: list[AbstractIncomingMessage] = field(default_factory=list)
 
+    def holds(self, count: int) -> bool:
+        return len(self.messages) >= count
+
     @property
     def ids(self) -> list[str | None]:
         return [message.message_id for message in self.messages]
@@ -71,5 +74,5 @@ async def delete_queue(name: str) -> None:
 async def until(condition: Callable[[], object], seconds: float = 30) -> None:
     """Wait until the condition holds; on a busy machine it may take its time."""
     async with asyncio.timeout(seconds):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - nobody else knows what is waited for.
             await asyncio.sleep(0.01)
