@@ -10,6 +10,7 @@ grants it to a new connection only after it has done with the old one.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ class Publisher:
     def __init__(self, url: str, *, exchange: str = "events") -> None:
         self._url = url
         self._exchange = exchange
+        logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # Whoever publishes is told of errors, and says so once.
 
     @asynccontextmanager
     async def link(self, sender: str) -> AsyncIterator[Link]:

@@ -3,11 +3,14 @@
 import asyncio
 import random
 import sqlite3
+import sys
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+import app
 from app.adapters.rabbitmq.message import Message
 from app.adapters.rabbitmq.outbox import Outbox
 from app.adapters.rabbitmq.publisher import Publisher, receipts_of
@@ -15,6 +18,7 @@ from app.adapters.rabbitmq.store import EventStore
 from evals.proxy import Proxy
 from tests.rabbit import PORT, delete_queue, sink, skip_without_broker, until, url
 
+ROOT = Path(app.__file__).parents[1]
 pytestmark = pytest.mark.service
 
 
@@ -200,6 +204,23 @@ async def test_of_two_processes_with_one_store_the_second_takes_over_where_the_f
 
     assert sorted(taken.ids) == ["m0", "m1", "m2"]
     assert first.sent + second.sent == 3
+
+
+async def test_what_a_killed_process_kept_is_delivered_by_another(tmp_path):
+    async with line(tmp_path) as (taken, proxy, path), Proxy(PORT) as silent:
+        silent.deaf = True
+        command = [sys.executable, "-m", "tests.keep_and_wait", str(path), str(silent.port), "5"]
+        child = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
+        await until(lambda: silent.accepted)  # It is the one that delivers.
+        box = outbox(path, proxy.port, taken.exchange)
+        async with box.running():
+            await until(lambda: box.waiting == 5)
+            assert proxy.accepted == 0
+            child.kill()
+            await child.wait()
+            await until(lambda: box.sent == 5)
+
+    assert taken.ids == [f"m{number}" for number in range(5)]
 
 
 async def test_a_disk_that_refuses_holds_messages_in_memory(tmp_path):
