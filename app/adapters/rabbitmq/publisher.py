@@ -12,12 +12,13 @@ grants it to a new connection only after it has done with the old one.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import aio_pika
 from aio_pika import DeliveryMode, ExchangeType
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange, AbstractQueue
+from aio_pika.connection import make_url
 
 from app.adapters.rabbitmq.message import Message
 
@@ -86,10 +87,12 @@ class Publisher:
         Args:
             sender: names the queues of its own; the same over all restarts of whoever keeps the messages.
         """
-        async with asyncio.timeout(CONNECT_S):
-            connection = await aio_pika.connect(self._url, heartbeat=HEARTBEAT_S, timeout=CONNECT_S)
+        connection = aio_pika.Connection(
+            make_url(self._url, heartbeat=HEARTBEAT_S), client_properties={"connection_name": f"waypoint {sender}"}
+        )
         try:
             async with asyncio.timeout(CONNECT_S):
+                await connection.connect()
                 link = await self._declare(await connection.channel(), sender)
             yield link
         finally:
@@ -114,7 +117,8 @@ def receipts_of(sender: str) -> str:
 
 async def _close(connection: AbstractConnection) -> None:
     try:
-        async with asyncio.timeout(CLOSE_S):
-            await connection.close()
-    except Exception:  # noqa: S110 - it was lost already, and there is nothing to be done for it.
-        pass
+        with suppress(Exception):  # It may have been lost already, and there is nothing to be done for it.
+            async with asyncio.timeout(CLOSE_S):
+                await connection.close()
+    finally:
+        await connection.close()  # It waits no second time, and knows then that it is closed.
