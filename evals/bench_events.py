@@ -24,6 +24,8 @@ import aio_pika
 import httpx
 import typer
 
+from app.adapters.rabbitmq.publisher import receipts_of
+from app.adapters.rabbitmq.store import EventStore
 from evals.proxy import Proxy
 
 ROOT = Path(__file__).parents[1]
@@ -83,7 +85,7 @@ def main(
 async def measure(*, users: int, away: float, before: float, port: int) -> bool:
     """Run the load through the outage, and return whether every event arrived once and in order."""
     load = Load()
-    async with Proxy(port) as proxy, listening(port, load.mark) as queue, serving(proxy.port):
+    async with Proxy(port) as proxy, listening(port, load.mark) as queue, serving(proxy.port, port):
         asking = [asyncio.create_task(load.user(name)) for name in range(users)]
         await asyncio.sleep(before)
         cut = time.monotonic()
@@ -102,16 +104,18 @@ async def measure(*, users: int, away: float, before: float, port: int) -> bool:
 
 
 @asynccontextmanager
-async def serving(broker: int) -> AsyncIterator[None]:
+async def serving(proxy: int, port: int) -> AsyncIterator[None]:
     """Run a service of its own over the sample corpus, without a language model."""
     with tempfile.TemporaryDirectory() as folder:
+        events = Path(folder) / "events.sqlite3"
         environment = {
             "PATH": os.defpath,
             "HOME": str(Path.home()),
             "PYTHONPATH": str(ROOT),
             "LLM_PROVIDER": "offline",
             "RATE_LIMIT": "1000000/minute",
-            "RABBITMQ_URL": f"amqp://guest:guest@127.0.0.1:{broker}/",
+            "RABBITMQ_URL": f"amqp://guest:guest@127.0.0.1:{proxy}/",
+            "EVENTS_PATH": str(events),
         }
         command = [sys.executable, "-c", "from app.cli import main; main()", "serve", "--port", str(SERVICE_PORT)]
         process = await asyncio.create_subprocess_exec(
@@ -123,6 +127,10 @@ async def serving(broker: int) -> AsyncIterator[None]:
         finally:
             process.terminate()
             await process.wait()
+        store = EventStore(events, capacity=1)
+        store.close()
+        async with broker(port) as channel:
+            await channel.queue_delete(receipts_of(store.name))
 
 
 async def _until_up() -> None:
