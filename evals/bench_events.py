@@ -50,7 +50,7 @@ class Load:
 
     mark: str = field(default_factory=lambda: uuid4().hex)
     answered: list[Asked] = field(default_factory=list)
-    failed: int = 0
+    failed: list[int] = field(default_factory=list)
     ended: bool = False
 
     async def user(self, name: int) -> None:
@@ -65,7 +65,7 @@ class Load:
         at = time.monotonic()
         response = await client.post("/api/query", json={"query": question})
         if not response.is_success:
-            self.failed += 1
+            self.failed.append(response.status_code)
             return
         found = response.json()["metadata"]["chunksRetrieved"]
         self.answered.append(Asked(at, time.monotonic() - at, len(EVENTS) if found else 1))
@@ -208,8 +208,10 @@ def print_events(load: Load, events: Sequence[dict[str, Any]], expected: int, ca
     last = max(asked.at + asked.seconds for asked in load.answered)
     print("\n| published | received | twice | out of order | failed answers | caught up after the last answer |")
     print("|---|---|---|---|---|---|")
-    counts = f"| {expected} | {len(events)} | {twice} | {disordered} | {load.failed} "
+    counts = f"| {expected} | {len(events)} | {twice} | {disordered} | {len(load.failed)} "
     print(f"{counts}| {max(0.0, caught_up - last):.1f} s |")
+    if load.failed:
+        print(f"\nfailed with {sorted(set(load.failed))}")
     return len(events) == expected and not (twice or disordered or load.failed)
 
 
