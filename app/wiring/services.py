@@ -1,5 +1,6 @@
 """Settings -> adapters -> chain, each made when it is first asked for."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,9 +13,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 import prompts
+from app.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.models import chat_model, embedding_model, retriever_of, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
+from app.wiring.tracing import Tracing, tracing_of
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
 
     from app.adapters.fts import LexicalIndex
+    from app.metrics import Metrics
     from app.wiring.stores import Store
     from chains.ingestion import Index, Report
     from chains.ports import Progress
@@ -89,17 +93,34 @@ class Services:
             ),
             scope=self.scope,
         )
-        return observed(chain, self.observers)
+        return observed(self.tracing.traced(chain), self.observers)
 
     @cached_property
     def observers(self) -> list[Observer]:
         """Return who is told of every question and its answer."""
-        return []
+        return [AnswerLog(questions=self.settings.log_questions), self.metrics, *self.tracing.observers]
+
+    @cached_property
+    def metrics(self) -> "Metrics":
+        """Return the figures that GET /metrics tells."""
+        from app.metrics import Metrics
+
+        metrics = Metrics(shared=self.settings.prometheus_multiproc_dir)
+        metrics.counts("waypoint_traces_dropped", "Traces that did not arrive.", "backend", self.tracing.dropped)
+        return metrics
+
+    @cached_property
+    def tracing(self) -> Tracing:
+        """Return where traces go."""
+        return tracing_of(self.settings)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
-        yield
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self.tracing.close)
 
     @cached_property
     def scope(self) -> ScopeGate | None:
