@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -25,6 +25,8 @@ class Metrics:
     """
 
     def __init__(self, *, shared: Path | None = None) -> None:
+        without_times_of_creation: Callable[[], None] = disable_created_metrics  # They double the figures.
+        without_times_of_creation()
         self.shared = shared
         self.counted, self.read = CollectorRegistry(), CollectorRegistry()
         self._requests = Counter(

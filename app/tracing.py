@@ -22,12 +22,21 @@ class Export(Generic[Item]):
         send: Hands a batch over; what it raises is logged once an outage, and the batch counts as dropped.
         waiting: How many items may wait.
         batch: How many items are sent at once.
+        pause_s: How long a backend that failed is left alone: what comes meanwhile costs nothing but its place.
     """
 
-    def __init__(self, backend: str, send: Callable[[list[Item]], None], *, waiting: int = 256, batch: int = 8) -> None:
+    def __init__(
+        self,
+        backend: str,
+        send: Callable[[list[Item]], None],
+        *,
+        waiting: int = 256,
+        batch: int = 8,
+        pause_s: float = 5,
+    ) -> None:
         self.backend = backend
         self.dropped = self.sent = 0
-        self._send, self._limit, self._batch = send, waiting, batch
+        self._send, self._limit, self._batch, self._pause_s = send, waiting, batch, pause_s
         self._items: deque[Item] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -71,6 +80,7 @@ class Export(Generic[Item]):
                 self._send(batch)
             except Exception as error:  # Whatever it is, the next batch may fare better.
                 self._note_failure(batch, error)
+                self._pause()
             else:
                 self._note_success(batch)
 
@@ -78,6 +88,10 @@ class Export(Generic[Item]):
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._closed)
             return [self._items.popleft() for _ in range(min(self._batch, len(self._items)))]
+
+    def _pause(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed, timeout=self._pause_s)
 
     def _note_failure(self, batch: list[Item], error: Exception) -> None:
         with self._changed:

@@ -21,10 +21,9 @@ USAGE = {"input_tokens": 30, "output_tokens": 12, "total_tokens": 42}
 
 
 def figures(metrics: Metrics) -> dict[str, float]:
-    """Return the counts by name and labels, without when they were made."""
+    """Return the figures by name and labels."""
     families = text_string_to_metric_families(metrics.text().decode())
-    samples = [sample for family in families for sample in family.samples if not sample.name.endswith("_created")]
-    return {_key(sample): sample.value for sample in samples}
+    return {_key(sample): sample.value for family in families for sample in family.samples}
 
 
 def _key(sample: Any) -> str:

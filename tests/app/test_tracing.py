@@ -56,7 +56,7 @@ def test_where_too_many_wait_the_rest_is_dropped_and_counted_and_nobody_waits():
 
 def test_an_outage_is_logged_once_and_so_is_its_end():
     backend = Backend()
-    export = Export("it", backend.send, batch=1)
+    export = Export("it", backend.send, batch=1, pause_s=0)
     with capture_logs() as lines:
         backend.fails = True
         for item in range(3):
@@ -71,6 +71,19 @@ def test_an_outage_is_logged_once_and_so_is_its_end():
         ("traces_arrive_again", "info"),
     ]
     assert (export.sent, export.dropped) == (1, 3)
+
+
+def test_the_end_does_not_wait_for_the_pause_after_a_failure():
+    backend = Backend()
+    backend.fails = True
+    export = Export("it", backend.send, batch=1, pause_s=3600)
+    export.put(0)
+    until(lambda: export.dropped == 1)
+    backend.fails = False
+    export.put(1)
+
+    close([export], within_s=30)
+    assert backend.taken == [[1]]
 
 
 def test_a_backend_that_hangs_does_not_hold_up_the_end():
