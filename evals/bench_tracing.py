@@ -27,7 +27,6 @@ from app.wiring import Services, sample_corpus
 QUESTION: Any = {"question": "What is the GST rate on imports into Singapore?"}
 PAUSE_S = 0.5
 AT_ONCE = 4
-ROUNDS = 5
 
 
 def main(questions: int) -> None:
@@ -65,22 +64,16 @@ async def _ask_in_turn(conditions: dict[str, Services], questions: int) -> dict[
     times: dict[str, list[float]] = {name: [] for name in conditions}
     for services in conditions.values():
         await services.chain.ainvoke(QUESTION)
-    for _ in range(ROUNDS):
+    for _ in range(questions // AT_ONCE):
         for name, services in conditions.items():
-            times[name] += await _ask(services, questions // ROUNDS)
+            times[name] += await asyncio.gather(*(_ask(services) for _ in range(AT_ONCE)))
     return times
 
 
-async def _ask(services: Services, questions: int) -> list[float]:
-    free = asyncio.Semaphore(AT_ONCE)
-
-    async def timed() -> float:
-        async with free:
-            started = time.perf_counter()
-            await services.chain.ainvoke(QUESTION)
-            return time.perf_counter() - started
-
-    return await asyncio.gather(*(timed() for _ in range(questions)))
+async def _ask(services: Services) -> float:
+    started = time.perf_counter()
+    await services.chain.ainvoke(QUESTION)
+    return time.perf_counter() - started
 
 
 def _print_table(times: dict[str, list[float]], conditions: dict[str, Services]) -> None:

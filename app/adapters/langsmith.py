@@ -14,8 +14,10 @@ from langchain_core.tracers import LangChainTracer
 from langchain_core.tracers.context import tracing_v2_callback_var
 from langchain_core.tracers.schemas import Run
 from langsmith import Client, get_current_run_tree
-from langsmith.utils import LangSmithRetry
+from langsmith.utils import LangSmithError, LangSmithRetry
 from pydantic import SecretStr
+
+from chains.errors import ConfigurationError
 
 Trace = list[Run]
 RETRIED = (429, 500, 502, 503, 504)
@@ -109,16 +111,20 @@ class LangSmith:
         self.project = project
         self.hides = hide_inputs or hide_outputs
         self._failure: Exception | None = None
-        self.client = Client(
-            api_url,
-            api_key=api_key.get_secret_value() if api_key else "",
-            hide_inputs=hide_inputs,
-            hide_outputs=hide_outputs,
-            auto_batch_tracing=False,  # Its threads and its exit handler wait for the backend as long as that takes.
-            retry_config=LangSmithRetry(2, connect=0, read=0, backoff_factor=0.5, status_forcelist=RETRIED),
-            tracing_mode="langsmith",
-            tracing_error_callback=self._note,
-        )
+        try:
+            self.client = Client(
+                api_url,
+                api_key=api_key.get_secret_value() if api_key else "",
+                hide_inputs=hide_inputs,
+                hide_outputs=hide_outputs,
+                auto_batch_tracing=False,  # Its threads keep the process alive for as long as the backend takes.
+                retry_config=LangSmithRetry(2, connect=0, read=0, backoff_factor=0.5, status_forcelist=RETRIED),
+                tracing_mode="langsmith",
+                tracing_error_callback=self._note,
+            )
+        except LangSmithError as error:
+            msg = f"LangSmith's client cannot be set up: {error}; check the LANGSMITH_ variables"
+            raise ConfigurationError(msg) from error
 
     def callbacks(self, config: RunnableConfig, deliver: Callable[[Trace], None]) -> RunnableConfig:
         """Return the config that traces a call, or nothing where the caller traces it."""

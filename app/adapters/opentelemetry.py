@@ -32,9 +32,7 @@ class CallSpans:
     """
 
     def __init__(self, deliver: Callable[[ReadableSpan], None]) -> None:
-        # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, which the library reads itself, come on top.
-        resource = Resource({SERVICE_NAME: SERVICE}).merge(Resource.create({SERVICE_NAME: SERVICE}))
-        provider = TracerProvider(resource=resource, shutdown_on_exit=False, id_generator=_AnswersIds())
+        provider = TracerProvider(resource=_resource(), shutdown_on_exit=False, id_generator=_AnswersIds())
         provider.add_span_processor(_Deliver(deliver))
         self._tracer = provider.get_tracer("waypoint")
 
@@ -58,6 +56,13 @@ class CallSpans:
             span = self._tracer.start_span(stage, context=context, start_time=started)
             started += int(lap_ms * 1e6)
             span.end(started)
+
+
+def _resource() -> Resource:
+    """Return what OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say, under our own name where they say none."""
+    found = Resource.create()
+    named = not str(found.attributes.get(SERVICE_NAME)).startswith("unknown_service")
+    return found if named else found.merge(Resource({SERVICE_NAME: SERVICE}))
 
 
 class Collector:

@@ -6,7 +6,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 router = APIRouter(tags=["operations"])
 
 
-@router.get("/metrics", response_class=Response, responses={200: {"content": {CONTENT_TYPE_LATEST: {}}}})
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:
     """Return the figures in the text form of Prometheus."""
     return Response(request.app.state.services.metrics.text(), media_type=CONTENT_TYPE_LATEST)
