@@ -107,7 +107,7 @@ class Export(Generic[Item]):
         self._failing = False
 
 
-def close(exports: Iterable[Export[Any]], *, within_s: float = GOODBYE_S) -> None:
+def close(exports: Iterable[Export[Any]], *, within_s: float) -> None:
     """Send what waits, all backends at once, but take no longer than `within_s`."""
     deadline = time.monotonic() + within_s
     for export in (closing := list(exports)):

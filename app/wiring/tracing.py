@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 
 from app.settings import Settings
-from app.tracing import Export, close
+from app.tracing import GOODBYE_S, Export, close
 from chains.observation import Observer
 from chains.state import Answer, Question
 
@@ -32,10 +32,10 @@ class Tracing:
         """Return how many traces (of OpenTelemetry: spans) did not arrive, by backend."""
         return {name: export.dropped for name, export in self.exports.items()}
 
-    def close(self) -> None:
-        """Send what waits, for two seconds at most."""
+    def close(self, *, within_s: float = GOODBYE_S) -> None:
+        """Send what waits, for so many seconds at most."""
         atexit.unregister(self.close)
-        close(self.exports.values())
+        close(self.exports.values(), within_s=within_s)
         while self.connections:
             self.connections.pop()()
 

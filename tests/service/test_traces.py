@@ -1,5 +1,6 @@
 """Traces of real calls, sent by the real clients to a backend on loopback."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -211,12 +212,14 @@ def test_a_stream_that_is_left_leaves_a_whole_trace(services, stub):
 
 
 async def test_tracing_by_the_environment_does_not_trace_twice(services, stub):
-    with tracing_context(enabled=True, client=Client(stub.url, api_key="theirs"), project_name="theirs"):
+    client = Client(stub.url, api_key="theirs", auto_batch_tracing=False)  # It would send at once, a request a run.
+    with tracing_context(enabled=True, client=client, project_name="theirs"):
         await ask(services)
+    client.session.close()
     stub.wait_for(lambda: stub.runs)
 
-    assert {run["session_name"] for run in stub.runs.values()} == {"waypoint"}
-    assert len([run for run in stub.runs.values() if run["name"] == "retrieval"]) == 1
+    assert stub.root()["session_name"] == "waypoint"
+    assert not any(b"theirs" in body for body in stub.bodies)
 
 
 def test_inside_a_traced_chain_the_call_is_part_of_that_trace(services, stub):
@@ -257,12 +260,13 @@ async def test_a_backend_in_trouble_changes_no_answer_and_is_told_of_once(desk, 
     with capture_logs() as lines, tracing(desk, url) as services:
         for _ in range(2):
             assert _lasting(await ask(services)) == _lasting(plain)
-        if trouble == "dead":
+        if trouble != "hanging":
             until(lambda: services.tracing.dropped()["langsmith"])
+        services.tracing.close(within_s=0)
 
     told = [line["backend"] for line in lines if line["event"] == "traces_do_not_arrive"]
     assert len(told) == len(set(told))
-    assert trouble != "dead" or "langsmith" in told
+    assert trouble == "hanging" or "langsmith" in told
 
 
 def _lasting(answer: dict[str, Any]) -> dict[str, Any]:
@@ -288,5 +292,6 @@ def test_a_command_ends_though_the_backend_hangs_and_prints_its_answer_only(desk
         check=True,
     )
     assert "outcome: answered" in done.stdout.splitlines()[-1]
-    assert done.stderr == ""
+    # On a machine that is very busy the backend is given up before the end, which we say; its library never does.
+    assert {json.loads(line)["event"] for line in done.stderr.splitlines()} <= {"traces_do_not_arrive"}
     assert stub.bodies
