@@ -68,11 +68,15 @@ class Metrics:
 
     def gauge(self, name: str, help: str, read: Callable[[], float]) -> None:
         """Tell the value that `read` returns whenever the figures are asked for."""
-        self.read.register(_Reading(lambda: [GaugeMetricFamily(name, help, value=read())]))
+        self.read.register(_Reading(lambda: GaugeMetricFamily(name, help, value=read())))
+
+    def gauges(self, name: str, help: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+        """Tell the values that `read` returns by the values of `label`."""
+        self.read.register(_Reading(lambda: _filled(GaugeMetricFamily(name, help, labels=[label]), read())))
 
     def counts(self, name: str, help: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
         """Tell the growing counts that `read` returns by the values of `label`."""
-        self.read.register(_Reading(lambda: [_counter(name, help, label, read())]))
+        self.read.register(_Reading(lambda: _filled(CounterMetricFamily(name, help, labels=[label]), read())))
 
     def request(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; `route` is the route's template, never a client's own path."""
@@ -116,20 +120,19 @@ class Metrics:
 class _Reading(Collector):
     """Figures that are somebody else's, read when they are asked for."""
 
-    def __init__(self, collect: Callable[[], list[Metric]]) -> None:
-        self._collect = collect
+    def __init__(self, read: Callable[[], Metric]) -> None:
+        self._read = read
 
     def collect(self) -> Iterable[Metric]:
         """Return the figures as they are now."""
-        return self._collect()
+        return [self._read()]
 
     def describe(self) -> Iterable[Metric]:
         """Return nothing: a figure need not be readable yet when it is registered."""
         return []
 
 
-def _counter(name: str, help: str, label: str, values: Mapping[str, float]) -> Metric:
-    family = CounterMetricFamily(name, help, labels=[label])
-    for value, count in values.items():
-        family.add_metric([value], count)
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float]) -> Metric:
+    for value, figure in values.items():
+        family.add_metric([value], figure)
     return family

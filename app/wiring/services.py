@@ -15,6 +15,7 @@ from langchain_core.runnables import Runnable
 import prompts
 from app.answer_log import AnswerLog
 from app.settings import Settings
+from app.wiring.figures import metrics_of
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
@@ -124,11 +125,7 @@ class Services:
     @cached_property
     def metrics(self) -> "Metrics":
         """Return the figures that GET /metrics tells."""
-        from app.metrics import Metrics
-
-        metrics = Metrics(shared=self.settings.prometheus_multiproc_dir)
-        metrics.counts("waypoint_traces_dropped", "Traces that did not arrive.", "backend", self.tracing.dropped)
-        return metrics
+        return metrics_of(self.settings, tracing=self.tracing, model=lambda: self.model)
 
     @cached_property
     def tracing(self) -> Tracing:

@@ -36,12 +36,9 @@ DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore 
 CONFIG: Any = {"metadata": {"request_id": "r1"}}
 TREE: dict[str, Any] = {
     "scope": {"recognise": {}},
-    "retrieval": {"unless_declined": {"search": {"HybridRetriever": {}}}},
+    "retrieval": {"search": {"HybridRetriever": {}}},
     "context": {},
-    "generation": {
-        "unless_declined": {"ask_model": {"prompt_values": {}, "ChatPromptTemplate": {}, "GroqModel": {}}},
-        "write_words": {},
-    },
+    "generation": {"ResilientChatModel": {}, "write_words": {}},
     "citations": {},
     "confidence": {"score_confidence": {}},
     "metadata": {"describe": {}},
@@ -68,6 +65,7 @@ def desk(groq, tmp_path_factory) -> Settings:
         llm_api_key="gsk_verysecret",
         llm_base_url=groq.url,
         llm_max_retries=0,
+        llm_fallback=False,
     )
     Services(settings).ingest([folder / "corpus"])
     return settings
@@ -152,6 +150,7 @@ async def test_a_streamed_request_is_one_trace_one_line_in_the_log_and_one_in_th
     assert tree(stub, stub.root()) == TREE
     assert stub.root()["id"] == line["trace_id"]
     assert 'waypoint_answers_total{outcome="answered"} 1.0' in figures
+    assert 'waypoint_breaker_open{provider="language model"} 0.0' in figures
     assert 'waypoint_requests_total{method="POST",route="/copilot/stream",status="200"} 1.0' in figures
 
 
@@ -196,7 +195,7 @@ async def test_an_error_is_in_the_trace_at_the_stage_it_happened_in(services, st
     stub.wait_for(lambda: stub.runs and stub.spans)
 
     failed = [run["name"] for run in stub.runs.values() if run.get("error")]
-    assert {"cited_answer", "generation", "GroqModel"} <= set(failed)
+    assert {"cited_answer", "generation", "ResilientChatModel"} <= set(failed)
     assert not {"retrieval", "context"} & set(failed)
     [span] = stub.spans
     assert (span.name, span.status.code, span.status.message) == ("cited_answer", 2, "LLMRejectedError")
