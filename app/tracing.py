@@ -87,7 +87,8 @@ class Export(Generic[Item]):
     def _next_batch(self) -> list[Item]:
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._closed)
-            return [self._items.popleft() for _ in range(min(self._batch, len(self._items)))]
+            size = 1 if self._failing else self._batch  # One is enough to find out whether an outage is over.
+            return [self._items.popleft() for _ in range(min(size, len(self._items)))]
 
     def _pause(self) -> None:
         with self._changed:

@@ -152,6 +152,8 @@ class LangSmith:
 
     def _row(self, run: Run) -> dict[str, Any]:
         row = run.model_dump(exclude=_LINKS, exclude_none=True)
+        if run.run_type != "llm":
+            row.pop("events", None)  # They repeat the times; of a model they tell when the first token came.
         if self.hides and run.error:
             row["error"] = run.error.partition("(")[0]  # The rest may tell what was to be hidden.
         return row | {"inputs": run.inputs or {}, "outputs": run.outputs}
