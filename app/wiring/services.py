@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable
 import prompts
 from app.settings import Settings
 from app.wiring.caches import Caches, index_version
+from app.wiring.checks import Check, redis_check, store_check
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
@@ -22,7 +23,7 @@ from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
 from chains.observation import Observer, observed
 from chains.pipeline import build_chain
-from chains.ports import TokenCounter
+from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope
 from chains.state import Answer, Question
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from app.wiring.stores import Store
     from chains.ingestion import Index, Report
     from chains.ports import Progress
+
+# What is loaded once and stands behind every answer.
+LOADED = ("embedder", "embeddings", "tokens", "store", "words", "word_similarity")
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,11 @@ class Services:
         return self.caches.retriever(found)
 
     @cached_property
+    def word_similarity(self) -> WordSimilarity:
+        """Return the nearness of words, by which quotations are checked."""
+        return word_similarity()
+
+    @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
         settings = self.settings
@@ -111,7 +120,7 @@ class Services:
                 style=settings.citation_style,
                 min_citations=settings.min_citations,
                 repair=settings.citation_repair,
-                similarity=word_similarity(),
+                similarity=self.word_similarity,
             ),
             scope=self.scope,
             timeout_s=settings.request_timeout_s,
@@ -152,6 +161,28 @@ class Services:
     def count(self) -> int:
         """Return the number of chunks in the store."""
         return self.store.count()
+
+    def checks(self) -> list[Check]:
+        """Return what readiness asks: everything that these settings lean on."""
+        settings = self.settings
+        checks = [store_check(self.count)]
+        if settings.cache_enabled and settings.cache_backend == "redis":
+            checks.append(redis_check(settings.redis_url.get_secret_value(), required=False))
+        return checks
+
+    def warm_up(self) -> None:
+        """Answer a question without the language model, so that the first real one finds everything loaded."""
+        from app.wiring.warm_up import warm_up
+
+        warm_up(self._offline().chain, self.scope)
+
+    def _offline(self) -> "Services":
+        """Return services that share what is loaded, and ask no language model, fill no cache and tell nobody."""
+        changed = {"llm_provider": "offline", "retriever_type": "hybrid", "cache_enabled": False}
+        twin = Services(self.settings.model_copy(update=changed), self.clock)
+        shared = {name: getattr(self, name) for name in LOADED}
+        twin.__dict__.update(shared, scope=None, observers=[])
+        return twin
 
     def ingest(
         self,
