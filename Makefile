@@ -36,6 +36,9 @@ eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, an
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m evals.parity
 
+services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them and nginx where absent
+	.ci/services
+
 serve: $(VENV)/.base ## Serve the HTTP API on port 3000
 	@$(BIN)/waypoint serve
 
@@ -77,4 +80,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check format bench eval parity serve ingest wheel lock clean help
+.PHONY: ask test check format bench eval parity services serve ingest wheel lock clean help
