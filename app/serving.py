@@ -6,6 +6,7 @@ uvicorn's handler. So the signal is taken before: new requests are refused and r
 
 import asyncio
 import multiprocessing
+import os
 import signal
 import socket
 import sys
@@ -130,8 +131,7 @@ def drain_at_signals(traffic: Traffic, timeout_s: float) -> None:
         if not begun:
             begun.append(loop.create_task(_drain_and_stop(traffic, timeout_s, partial(stop, number, None))))
         elif multiprocessing.parent_process() is None:  # A worker may get it from its parent and its terminal alike.
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
+            os._exit(128 + number)  # Whatever still runs: threads are not waited for.
 
     for number in SIGNALS:
         stop = signal.getsignal(number)

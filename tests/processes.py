@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import psutil
 
 ROOT = Path(__file__).parents[1]
 # Generous, for a machine that runs much else: whoever waits goes on as soon as the condition holds.
@@ -32,6 +33,12 @@ class Service:
     def exit_code(self) -> int:
         """Wait until it has ended."""
         return self.process.wait(PATIENCE_S)
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the living processes that it started to answer; multiprocessing's tracker of resources is none."""
+        children = psutil.Process(self.process.pid).children()
+        living = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+        return [child for child in living if "spawn_main" in " ".join(child.cmdline())]
 
     def status(self, path: str) -> int | None:
         """Return the status of a GET over a connection of its own; None where nothing answers."""

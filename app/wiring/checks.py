@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from chains.errors import LLMCircuitError
+from chains.generation.breaker import Breaker
+
 # How long a check waits; readiness itself waits no longer for any of them.
 ANSWER_WITHIN_S = 1.5
 
@@ -30,6 +33,17 @@ def store_check(count: Callable[[], int]) -> Check:
         return f"{await asyncio.to_thread(count)} chunks"
 
     return Check("vector_store", ask, required=True)
+
+
+def breaker_check(breaker: Breaker) -> Check:
+    """Ask the breaker, not the provider: a probe costs no tokens. While it is open, others answer in its place."""
+
+    async def ask() -> str:
+        if breaker.state == "open":
+            raise LLMCircuitError
+        return breaker.state
+
+    return Check(breaker.name.replace(" ", "_"), ask)
 
 
 def redis_check(url: str, *, required: bool) -> Check:

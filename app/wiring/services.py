@@ -14,13 +14,14 @@ from langchain_core.runnables import Runnable
 import prompts
 from app.settings import Settings
 from app.wiring.caches import Caches, index_version
-from app.wiring.checks import Check, redis_check, store_check
+from app.wiring.checks import Check, breaker_check, redis_check, store_check
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
+from chains.generation.resilient import ResilientChatModel
 from chains.observation import Observer, observed
 from chains.pipeline import build_chain
 from chains.ports import TokenCounter, WordSimilarity
@@ -166,6 +167,8 @@ class Services:
         """Return what readiness asks: everything that these settings lean on."""
         settings = self.settings
         checks = [store_check(self.count)]
+        if isinstance(self.model, ResilientChatModel):
+            checks.extend(breaker_check(provider.breaker) for provider in self.model.providers)
         if settings.cache_enabled and settings.cache_backend == "redis":
             checks.append(redis_check(settings.redis_url.get_secret_value(), required=False))
         return checks

@@ -10,8 +10,10 @@ from app.readiness import Readiness
 from app.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
-from app.wiring.checks import Check, broker_check, redis_check, store_check
-from chains.errors import VectorStoreError
+from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
+from chains.clock import SystemClock
+from chains.errors import LLMUnavailableError, VectorStoreError
+from chains.generation.breaker import Breaker
 from tests.processes import free_port
 
 
@@ -50,6 +52,30 @@ async def test_what_is_required_decides_and_what_is_not_degrades(required, statu
     assert (report.status, report.ready) == (status, not required)
     assert {name: finding.state for name, finding in report.checks.items()} == {"store": "ok", "redis": "down"}
     assert "secret" not in report.model_dump_json()
+
+
+async def test_an_open_breaker_is_told_and_degrades():
+    breaker = Breaker(clock=SystemClock(), failures=1, name="language model")
+    closed = await readiness(breaker_check(breaker)).report()
+    with pytest.raises(LLMUnavailableError), breaker.guarding():
+        raise LLMUnavailableError
+    open_ = await readiness(breaker_check(breaker)).report()
+
+    assert (closed.status, closed.checks["language_model"].detail) == ("ready", "closed")
+    assert (open_.status, open_.checks["language_model"].state) == ("degraded", "down")
+
+
+def test_what_is_asked_follows_from_the_settings(tmp_path):
+    def names(**settings) -> list[str]:
+        memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
+        return [check.name for check in Services(load_settings(**memory, **settings)).checks()]
+
+    assert names() == ["vector_store"]
+    assert names(llm_api_key="gsk_test", cache_enabled=True, cache_backend="redis") == [
+        "vector_store",
+        "language_model",
+        "redis",
+    ]
 
 
 @pytest.mark.parametrize("phase", ["starting", "draining"])
