@@ -12,20 +12,21 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from app.drain import Traffic
 from app.logs import configure_logs
-from app.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
 from chains.errors import ConfigurationError, WaypointError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # What an answer that is finished may take to leave, after the drain.
@@ -104,7 +105,7 @@ def _serve_alone(config: uvicorn.Config, listener: socket.socket) -> None:
     uvicorn.Server(config).run([listener])
 
 
-def worker() -> FastAPI:
+def worker() -> "FastAPI":
     """Return the application of one process among several; uvicorn calls it there."""
     settings = load_settings()
     configure_logs(settings.log_level, settings.log_format)
@@ -115,8 +116,10 @@ def worker() -> FastAPI:
         sys.exit(1)
 
 
-def application(services: Services) -> FastAPI:
+def application(services: Services) -> "FastAPI":
     """Return the application with the signals in its hands; called inside the event loop that will serve it."""
+    from app.server import create_app
+
     app = create_app(services)
     drain_at_signals(app.state.traffic, services.settings.drain_timeout_s)
     return app

@@ -16,7 +16,8 @@ import psutil
 
 ROOT = Path(__file__).parents[1]
 # Generous, for a machine that runs much else: whoever waits goes on as soon as the condition holds.
-PATIENCE_S = 60
+PATIENCE_S = 150
+UNHURRIED = {"WARM_UP": "off", "DRAIN_TIMEOUT_S": "600"}
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,21 @@ class Service:
     def workers(self) -> list[psutil.Process]:
         """Return the living processes that it started to answer; multiprocessing's tracker of resources is none."""
         children = psutil.Process(self.process.pid).children()
-        living = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
-        return [child for child in living if "spawn_main" in " ".join(child.cmdline())]
+        return [child for child in children if _answers(child)]
 
-    def status(self, path: str) -> int | None:
-        """Return the status of a GET over a connection of its own; None where nothing answers."""
+    def phase(self) -> str | None:
+        """Return what it says of its readiness; None where nothing answers."""
         try:
-            return httpx.get(f"{self.url}{path}", timeout=PATIENCE_S).status_code
+            return str(httpx.get(f"{self.url}/health/ready", timeout=PATIENCE_S).json()["status"])
         except httpx.TransportError:
             return None
+
+
+def _answers(child: psutil.Process) -> bool:
+    try:
+        return "spawn_main" in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:
+        return False
 
 
 @contextmanager
@@ -57,13 +64,20 @@ def service(folder: Path, *words: str, **settings: str) -> Iterator[Service]:
         process = subprocess.Popen(
             [sys.executable, "-c", "from app.cli import main; main()", "serve", "--port", str(port), *words],
             cwd=folder,
-            env={"PATH": os.defpath, "HOME": str(Path.home()), "PYTHONPATH": str(ROOT), **settings},
+            env={
+                "PATH": os.defpath,
+                "HOME": str(Path.home()),
+                "PYTHONPATH": str(ROOT),
+                "WARM_UP": "off",
+                "DRAIN_TIMEOUT_S": "600",
+                **settings,
+            },
             stdout=file,
             stderr=file,
         )
     running = Service(process, f"http://127.0.0.1:{port}", messages)
     try:
-        wait_until(lambda: process.poll() is not None or running.status("/health/ready") == 200)
+        wait_until(lambda: process.poll() is not None or running.phase() == "ready")
         assert process.poll() is None, messages.read_text()
         yield running
     finally:

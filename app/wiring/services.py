@@ -180,7 +180,7 @@ class Services:
         warm_up(self._offline().chain, self.scope)
 
     def _offline(self) -> "Services":
-        """Return services that share what is loaded, and ask no language model, fill no cache and tell nobody."""
+        """Return services that share what is loaded, ask no language model, keep no answer and tell nobody."""
         changed = {"llm_provider": "offline", "retriever_type": "hybrid", "cache_enabled": False}
         twin = Services(self.settings.model_copy(update=changed), self.clock)
         shared = {name: getattr(self, name) for name in LOADED}

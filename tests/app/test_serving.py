@@ -16,12 +16,15 @@ import structlog
 from app.settings import load_settings
 from app.wiring import Services
 from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.processes import Service, service, wait_until
+from tests.processes import PATIENCE_S, Service, service, wait_until
 from tests.streams import merged
 
 QUESTION = "What is the GST rate on imports into Singapore?"
 DOCUMENT = "---\ntitle: GST Guide\n---\n\n# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
 ANSWER = "It is 9 % [GST Guide > Rate]."
+
+
+pytestmark = pytest.mark.timeout(400)  # Processes that start on a busy machine take as long as they take.
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +54,8 @@ def store(folder: Path) -> dict[str, str]:
 
 
 def settings(folder: Path, groq: FakeGroq) -> dict[str, str]:
-    values = {**store(folder), "llm_api_key": "gsk_test", "llm_base_url": groq.url, "log_format": "json"}
+    model = {"llm_api_key": "gsk_test", "llm_base_url": groq.url, "llm_timeout_s": "600", "request_timeout_s": "600"}
+    values = store(folder) | model
     return {name.upper(): value for name, value in values.items()}
 
 
@@ -62,7 +66,7 @@ def held_stream(running: Service, groq: FakeGroq) -> Iterator[tuple[Iterator[str
     groq.replies[:] = [Reply(ANSWER, release=release)]
     body = {"input": {"question": QUESTION}}
     try:
-        with httpx.stream("POST", f"{running.url}/copilot/stream", json=body, timeout=60) as response:
+        with httpx.stream("POST", f"{running.url}/copilot/stream", json=body, timeout=PATIENCE_S) as response:
             lines = response.iter_lines()
             next(line for line in lines if '"documents"' in line)
             yield lines, release
@@ -71,20 +75,20 @@ def held_stream(running: Service, groq: FakeGroq) -> Iterator[tuple[Iterator[str
 
 
 def test_at_sigterm_a_stream_ends_whole_new_questions_are_refused_and_the_exit_code_is_0(folder, groq):
-    with service(folder, **settings(folder, groq)) as running, held_stream(running, groq) as (lines, release):
+    values = settings(folder, groq) | {"WARM_UP": "on"}
+    with service(folder, **values) as running, held_stream(running, groq) as (lines, release):
         running.send(signal.SIGTERM)
-        wait_until(lambda: running.status("/health/ready") == 503)
-        drained = httpx.get(f"{running.url}/health/ready").json()
-        refused = httpx.post(f"{running.url}/api/query", json={"query": QUESTION})
-        alive = running.status("/health/live")
+        wait_until(lambda: running.phase() == "draining")
+        drained, alive = (httpx.get(f"{running.url}/health/{name}", timeout=PATIENCE_S) for name in ("ready", "live"))
+        refused = httpx.post(f"{running.url}/api/query", json={"query": QUESTION}, timeout=PATIENCE_S)
         release.set()
         rest = list(lines)
 
-        assert drained == {"status": "draining", "checks": {}}
+        assert (drained.status_code, drained.json()) == (503, {"status": "draining", "checks": {}})
         assert (refused.status_code, refused.headers["connection"]) == (503, "close")
         assert int(refused.headers["retry-after"]) > 0
         assert set(refused.json()) == {"error", "message"}
-        assert alive == 200
+        assert alive.status_code == 200
         assert "event: end" in rest
         assert merged(_parts(rest))["outcome"] == "answered"
         assert running.exit_code() == 0
@@ -98,7 +102,7 @@ def _parts(lines: list[str]) -> list[dict[str, Any]]:
 def test_a_second_signal_stops_at_once(folder, groq):
     with service(folder, **settings(folder, groq)) as running, held_stream(running, groq) as (lines, _):
         running.send(signal.SIGTERM)
-        wait_until(lambda: running.status("/health/ready") == 503)
+        wait_until(lambda: running.phase() == "draining")
         running.send(signal.SIGTERM)
 
         assert running.exit_code() == 128 + signal.SIGTERM

@@ -19,7 +19,7 @@ from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
-from tests.processes import free_port, service, wait_until
+from tests.processes import PATIENCE_S, free_port, service, wait_until
 
 pytestmark = pytest.mark.service
 
@@ -112,6 +112,7 @@ def test_a_store_that_was_deleted_on_the_server_is_filled_again(server, tmp_path
     assert services.count() == services.words.count() == first.chunks
 
 
+@pytest.mark.timeout(400)
 def test_several_processes_answer_from_one_server_are_started_again_and_drain_together(server, groq, tmp_path):
     settings = load_settings(chroma_host=server.host, chroma_port=server.port, collection_name="shared")
     Services(settings).ingest([sample_corpus() / "02_carriers"])
@@ -121,12 +122,12 @@ def test_several_processes_answer_from_one_server_are_started_again_and_drain_to
     with service(tmp_path, "--workers", "2", **environment, **model) as running:
         first, second = running.workers()
         body = {"query": "Which services does PIL run?"}
-        answers = [httpx.post(f"{running.url}/api/query", json=body, timeout=60) for _ in range(4)]
+        answers = [httpx.post(f"{running.url}/api/query", json=body, timeout=PATIENCE_S) for _ in range(4)]
         assert {answer.json()["metadata"]["chunksRetrieved"] for answer in answers} == {10}
 
         first.kill()
         wait_until(lambda: len(running.workers()) == 2 and first not in running.workers())
-        assert running.status("/health/ready") == 200
+        wait_until(lambda: running.phase() == "ready")
         running.send(signal.SIGTERM)
         assert running.exit_code() == 0
         assert not second.is_running()
