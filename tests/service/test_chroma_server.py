@@ -1,6 +1,7 @@
 """The Chroma server: a real `chroma run` on loopback, from the package itself."""
 
 import signal
+import socket
 import subprocess
 import sys
 import time
