@@ -158,6 +158,11 @@ class Workers(Multiprocess):
             while child.process.is_alive():
                 child.process.join(0.1)
                 if self.signal_queue:
-                    child.process.kill()
+                    self._stop_at_once()
         if any(child.exitcode == STARTUP_FAILURE for child in self.processes):
             sys.exit(STARTUP_FAILURE)
+
+    def _stop_at_once(self) -> None:
+        for child in self.processes:
+            child.process.kill()
+        os._exit(128 + self.signal_queue[0])
