@@ -1,5 +1,6 @@
 """Services -> the HTTP application: the Waypoint routes, and LangServe at /copilot. The only import of langserve."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -16,7 +17,9 @@ from pydantic import BaseModel, Field, create_model
 from starlette.exceptions import HTTPException
 
 from app.api import feedback, health, metrics, query
+from app.drain import Gate, Traffic
 from app.problems import problem_of
+from app.readiness import Readiness
 from app.request_ids import RequestIds
 from app.request_metrics import RequestMetrics
 from app.settings import Settings
@@ -32,10 +35,14 @@ LANGSERVE_ENDPOINTS: tuple[EndpointName, ...] = get_args(EndpointName)
 
 def create_app(services: Services) -> FastAPI:
     """Return the application over `services`; nothing is opened before."""
+    traffic = Traffic()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services.running():
+            if services.settings.warm_up:
+                await asyncio.to_thread(services.warm_up)
+            traffic.phase = "ready"
             yield
 
     app = FastAPI(
@@ -46,12 +53,15 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.services = services
     app.state.started = time.monotonic()
+    app.state.traffic = traffic
+    app.state.readiness = Readiness(services.checks(), traffic, clock=services.clock.now)
     app.include_router(query.router)
     app.include_router(feedback.router)
     app.include_router(health.router)
     app.include_router(metrics.router)
     app.add_exception_handler(Exception, _explain)
     app.add_exception_handler(HTTPException, _explain_status)
+    app.add_middleware(Gate, traffic=traffic)
     app.middleware("http")(_guard)
     if origins := [origin.strip() for origin in services.settings.cors_origins.split(",") if origin.strip()]:
         app.add_middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])

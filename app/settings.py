@@ -117,6 +117,8 @@ class Settings(BaseSettings):
 
     cors_origins: str = ""
     port: int = Field(3000, ge=1, le=65535)
+    warm_up: Flag = True
+    drain_timeout_s: float = Field(30, ge=0)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "text"] = "auto"
     log_questions: Flag = False

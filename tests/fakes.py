@@ -24,6 +24,7 @@ class Reply:
     status: int = 200
     finish_reason: str = "stop"
     headers: dict[str, str] = field(default_factory=dict)
+    release: threading.Event | None = None  # A stream stops after its first word until this is set.
 
 
 @dataclass
@@ -96,7 +97,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
-        for event in _events(body, reply):
+        for number, event in enumerate(_events(body, reply)):
+            if number == 1 and reply.release:
+                reply.release.wait()
             self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\n\n")

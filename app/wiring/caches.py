@@ -35,6 +35,7 @@ _ELSEWHERE = (
     *("chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"),
     *("cache_enabled", "cache_embeddings", "cache_retrieval", "cache_llm", "cache_ttl", "cache_backend"),
     *("redis_url", "redis_timeout_s", "cors_origins", "port", "log_level", "log_format"),
+    *("warm_up", "drain_timeout_s"),
 )
 
 
