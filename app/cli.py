@@ -101,8 +101,10 @@ def serve(
     from app.logs import configure_logs
     from app.server import create_app
     from app.wiring import Services
+    from app.wiring.callers import check_door
 
     settings = load_settings()
+    check_door(settings, host)
     configure_logs(settings.log_level, settings.log_format)
     services = Services(settings)
     if services.count() == 0:
@@ -113,6 +115,9 @@ def serve(
         port=port or settings.port,
         log_level=settings.log_level,
         server_header=False,
+        http="app.connections:BoundedConnection",
+        ws="none",
+        forwarded_allow_ips=settings.forwarded_allow_ips,
     )
 
 

@@ -1,7 +1,9 @@
 """An error -> its HTTP status and what the client is told: one table. Inner detail stays in the log."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.identity import IdentityStoreError
 from chains.errors import (
     ConfigurationError,
     EmbeddingError,
@@ -27,6 +29,15 @@ class Problem:
     message: str
 
 
+class RequestRefusedError(Exception):
+    """A request that is refused before it reaches a route, with its problem and the headers that belong to it."""
+
+    def __init__(self, status: int, error: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.problem = Problem(status, error, message)
+        self.headers = dict(headers or {})
+
+
 _SEARCH_DOWN = Problem(503, "Service Unavailable", "The documents cannot be searched at the moment. Try again soon.")
 _MODEL_FAILED = Problem(502, "Bad Gateway", "The language model could not answer. Try again soon.")
 _OURS = Problem(500, "Internal Server Error", "Something went wrong on our side. Try again, or tell the operators.")
@@ -34,6 +45,9 @@ _OURS = Problem(500, "Internal Server Error", "Something went wrong on our side.
 # The nearest class in an error's own line of ancestors decides.
 TABLE: dict[type[WaypointError], Problem] = {
     QuestionError: Problem(400, "Bad Request", ""),  # Its own message is for the client.
+    IdentityStoreError: Problem(
+        503, "Service Unavailable", "Who asks cannot be checked at the moment. Try again soon."
+    ),
     ConfigurationError: _OURS,
     IngestionError: _OURS,
     RetrievalError: _SEARCH_DOWN,
@@ -49,6 +63,8 @@ TABLE: dict[type[WaypointError], Problem] = {
 
 def problem_of(error: Exception) -> Problem:
     """Return what the client is told about an error."""
+    if isinstance(error, RequestRefusedError):
+        return error.problem
     if isinstance(error, QuestionError):
         return Problem(400, "Bad Request", str(error))
     rows = (TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)

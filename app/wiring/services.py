@@ -1,7 +1,7 @@
 """Settings -> adapters -> chain, each made when it is first asked for."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 import prompts
+from app.identity import Callers, Identity
 from app.settings import Settings
+from app.wiring.callers import anonymous_of, callers_of, rate_storage_of
 from app.wiring.models import chat_model, embedding_model, retriever_of, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
 from chains.citations import CiteSources
@@ -26,6 +28,7 @@ from chains.state import Answer, Question
 
 if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
+    from limits.aio.storage import Storage
 
     from app.adapters.fts import LexicalIndex
     from app.wiring.stores import Store
@@ -99,7 +102,25 @@ class Services:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
-        yield
+        async with AsyncExitStack() as stack:
+            if self.callers is not None:
+                stack.push_async_callback(self.callers.aclose)
+            yield
+
+    @cached_property
+    def callers(self) -> Callers | None:
+        """Return who knows the callers of the service; None where nobody is asked."""
+        return callers_of(self.settings)
+
+    @cached_property
+    def anonymous(self) -> Identity:
+        """Return the identity of callers who have none of their own."""
+        return anonymous_of(self.settings)
+
+    @cached_property
+    def rate_storage(self) -> "Storage":
+        """Return where questions are counted."""
+        return rate_storage_of(self.settings)
 
     @cached_property
     def scope(self) -> ScopeGate | None:
