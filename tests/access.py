@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,68 @@ def bearer(token: str) -> dict[str, str]:
 def sources_shown(request: dict[str, Any]) -> str:
     """Return the words that the model was sent."""
     return json.dumps(request["messages"])
+
+
+@dataclass
+class Clock:
+    """A clock that tests move."""
+
+    time: float = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+    async def asleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+@contextmanager
+def talking(url: str) -> Iterator["Client"]:
+    """Open a connection while the body runs."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        yield Client(connection)
+
+
+class Client:
+    """A client that says what a well-behaved one would not."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+
+    def say(self, text: str) -> None:
+        self.connection.sendall(text.encode("latin-1"))
+
+    def ask(self, path: str = "/api/query") -> None:
+        """Post a question and do not wait for the answer."""
+        body = json.dumps(ASKED[path])
+        self.say(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}")
+
+    def heard(self) -> str:
+        """Return the status line and the headers of the answer, in lower case but for the former; empty: hung up."""
+        told = b""
+        while b"\r\n\r\n" not in told and (piece := self._receive()):
+            told += piece
+        status, _, headers = told.decode("latin-1").partition("\r\n")
+        return f"{status}\r\n{headers.lower()}".strip()
+
+    def hung_up(self) -> bool:
+        """Wait until the service closes the connection."""
+        while self._receive():
+            pass
+        return True
+
+    def leave(self) -> None:
+        self.connection.close()
+
+    def _receive(self) -> bytes:
+        try:
+            return self.connection.recv(65536)
+        except ConnectionError:
+            return b""
 
 
 @contextmanager

@@ -4,8 +4,7 @@ import json
 from typing import ClassVar
 
 import structlog
-from pydantic import SecretStr
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
 from redis.exceptions import RedisError
 
 from app.identity import Identity, IdentityStoreError, session_identity
@@ -16,13 +15,13 @@ log = structlog.get_logger(__name__)
 class RedisSessions:
     """The sessions that an auth service keeps in Redis: JSON `{user_id, email, is_admin}` with a time to live.
 
-    Nothing is remembered here, so that a logout counts at once.
+    Nothing is remembered here, so that a logout counts at once. The connections belong to the one who hands them in.
     """
 
     proof: ClassVar[str] = "session"
 
-    def __init__(self, url: SecretStr, *, timeout_s: float = 2) -> None:
-        self._redis = Redis.from_url(url.get_secret_value(), socket_timeout=timeout_s, socket_connect_timeout=timeout_s)
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._redis = Redis(connection_pool=connections)
 
     async def find(self, token: str) -> Identity | None:
         """Return the caller of a session; None where there is none, or where it cannot be read.
@@ -38,8 +37,7 @@ class RedisSessions:
         return _read(session) if session is not None else None
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._redis.aclose()
+        """Do nothing: nothing of its own is open."""
 
 
 def _read(session: bytes | str) -> Identity | None:

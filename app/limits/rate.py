@@ -48,7 +48,7 @@ class Rated:
         if request is None or count == 0:
             await self.app(scope, receive, send)
             return
-        allowed, window = await self._count(caller_of(request), count)
+        allowed, window = await self.count(caller_of(request), count)
         headers = self._headers(window)
         if not allowed:
             wait_s = headers["RateLimit-Reset"]
@@ -56,7 +56,8 @@ class Rated:
             raise RequestRefusedError(429, "Too Many Requests", msg, {**headers, "Retry-After": wait_s})
         await self.app(scope, receive, _with_headers(headers, send))
 
-    async def _count(self, caller: str, count: int) -> tuple[bool, WindowStats]:
+    async def count(self, caller: str, count: int) -> tuple[bool, WindowStats]:
+        """Count a caller's questions; return whether they are allowed, and what is left until when."""
         if self.clock.now() >= self.rests_until:
             try:
                 return await _hit(self.shared, self.rate, caller, count)

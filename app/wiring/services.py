@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 import prompts
 from app.identity import Callers, Identity
 from app.settings import Settings
-from app.wiring.callers import anonymous_of, callers_of, rate_storage_of
+from app.wiring.callers import anonymous_of, callers_of, rate_storage_of, redis_connections
 from app.wiring.models import chat_model, embedding_model, retriever_of, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
 from chains.citations import CiteSources
@@ -29,6 +29,7 @@ from chains.state import Answer, Question
 if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
     from limits.aio.storage import Storage
+    from redis.asyncio import ConnectionPool
 
     from app.adapters.fts import LexicalIndex
     from app.wiring.stores import Store
@@ -103,14 +104,24 @@ class Services:
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
         async with AsyncExitStack() as stack:
-            if self.callers is not None:
-                stack.push_async_callback(self.callers.aclose)
+            stack.push_async_callback(self._close_connections)
             yield
+
+    async def _close_connections(self) -> None:
+        if self.callers is not None:
+            await self.callers.aclose()
+        if "redis" in self.__dict__:
+            await self.redis.disconnect()
+
+    @cached_property
+    def redis(self) -> "ConnectionPool":
+        """Return the connections to Redis for what every request needs."""
+        return redis_connections(self.settings)
 
     @cached_property
     def callers(self) -> Callers | None:
         """Return who knows the callers of the service; None where nobody is asked."""
-        return callers_of(self.settings)
+        return callers_of(self.settings, lambda: self.redis)
 
     @cached_property
     def anonymous(self) -> Identity:
@@ -120,7 +131,7 @@ class Services:
     @cached_property
     def rate_storage(self) -> "Storage":
         """Return where questions are counted."""
-        return rate_storage_of(self.settings)
+        return rate_storage_of(self.settings, lambda: self.redis)
 
     @cached_property
     def scope(self) -> ScopeGate | None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from redis import Redis
+from redis.asyncio import ConnectionPool
 from redis.exceptions import RedisError
 
 from app.adapters.redis_sessions import RedisSessions
-from app.settings import load_settings
 from tests.access import POSTED, serving, settings_over, write_corpus
 from tests.conftest import SHARED
 
@@ -71,9 +71,9 @@ async def test_a_session_that_the_peer_finds_valid_is_who_it_says_and_others_are
 
 
 async def _check_identity(body):
-    sessions = RedisSessions(load_settings(redis_url=REDIS).redis_url)
-    identity = await sessions.find("tok")
-    await sessions.aclose()
+    connections = ConnectionPool.from_url(REDIS)
+    identity = await RedisSessions(connections).find("tok")
+    await connections.disconnect()
     assert identity is not None
     assert (identity.user_id, identity.email) == (body["user_id"], body["email"])
     assert (identity.audience == "internal") is body["is_admin"]

@@ -1,26 +1,11 @@
-from dataclasses import dataclass
-
 import pytest
 from pytest_httpserver import HTTPServer
 
 from app.adapters.auth_service import AuthService
 from app.identity import IdentityStoreError
+from tests.access import Clock
 
 USER = {"user_id": "u1", "email": "a@b.c", "is_admin": True, "valid": True}
-
-
-@dataclass
-class Clock:
-    time: float = 0.0
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
-
-    async def asleep(self, seconds: float) -> None:
-        self.time += seconds
 
 
 @pytest.fixture
