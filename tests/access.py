@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -38,6 +37,7 @@ def settings_over(folder: Path, groq_url: str, **overrides: Any) -> Settings:
         "llm_api_key": "gsk_test",
         "llm_base_url": groq_url,
         "llm_max_retries": 0,
+        "llm_fallback": False,
         "scope_enabled": False,
         "relevance_threshold": 0,
     }
@@ -93,22 +93,6 @@ def bearer(token: str) -> dict[str, str]:
 def sources_shown(request: dict[str, Any]) -> str:
     """Return the words that the model was sent."""
     return json.dumps(request["messages"])
-
-
-@dataclass
-class Clock:
-    """A clock that tests move."""
-
-    time: float = 0.0
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
-
-    async def asleep(self, seconds: float) -> None:
-        self.time += seconds
 
 
 @contextmanager

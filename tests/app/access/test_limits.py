@@ -16,7 +16,6 @@ from tests.access import (
     ASKED,
     POSTED,
     QUESTION,
-    Clock,
     bearer,
     hanging_groq,
     key_entry,
@@ -25,6 +24,7 @@ from tests.access import (
     talking,
     until,
 )
+from tests.clocks import StoppedClock
 
 REDIS = "redis://127.0.0.1:6379/11"
 
@@ -171,7 +171,7 @@ async def test_where_the_shared_count_fails_each_process_counts_for_itself_and_a
     settings = settings_over(
         corpus, "http://127.0.0.1:1", rate_limit="1/hour", rate_limit_backend="redis", redis_url="redis://127.0.0.1:1"
     )
-    clock = Clock()
+    clock = StoppedClock(0)
     rated = Rated(_nothing, rate=parse("1/hour"), storage=Services(settings).rate_storage, clock=clock)
 
     assert [(await rated.count("x", 1))[0] for _ in range(3)] == [True, False, False]

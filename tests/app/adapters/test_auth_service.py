@@ -3,14 +3,14 @@ from pytest_httpserver import HTTPServer
 
 from app.adapters.auth_service import AuthService
 from app.identity import IdentityStoreError
-from tests.access import Clock
+from tests.clocks import StoppedClock
 
 USER = {"user_id": "u1", "email": "a@b.c", "is_admin": True, "valid": True}
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> StoppedClock:
+    return StoppedClock(0)
 
 
 @pytest.fixture
