@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from app.identity import Callers, Identity, Scope
-from app.problems import RequestRefusedError
+from app.problems import Problem, RequestRefusedError
 
 # Probes ask without a name. Whatever is not listed needs one, routes that are added later as well.
 OPEN = frozenset({"/health", "/health/live", "/health/ready", "/api/health"})
@@ -42,7 +42,7 @@ class Authentication:
             needed = needed_scope(scope["path"])
             if not identity.may(needed):
                 msg = f"This needs the scope {str(needed)!r}, which the caller does not have"
-                raise RequestRefusedError(403, "Forbidden", msg)
+                raise RequestRefusedError(Problem(403, "Forbidden", msg))
             scope.setdefault("state", {})["identity"] = identity
         await self.app(scope, receive, send)
 
@@ -76,4 +76,4 @@ def needed_scope(path: str) -> Scope:
 
 
 def _unauthorized(message: str) -> RequestRefusedError:
-    return RequestRefusedError(401, "Unauthorized", message, {"WWW-Authenticate": "Bearer"})
+    return RequestRefusedError(Problem(401, "Unauthorized", message), {"WWW-Authenticate": "Bearer"})

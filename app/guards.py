@@ -11,7 +11,7 @@ from starlette.responses import Response
 from app.auth import Authentication
 from app.explained import Explained
 from app.headers import SecurityHeaders
-from app.limits import BoundedBody, CountedQuestions, Rated, StopsWhenLeft, Turns
+from app.limits import BoundedBody, CountedQuestions, Rated, ReadablePaths, StopsWhenLeft, Turns
 from app.wiring import Services
 
 
@@ -25,6 +25,7 @@ def guards(services: Services, *, explain: Callable[[Request, Exception], Awaita
         *([_cors(origins)] if origins else []),
         Middleware(Explained, explain=explain),
         Middleware(Authentication, callers=services.callers, anonymous=services.anonymous),
+        Middleware(ReadablePaths),
         Middleware(BoundedBody, timeout_s=settings.body_timeout_s),
         Middleware(CountedQuestions, batch_max=settings.batch_max),
         *rate,

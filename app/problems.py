@@ -38,12 +38,13 @@ class Problem:
 class RequestRefusedError(Exception):
     """A request that is refused before it reaches a route, with its problem and the headers that belong to it."""
 
-    def __init__(self, status: int, error: str, message: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.problem = Problem(status, error, message)
+    def __init__(self, problem: Problem, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
         self.headers = dict(headers or {})
 
 
+NOTHING_HERE = Problem(404, "Not Found", "There is nothing at this address.")
 _SEARCH_DOWN = Problem(503, "Service Unavailable", "The documents cannot be searched at the moment. Try again soon.")
 _MODEL_FAILED = Problem(502, "Bad Gateway", "The language model could not answer. Try again soon.")
 _MODEL_BUSY = Problem(503, "Service Unavailable", "The language model is busy. Try again in a minute.")
@@ -80,6 +81,8 @@ def problem_of(error: Exception) -> Problem:
     """Return what the client is told about an error."""
     if isinstance(error, RequestRefusedError):
         return error.problem
+    if isinstance(error, IsADirectoryError):
+        return NOTHING_HERE  # LangServe's playground opens whatever lies under its path, folders as well.
     if isinstance(error, QuestionError):
         return Problem(400, "Bad Request", str(error))
     rows = (TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)

@@ -3,7 +3,8 @@
 from app.limits.body import BoundedBody
 from app.limits.concurrency import Turns
 from app.limits.disconnected import StopsWhenLeft
+from app.limits.paths import ReadablePaths
 from app.limits.questions import CountedQuestions
 from app.limits.rate import Rated
 
-__all__ = ["BoundedBody", "CountedQuestions", "Rated", "StopsWhenLeft", "Turns"]
+__all__ = ["BoundedBody", "CountedQuestions", "Rated", "ReadablePaths", "StopsWhenLeft", "Turns"]

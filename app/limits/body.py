@@ -5,7 +5,7 @@ import asyncio
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.problems import RequestRefusedError
+from app.problems import Problem, RequestRefusedError
 
 MAX_BYTES = 10 * 1024
 # A client that is still sending would not read the refusal; up to here it is listened to, then cut off.
@@ -31,7 +31,7 @@ class BoundedBody:
                 body = await self._read(Headers(scope=scope), receive)
         except TimeoutError:
             msg = f"The body did not arrive within {self.timeout_s:g} seconds"
-            raise RequestRefusedError(408, "Request Timeout", msg, _CLOSE) from None
+            raise RequestRefusedError(Problem(408, "Request Timeout", msg), _CLOSE) from None
         if body is not None:
             await self.app(scope, replayed(body, receive), send)
 
@@ -72,4 +72,4 @@ def _declared(headers: Headers) -> int:
 
 def _too_large(max_bytes: int) -> RequestRefusedError:
     msg = f"The request is larger than {max_bytes // 1024} kB; shorten it"
-    return RequestRefusedError(413, "Payload Too Large", msg, _CLOSE)
+    return RequestRefusedError(Problem(413, "Payload Too Large", msg), _CLOSE)

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.problems import RequestRefusedError
+from app.problems import Problem, RequestRefusedError
 
 
 class Turns:
@@ -37,5 +37,5 @@ class Turns:
             except TimeoutError:
                 msg = "Too many questions are being answered at the moment. Try again soon."
                 headers = {"Retry-After": str(math.ceil(self.queue_s))}
-                raise RequestRefusedError(503, "Service Unavailable", msg, headers) from None
+                raise RequestRefusedError(Problem(503, "Service Unavailable", msg), headers) from None
             await self.app(scope, receive, send)

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.limits.body import replayed
-from app.problems import RequestRefusedError
+from app.problems import Problem, RequestRefusedError
 
 MAX_DEPTH = 32
 
@@ -26,7 +26,7 @@ class CountedQuestions:
             count = count_questions(scope["path"], read_json(body))
             if count > self.batch_max:
                 msg = f"A batch holds {count} questions; at most {self.batch_max} are answered at once"
-                raise RequestRefusedError(422, "Unprocessable Content", msg)
+                raise RequestRefusedError(Problem(422, "Unprocessable Content", msg))
             Request(scope).state.questions = count
             receive = replayed(body, receive)
         await self.app(scope, receive, send)
@@ -43,10 +43,10 @@ def read_json(body: bytes) -> Any:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         msg = "The body must be a JSON object in UTF-8"
-        raise RequestRefusedError(400, "Bad Request", msg) from None
+        raise RequestRefusedError(Problem(400, "Bad Request", msg)) from None
     if _depth(value) > MAX_DEPTH:
         msg = f"The body is nested deeper than {MAX_DEPTH} levels"
-        raise RequestRefusedError(400, "Bad Request", msg)
+        raise RequestRefusedError(Problem(400, "Bad Request", msg))
     return value
 
 

@@ -14,7 +14,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.problems import RequestRefusedError
+from app.problems import Problem, RequestRefusedError
 from chains.clock import Clock, SystemClock
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ class Rated:
         if not allowed:
             wait_s = headers["RateLimit-Reset"]
             msg = f"More than {self.rate.amount} questions in {self._period()}; try again in {wait_s} seconds"
-            raise RequestRefusedError(429, "Too Many Requests", msg, {**headers, "Retry-After": wait_s})
+            raise RequestRefusedError(Problem(429, "Too Many Requests", msg), {**headers, "Retry-After": wait_s})
         await self.app(scope, receive, _with_headers(headers, send))
 
     async def count(self, caller: str, count: int) -> tuple[bool, WindowStats]:
