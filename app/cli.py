@@ -98,6 +98,7 @@ def serve(
     """Serve the HTTP API: POST /api/query, GET /api/health, LangServe at /copilot."""
     import uvicorn
 
+    from app.connections import allow_many
     from app.logs import configure_logs
     from app.server import create_app
     from app.wiring import Services
@@ -109,6 +110,7 @@ def serve(
     services = Services(settings)
     if services.count() == 0:
         _ingest_sample(services)
+    allow_many()
     uvicorn.run(
         create_app(services),
         host=host,

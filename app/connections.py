@@ -1,12 +1,23 @@
-"""A connection -> requests, as uvicorn makes them, whose heads have to arrive whole, soon, and not too large."""
+"""Connections -> requests, as uvicorn makes them, whose heads have to arrive whole, soon, and not too large."""
 
 import asyncio
+import sys
 from typing import ClassVar, cast
 
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+if sys.platform != "win32":
+    import resource
+
 log = structlog.get_logger(__name__)
+
+
+def allow_many() -> None:
+    """Let the process hold as many connections as the system grants, not the 1,024 that are usual to begin with."""
+    if sys.platform != "win32":  # Which has no such limit.
+        _, granted = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (granted, granted))
 
 
 class BoundedConnection(HttpToolsProtocol):

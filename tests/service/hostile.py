@@ -26,6 +26,7 @@ from tests.service.test_chroma_server import free_port
 HELD_OPEN = 1000
 QUESTIONS = 200
 PAUSE_S = 0.02
+FEW_FILES = 256  # What the service may have open, until it asks for more.
 HEAD = "POST {path} HTTP/1.1\r\nHost: x\r\n"
 NOT_ANSWERED = "closed"
 
@@ -93,7 +94,8 @@ def service() -> Iterator[str]:
         settings = {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline", "LOG_LEVEL": "error"}
         command = [sys.executable, "-c", "from app.cli import main; main()", "serve", "--port", str(port)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **settings}
-        with subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.DEVNULL) as process:
+        few = ["sh", "-c", f'ulimit -Sn {FEW_FILES}; exec "$@"', "sh"]
+        with subprocess.Popen([*few, *command], env=environment, cwd=folder, stdout=subprocess.DEVNULL) as process:
             try:
                 url = f"http://127.0.0.1:{port}"
                 until(lambda: _is_up(url))
