@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
+from chains.around import Around
 from chains.state import Answer, Question
 
 log = structlog.get_logger(__name__)
@@ -45,8 +46,8 @@ class Observer(Protocol):
         """Take note of the end: `answer` or `error` is set."""
 
 
-class Observed(Runnable[Question, Answer]):
-    """The `bound` chain, every call of which its observers are told of: each question of a batch is one."""
+class Observed(Around):
+    """The `bound` chain, every call of which its observers are told of."""
 
     def __init__(
         self,
@@ -55,31 +56,23 @@ class Observed(Runnable[Question, Answer]):
         *,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self.bound = bound
+        super().__init__(bound)
         self.observers = tuple(observers)
         self.clock = clock
 
-    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
-        return self.bound.get_input_schema(config)
-
-    def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
-        return self.bound.get_output_schema(config)
-
-    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
         with self._watch(input, config) as call:
             call.answer = self.bound.invoke(input, config, **kwargs)
         return call.answer
 
-    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
         with self._watch(input, config) as call:
             call.answer = await self.bound.ainvoke(input, config, **kwargs)
         return call.answer
 
-    def stream(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Answer]:
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's parts as they come."""
         with self._watch(input, config, streamed=True) as call:
             parts: dict[str, Any] = {}
@@ -88,9 +81,7 @@ class Observed(Runnable[Question, Answer]):
                 yield part
             call.answer = _whole(parts)
 
-    async def astream(
-        self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Answer]:
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Yield the answer's parts as they come."""
         with self._watch(input, config, streamed=True) as call:
             parts: dict[str, Any] = {}
@@ -100,7 +91,9 @@ class Observed(Runnable[Question, Answer]):
             call.answer = _whole(parts)
 
     @contextmanager
-    def _watch(self, question: Question, config: RunnableConfig | None, *, streamed: bool = False) -> Iterator[Call]:
+    def _watch(
+        self, question: Mapping[str, Any], config: RunnableConfig | None, *, streamed: bool = False
+    ) -> Iterator[Call]:
         call = Call(dict(question), dict(ensure_config(config).get("metadata") or {}), streamed)
         started = self.clock()
         self._tell("started", call)

@@ -10,6 +10,7 @@ from chains.confidence import score_confidence
 from chains.context import FormatContext
 from chains.deadline import Deadline
 from chains.generation import generate
+from chains.lifeline import Attended
 from chains.metadata import describe
 from chains.retrieval import retrieve
 from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
@@ -49,7 +50,7 @@ def build_chain(
     chain = (
         stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
-        | stage("generation", also(answer=cite.words()), message=answer_unless_declined(generate(model, system=system)))
+        | stage("generation", cite.words(), message=answer_unless_declined(generate(model, system=system)))
         | stage("citations", also(**spread("reading", Reading)), reading=cite)
         | stage("confidence", confidence=score_confidence)
         | stage("metadata", metadata=describe)
@@ -63,4 +64,4 @@ def build_chain(
     def per_call(_: RunnableConfig) -> RunnableConfig:
         return {"callbacks": [Laps(STAGES), Deadline(timeout_s, timer)]}
 
-    return RunnableBinding(bound=typed, config_factories=[per_call])
+    return Attended(RunnableBinding(bound=typed, config_factories=[per_call]))
