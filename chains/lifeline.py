@@ -4,15 +4,18 @@ LangChain leaves the generators of such a stream to the garbage collector; a con
 on writing and being paid, cannot wait for that.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 from chains.around import Around
+
+_END = object()
 
 
 class Lifeline(BaseCallbackHandler):
@@ -22,6 +25,7 @@ class Lifeline(BaseCallbackHandler):
 
     def __init__(self) -> None:
         self.streams: list[Any] = []
+        self.waiting: set[asyncio.Task[Any]] = set()
 
     def cut(self) -> None:
         """Close the streams that are still open."""
@@ -30,7 +34,10 @@ class Lifeline(BaseCallbackHandler):
                 stream.close()
 
     async def acut(self) -> None:
-        """Close the streams that are still open."""
+        """Close the streams that are still open, and end the wait for what comes next in one of them."""
+        for task in self.waiting:
+            # LangChain waits in tasks that it leaves behind, and a stream that is waited for cannot be closed.
+            task.cancel()
         for stream in self.streams:
             with suppress(RuntimeError):
                 await stream.aclose()
@@ -41,6 +48,22 @@ def hold(callbacks: Any, stream: Any) -> None:
     for handler in getattr(callbacks, "handlers", ()):
         if isinstance(handler, Lifeline):
             handler.streams.append(stream)
+
+
+async def awaited(callbacks: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """Yield what a stream yields, and have the wait for it end when the reader of the call leaves."""
+    lifelines = [handler for handler in getattr(callbacks, "handlers", ()) if isinstance(handler, Lifeline)]
+    waiting = lifelines[0].waiting if lifelines else set()
+    done = object()
+    while True:
+        waiting.add(task := cast("asyncio.Task[Any]", asyncio.current_task()))
+        try:
+            part = await anext(stream, done)
+        finally:
+            waiting.discard(task)
+        if part is done:
+            return
+        yield part
 
 
 class Attended(Around):
@@ -55,10 +78,25 @@ class Attended(Around):
             lifeline.cut()
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield the answer's parts as they come."""
+        """Yield the answer's parts as they come.
+
+        They are read in a task of their own, which is cancelled once when the reader leaves. A web server cancels a
+        stream again and again until it has ended, and would so break off what closes the connection to the model.
+        """
+        parts: asyncio.Queue[Any] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(parts, input, config, **kwargs))
+        try:
+            while (part := await parts.get()) is not _END:
+                yield part
+            await reading
+        finally:
+            reading.cancel()
+
+    async def _read(self, parts: asyncio.Queue[Any], input: Any, config: RunnableConfig | None, **kwargs: Any) -> None:
         lifeline = Lifeline()
         try:
             async for part in super().astream(input, merge_configs(config, {"callbacks": [lifeline]}), **kwargs):
-                yield part
+                parts.put_nowait(part)
         finally:
             await lifeline.acut()
+            parts.put_nowait(_END)

@@ -125,6 +125,14 @@ class Client:
         status, _, headers = told.decode("latin-1").partition("\r\n")
         return f"{status}\r\n{headers.lower()}".strip()
 
+    def hears(self, words: str) -> None:
+        """Wait until the service says so."""
+        told = b""
+        while words.encode() not in told:
+            piece = self._receive()
+            assert piece, "it hung up"
+            told += piece
+
     def hung_up(self) -> bool:
         """Wait until the service closes the connection."""
         while self._receive():
@@ -142,9 +150,9 @@ class Client:
 
 
 @contextmanager
-def hanging_groq() -> Iterator["HangingGroq"]:
-    """Run a Groq that takes questions and never answers."""
-    groq = HangingGroq()
+def hanging_groq(first: bytes = b"") -> Iterator["HangingGroq"]:
+    """Run a Groq that takes questions, says `first`, and never ends."""
+    groq = HangingGroq(first)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         groq.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         listener.settimeout(0.05)
@@ -160,7 +168,8 @@ def hanging_groq() -> Iterator["HangingGroq"]:
 class HangingGroq:
     """Counts who asked, and who gave up."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: bytes) -> None:
+        self.first = first
         self.url = ""
         self.asked = 0
         self.left = 0
@@ -181,6 +190,7 @@ class HangingGroq:
     def _listen(self, connection: socket.socket) -> None:
         with connection:
             connection.settimeout(0.05)
+            connection.sendall(self.first)
             self.asked += 1
             while not self.closing.is_set():
                 try:

@@ -51,6 +51,22 @@ def test_a_head_of_any_size_is_not_read(url):
         assert client.hung_up()
 
 
+FIRST_WORDS = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    b'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", '
+    b'"choices": [{"index": 0, "delta": {"role": "assistant", "content": "It is"}}]}\n\n'
+)
+
+
+def test_a_client_that_leaves_in_the_middle_of_an_answer_stops_it(corpus):
+    with hanging_groq(FIRST_WORDS) as groq, serving(settings_over(corpus, groq.url)) as url:
+        with talking(url) as client:
+            client.ask("/copilot/stream")
+            client.hears("It is")
+        until(lambda: groq.left)
+    assert (groq.asked, groq.left) == (1, 1)
+
+
 @pytest.mark.parametrize("path", ASKED)
 def test_a_client_that_leaves_stops_the_generation_whichever_way_it_asked(corpus, path):
     with hanging_groq() as groq, serving(settings_over(corpus, groq.url)) as url:
