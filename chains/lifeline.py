@@ -72,8 +72,12 @@ class Attended(Around):
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's parts as they come."""
         lifeline = Lifeline()
+        # LangChain reads the inputs of a stream that is left to their end: they have to be closed before the stream is,
+        # which therefore has a name here.
+        parts = super().stream(input, merge_configs(config, {"callbacks": [lifeline]}), **kwargs)
         try:
-            yield from super().stream(input, merge_configs(config, {"callbacks": [lifeline]}), **kwargs)
+            for part in parts:
+                yield part
         finally:
             lifeline.cut()
 
