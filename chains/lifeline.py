@@ -7,7 +7,7 @@ on writing and being paid, cannot wait for that.
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
@@ -25,7 +25,6 @@ class Lifeline(BaseCallbackHandler):
 
     def __init__(self) -> None:
         self.streams: list[Any] = []
-        self.waiting: set[asyncio.Task[Any]] = set()
 
     def cut(self) -> None:
         """Close the streams that are still open."""
@@ -34,10 +33,7 @@ class Lifeline(BaseCallbackHandler):
                 stream.close()
 
     async def acut(self) -> None:
-        """Close the streams that are still open, and end the wait for what comes next in one of them."""
-        for task in self.waiting:
-            # LangChain waits in tasks that it leaves behind, and a stream that is waited for cannot be closed.
-            task.cancel()
+        """Close the streams that are still open."""
         for stream in self.streams:
             with suppress(RuntimeError):
                 await stream.aclose()
@@ -48,22 +44,6 @@ def hold(callbacks: Any, stream: Any) -> None:
     for handler in getattr(callbacks, "handlers", ()):
         if isinstance(handler, Lifeline):
             handler.streams.append(stream)
-
-
-async def awaited(callbacks: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """Yield what a stream yields, and have the wait for it end when the reader of the call leaves."""
-    lifelines = [handler for handler in getattr(callbacks, "handlers", ()) if isinstance(handler, Lifeline)]
-    waiting = lifelines[0].waiting if lifelines else set()
-    done = object()
-    while True:
-        waiting.add(task := cast("asyncio.Task[Any]", asyncio.current_task()))
-        try:
-            part = await anext(stream, done)
-        finally:
-            waiting.discard(task)
-        if part is done:
-            return
-        yield part
 
 
 class Attended(Around):

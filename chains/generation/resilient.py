@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, SkipValidation
 from chains.errors import LLMError
 from chains.generation.degraded import mark, marked, reason_of
 from chains.generation.provider import Provider, Request
-from chains.lifeline import awaited, hold
+from chains.lifeline import hold
 from chains.ports import TokenCounter
 from chains.tokens import FourCharacters
 
@@ -114,7 +114,7 @@ class ResilientChatModel(BaseChatModel):
             with failures.noted():
                 async with aclosing(provider.astream(request)) as chunks:
                     hold(request.callbacks, chunks)
-                    async for chunk in awaited(request.callbacks, chunks):
+                    async for chunk in chunks:
                         yield chunk
                 return
         resort = self._resort(failures)
