@@ -72,9 +72,9 @@ def serving(settings: Settings, *, connection: type[BoundedConnection] = Bounded
             thread.join()
 
 
-def until(true: Callable[[], Any]) -> None:
+def until(true: Callable[[], Any], *, within_s: float = PATIENCE_S) -> None:
     """Wait until something is true."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + within_s
     while not true():
         assert time.monotonic() < deadline, "it did not come true"
         time.sleep(0.01)

@@ -98,7 +98,7 @@ def service() -> Iterator[str]:
         with subprocess.Popen([*few, *command], env=environment, cwd=folder, stdout=subprocess.DEVNULL) as process:
             try:
                 url = f"http://127.0.0.1:{port}"
-                until(lambda: _is_up(url))
+                until(lambda: _is_up(url), within_s=3 * PATIENCE_S)
                 yield url
             finally:
                 process.terminate()
