@@ -102,7 +102,7 @@ def serve(
     from app.logs import configure_logs
     from app.server import create_app
     from app.wiring import Services
-    from app.wiring.callers import check_door
+    from app.wiring.access import check_door
 
     settings = load_settings()
     check_door(settings, host)

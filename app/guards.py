@@ -12,19 +12,21 @@ from app.auth import Authentication
 from app.explained import Explained
 from app.headers import SecurityHeaders
 from app.limits import BoundedBody, CountedQuestions, Rated, ReadablePaths, StopsWhenLeft, Turns
+from app.origins import LocalPages
 from app.wiring import Services
 
 
 def guards(services: Services, *, explain: Callable[[Request, Exception], Awaitable[Response]]) -> list[Middleware]:
     """Return the middlewares; `explain` makes a response of what they and the routes raise."""
-    settings = services.settings
+    settings, access = services.settings, services.access
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
-    rate = [Middleware(Rated, rate=parse(settings.rate), storage=services.rate_storage)] if settings.rate else []
+    rate = [Middleware(Rated, rate=parse(settings.rate), storage=access.rate_storage)] if settings.rate else []
     return [
         Middleware(SecurityHeaders),
         *([_cors(origins)] if origins else []),
         Middleware(Explained, explain=explain),
-        Middleware(Authentication, callers=services.callers, anonymous=services.anonymous),
+        *([] if settings.open_to_others else [Middleware(LocalPages, allowed=origins)]),
+        Middleware(Authentication, callers=access.callers, anonymous=access.anonymous),
         Middleware(ReadablePaths),
         Middleware(BoundedBody, timeout_s=settings.body_timeout_s),
         Middleware(CountedQuestions, batch_max=settings.batch_max),

@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 from app.auth import OPEN
 from app.server import create_app
 from app.wiring import Services
+from chains.errors import ConfigurationError
 from tests.access import ASKED, POSTED, bearer, key_entry, serving, settings_over, sources_shown
 from tests.fakes import FakeGroq
 
@@ -29,6 +30,13 @@ REDIS = "redis://127.0.0.1:6379/9"
 def keyed(corpus, groq) -> Iterator[str]:
     """The service under AUTH_MODE=api_key."""
     with serving(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS, rate_limit="off")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def local(corpus, groq) -> Iterator[str]:
+    """The service under AUTH_MODE=none."""
+    with serving(settings_over(corpus, groq.url, cors_origins="https://desk.example")) as url:
         yield url
 
 
@@ -131,12 +139,11 @@ def test_no_client_of_langserve_configures_who_it_is(keyed, groq, path, several)
     assert "in confidence" not in response.text
 
 
-def test_without_authentication_this_machine_sees_all_and_others_what_is_public(corpus, groq):
-    for options, confidential in (({}, True), ({"allow_anonymous": True}, False)):
-        groq.requests.clear()
-        with serving(settings_over(corpus, groq.url, **options)) as url:
+def test_without_authentication_this_machine_sees_all_and_others_what_is_public(corpus, groq, local):
+    with serving(settings_over(corpus, groq.url, allow_anonymous=True)) as public:
+        for url in (local, public):
             httpx.post(f"{url}/api/query", json=POSTED, timeout=20).raise_for_status()
-        assert ("in confidence" in sources_shown(groq.requests[0])) is confidential
+    assert ["in confidence" in sources_shown(request) for request in groq.requests] == [True, False]
 
 
 @pytest.mark.service
@@ -178,6 +185,34 @@ def test_a_store_of_sessions_that_does_not_answer_lets_nobody_pass(corpus, groq,
     assert (response.status_code, set(response.json())) == (503, {"error", "message"})
     assert healthy.status_code == 200
     assert groq.requests == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://localhost:5173", 200),
+        ("http://127.0.0.1:3000", 200),
+        ("https://desk.example", 200),
+        ("https://elsewhere.example", 403),
+        ("http://localhost.elsewhere.example", 403),
+        ("null", 403),
+        ("http://[", 403),
+    ],
+)
+def test_pages_from_elsewhere_may_not_ask_on_behalf_of_the_user_of_this_machine(local, groq, origin, status):
+    response = httpx.post(f"{local}/api/query", json=POSTED, headers={"Origin": origin}, timeout=20)
+    assert response.status_code == status
+    assert len(groq.requests) == (status == 200)
+
+
+def test_where_others_may_ask_any_page_may_try(keyed):
+    headers = {"Origin": "https://elsewhere.example", **bearer("desk-key")}
+    assert httpx.get(f"{keyed}/copilot/input_schema", headers=headers).status_code == 200
+
+
+def test_an_address_of_redis_that_is_none_stops_the_start(corpus, groq):
+    with pytest.raises(ConfigurationError, match="REDIS_URL"):
+        create_app(Services(settings_over(corpus, groq.url, auth_mode="session", redis_url="127.0.0.1")))
 
 
 def test_serving_strangers_without_authentication_is_refused_with_the_reason(waypoint):

@@ -11,7 +11,7 @@ from app.identity import Identity
 from app.limits.body import PATIENCE_BYTES
 from app.limits.questions import MAX_DEPTH
 from app.limits.rate import REST_S, Rated, caller_of
-from app.wiring import Services
+from app.wiring.access import Access
 from tests.access import (
     ASKED,
     POSTED,
@@ -172,7 +172,7 @@ async def test_where_the_shared_count_fails_each_process_counts_for_itself_and_a
         corpus, "http://127.0.0.1:1", rate_limit="1/hour", rate_limit_backend="redis", redis_url="redis://127.0.0.1:1"
     )
     clock = StoppedClock(0)
-    rated = Rated(_nothing, rate=parse("1/hour"), storage=Services(settings).rate_storage, clock=clock)
+    rated = Rated(_nothing, rate=parse("1/hour"), storage=Access(settings).rate_storage, clock=clock)
 
     assert [(await rated.count("x", 1))[0] for _ in range(3)] == [True, False, False]
     rested, clock.time = rated.rests_until, REST_S
