@@ -108,10 +108,12 @@ def serve(
     from app.serving import check_workers
     from app.serving import serve as serve_until_drained
     from app.wiring import Services
+    from app.wiring.access import check_door
 
     settings = load_settings()
-    configure_logs(settings.log_level, settings.log_format)
+    check_door(settings, host)
     check_workers(settings, workers)
+    configure_logs(settings.log_level, settings.log_format)
     services = Services(settings)
     if services.count() == 0:
         _ingest_sample(services)

@@ -19,6 +19,7 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from app.connections import BoundedConnection, allow_many
 from app.drain import Traffic
 from app.logs import configure_logs
 from app.settings import Settings, load_settings
@@ -69,9 +70,13 @@ def serve(services: Services, *, host: str, port: int, workers: int = 1) -> None
         log_level=settings.log_level,
         access_log=False,  # Each question has a line of its own, and each request is counted.
         server_header=False,
+        http=BoundedConnection,
+        ws="none",
+        forwarded_allow_ips=settings.forwarded_allow_ips,
         timeout_graceful_shutdown=LAST_BYTES_S,
         timeout_worker_healthcheck=SILENT_WORKER_S,
     )
+    allow_many()
     try:
         with _bound(host, port) as listener:
             Workers(config, [listener]).run() if workers > 1 else _serve_alone(config, listener)

@@ -15,6 +15,7 @@ from langchain_core.runnables import Runnable
 import prompts
 from app.answer_log import AnswerLog
 from app.settings import Settings
+from app.wiring.access import Access
 from app.wiring.caches import Caches, index_version
 from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
 from app.wiring.events import event_observers, outbox_of, scores_of
@@ -176,9 +177,15 @@ class Services:
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
             await life.enter_async_context(self.caches.running())
+            await life.enter_async_context(self.access.running())
             if self.outbox:
                 await life.enter_async_context(self.outbox.running())
             yield
+
+    @cached_property
+    def access(self) -> Access:
+        """Return what says who may ask, and how much."""
+        return Access(self.settings)
 
     @cached_property
     def scope(self) -> ScopeGate | None:
