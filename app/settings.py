@@ -43,6 +43,7 @@ class Settings(BaseSettings):
     llm_api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("llm_api_key", "groq_api_key"))
     llm_base_url: str | None = Field(None, pattern=r"^https?://")
     llm_model: str = "llama-3.1-8b-instant"
+    llm_allowed_models: str = Field("", description="LLM_MODEL only")
     llm_temperature: float = Field(0.3, ge=0, le=2)
     llm_max_tokens: Positive = 500
     llm_timeout_s: float = Field(60, gt=0)
@@ -129,6 +130,12 @@ class Settings(BaseSettings):
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else groq where there is a key, else offline."""
         return self.llm_provider or ("groq" if self.llm_api_key else "offline")
+
+    @property
+    def allowed_models(self) -> tuple[str, ...]:
+        """Return the models that a client of POST /chat may choose from, LLM_MODEL first."""
+        listed = [name.strip() for name in self.llm_allowed_models.split(",")]
+        return tuple(dict.fromkeys([self.llm_model, *filter(None, listed)]))
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -94,11 +94,18 @@ class Metadata(TypedDict):
     trace_id: str | None
 
 
+class Turn(TypedDict):
+    """One message of the conversation before the question."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
 class Question(TypedDict):
     """What the chain is invoked with; only `question` is needed."""
 
     question: str
-    history: NotRequired[list[Any]]
+    history: NotRequired[list[Turn]]
     top_k: NotRequired[int]
     threshold: NotRequired[float]
 

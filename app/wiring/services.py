@@ -22,7 +22,7 @@ from chains.observation import Observer, observed
 from chains.pipeline import build_chain
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope
-from chains.state import Answer, Question
+from chains.state import Answer, CitationStyle, Question
 
 if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
@@ -75,14 +75,30 @@ class Services:
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
+        return self._pipeline(self.settings.citation_style, self.model)
+
+    def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
+        """Return the pipeline that cites by numbers, answered by LLM_MODEL or another of the allowed models."""
+        name = model_id or self.settings.llm_model
+        if name not in self._numbered_chains:
+            other = self.settings.model_copy(update={"llm_model": name})
+            model = self.model if name == self.settings.llm_model else chat_model(other, self.embeddings)
+            self._numbered_chains[name] = self._pipeline("numbered", model)
+        return self._numbered_chains[name]
+
+    @cached_property
+    def _numbered_chains(self) -> dict[str, Runnable[Question, Answer]]:
+        return {}
+
+    def _pipeline(self, style: CitationStyle, model: BaseChatModel) -> Runnable[Question, Answer]:
         settings = self.settings
         chain = build_chain(
             retriever=self.retriever,
-            model=self.model,
-            system=prompts.load("system" if settings.citation_style == "title" else "system_numbered"),
-            context=FormatContext(max_tokens=settings.max_context_tokens, style=settings.citation_style),
+            model=model,
+            system=prompts.load("system" if style == "title" else "system_numbered"),
+            context=FormatContext(max_tokens=settings.max_context_tokens, style=style),
             citations=CiteSources(
-                style=settings.citation_style,
+                style=style,
                 min_citations=settings.min_citations,
                 repair=settings.citation_repair,
                 similarity=word_similarity(),
@@ -160,7 +176,7 @@ class Services:
         return open_records(folder, name), open_records(folder, f"{name}/origins")
 
     def _reset(self) -> None:
-        for made in ("store", "retriever", "chain"):
+        for made in ("store", "retriever", "chain", "_numbered_chains"):
             self.__dict__.pop(made, None)
         delete_store(self.settings)
         self.words.clear()

@@ -1,0 +1,67 @@
+"""LangServe's playground at /copilot/playground/: its page as it is, over the same stream that clients read.
+
+The page knows `stream_log` only, which is not served (it is deprecated, and shows prompts and inner steps). It asks the
+route `run` in its place, which tells it the answer's words, and the other fields as the steps on the way.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from fastapi import APIRouter, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from langserve import APIHandler
+
+from app.api.copilot import PATH, Chain, call_config, events_of, question_of
+
+RUN = "/playground/run"
+
+Patch = dict[str, Any]
+
+
+def playground_router(chain: Chain, handler: APIHandler) -> APIRouter:
+    """Return the page, its files, and what it runs."""
+    router = APIRouter(prefix=PATH, include_in_schema=False)
+
+    @router.get("/playground/{file_path:path}")
+    async def playground(request: Request, file_path: str) -> Response:
+        file = await handler.playground(file_path, request)
+        content = bytes(file.body).replace(b'"/stream_log"', f'"{RUN}"'.encode())
+        return Response(content, file.status_code, media_type=file.media_type)
+
+    async def run(request: Request, body: Any) -> AsyncIterator[ServerSentEvent]:
+        parts = chain.astream(question_of(body.input), call_config(request))
+        async for event in events_of(request, patches(parts)):
+            told = event.event == "error"
+            yield ServerSentEvent(event="data", data=_ops(_words(event.data["message"]))) if told else event
+
+    run.__annotations__["body"] = handler.StreamRequest
+    router.add_api_route(RUN, run, methods=["POST"], response_class=EventSourceResponse)
+    return router
+
+
+async def patches(parts: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[dict[str, list[Patch]]]:
+    """Yield the JSON patches (RFC 6902) that the page builds its view with, for the parts of an answer."""
+    empty: Patch = {"id": None, "streamed_output": [], "final_output": None, "logs": {}}
+    yield _ops({"op": "replace", "path": "", "value": empty})
+    async with aclosing(cast("AsyncGenerator[Mapping[str, Any]]", parts)):
+        async for part in parts:
+            yield _ops(*(_patch(name, value) for name, value in part.items()))
+
+
+def _patch(name: str, value: Any) -> Patch:
+    if name == "answer":
+        return _words(value)
+    if name == "replacement":
+        return {"op": "replace", "path": "/streamed_output", "value": [value]}
+    step = {"id": None, "name": name, "start_time": datetime.now(UTC).isoformat(), "final_output": value}
+    return {"op": "add", "path": f"/logs/{name}", "value": step}
+
+
+def _words(words: str) -> Patch:
+    return {"op": "add", "path": "/streamed_output/-", "value": words}
+
+
+def _ops(*patches: Patch) -> dict[str, list[Patch]]:
+    return {"ops": list(patches)}
