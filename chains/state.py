@@ -13,6 +13,8 @@ CitationStyle = Literal["title", "numbered"]
 """`[Title > Section]`, or `[1]`."""
 
 QUESTION_MAX_CHARACTERS = 1000
+QUESTION_PATTERN = r"[^\s\x1c-\x1f\x85]"
+"""Something that `str.strip` keeps, in words that every dialect of regular expressions reads alike."""
 
 
 class Passage(TypedDict):

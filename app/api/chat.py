@@ -1,7 +1,7 @@
 """POST /chat and GET /health, the MARP contract: numbered citations, and the models that a deployment allows."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
@@ -11,9 +11,10 @@ from pydantic import BaseModel, Field, create_model
 
 from app.api.errors import documented, observed_problem, problem_response
 from app.api.health import Health, health_of
+from app.api.options import ChatTopK
 from app.call import config_of
 from chains.errors import WaypointError
-from chains.state import QUESTION_MAX_CHARACTERS, Answer, check_question
+from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, check_question
 
 
 class ChatRoute(APIRoute):
@@ -38,9 +39,9 @@ class ChatBody(BaseModel):
 
     query: str = Field(
         examples=["What is the exam policy?"],
-        json_schema_extra={"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": r"\S"},
+        json_schema_extra={"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": QUESTION_PATTERN},
     )
-    top_k: Annotated[int, Field(strict=True)] = Field(8, ge=1, le=20)
+    top_k: ChatTopK = 8
     session_id: str | None = Field(None, max_length=200, description="Passed on to events and traces.")
     model_id: str | None = Field(None, description="Who answers: one of LLM_ALLOWED_MODELS, by default LLM_MODEL.")
 

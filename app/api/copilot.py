@@ -1,42 +1,58 @@
-"""LangServe at /copilot: the chain as a remote Runnable, typed. With app/api/playground.py the only use of langserve.
+"""LangServe at /copilot: the chain as a remote Runnable, typed.
 
 LangServe's models, schemas and clients, on routes of FastAPI: so each call of a batch or a stream has the config of its
 request, a client that leaves ends the chain, and an error in a stream says what happened and what to do.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+import json
+from collections.abc import Callable
 from typing import Any, cast
 from uuid import uuid4
 
-from fastapi import APIRouter, Request
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Request, Response
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langserve import APIHandler
-from langserve.serialization import WellKnownLCSerializer
 from pydantic import BaseModel, Field, create_model
 
-from app.api.errors import documented, observed_problem
+from app.api.errors import documented
+from app.api.event_stream import Event, EventStream, events_of
 from app.api.history import History
+from app.api.options import Threshold, TopK
 from app.call import config_of
-from chains.state import QUESTION_MAX_CHARACTERS, Answer, Question
+from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
 
 PATH = "/copilot"
 
 Chain = Runnable[Question, Answer]
-_ERRORS = documented(401, 403, 408, 413, 422, 429, 500, 502, 503, 504)
-_serializer = WellKnownLCSerializer()
+
+_ERRORS = documented(400, 401, 403, 408, 413, 422, 429, 500, 502, 503, 504)
+_STREAM: dict[str, Any] = {
+    "description": "Events: metadata, data (many), then end; or error, with {status_code, error, message} as its data.",
+    "content": {
+        "text/event-stream": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "event": {"enum": ["metadata", "data", "end", "error"]},
+                    "data": {"type": "string", "contentMediaType": "application/json"},
+                },
+                "required": ["event"],
+            },
+            "example": 'event: data\r\ndata: {"answer": "It is "}\r\n\r\nevent: end\r\n\r\n',
+        }
+    },
+}
 
 
 def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
     """Return the input: a question, and options with the settings' own defaults (none may be optional)."""
     return create_model(
         "Question",
-        question=(str, Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, pattern=r"\S")),
+        question=(str, Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, pattern=QUESTION_PATTERN)),
         history=History,
-        top_k=(int, Field(top_k, ge=1, le=100)),
-        threshold=(float, Field(threshold, ge=0, le=1)),
+        top_k=(TopK, top_k),
+        threshold=(Threshold, threshold),
     )
 
 
@@ -48,11 +64,13 @@ def handler_of(chain: Chain, question: type[BaseModel]) -> APIHandler:
 def copilot_router(chain: Chain, handler: APIHandler) -> APIRouter:
     """Return the routes of the chain."""
     router = APIRouter(prefix=PATH, tags=["LangServe"])
+    _add_answers(router, chain, handler)
+    _add_streams(router, chain, handler)
+    _add_schemas(router, handler)
+    return router
 
-    def add(name: str, body: type[BaseModel], endpoint: Callable[..., Any], **options: Any) -> None:
-        endpoint.__annotations__["body"] = body  # LangServe makes the models when it knows the chain.
-        router.add_api_route(f"/{name}", endpoint, methods=["POST"], responses=_ERRORS, **options)
 
+def _add_answers(router: APIRouter, chain: Chain, handler: APIHandler) -> None:
     async def invoke(request: Request, body: Any) -> Any:
         """Return the answer to one question."""
         config = call_config(request)
@@ -62,30 +80,32 @@ def copilot_router(chain: Chain, handler: APIHandler) -> APIRouter:
         """Return the answers to several questions, in their order."""
         configs = [call_config(request) for _ in body.inputs]
         outputs = await chain.abatch([question_of(question) for question in body.inputs], configs)
-        run_ids = [config["run_id"] for config in configs]
         responses = [_metadata(config) for config in configs]
-        return {"output": outputs, "metadata": {"responses": responses, "run_ids": run_ids}}
+        return {
+            "output": outputs,
+            "metadata": {"responses": responses, "run_ids": [run["run_id"] for run in responses]},
+        }
 
-    async def stream(request: Request, body: Any) -> AsyncIterator[ServerSentEvent]:
+    add_route(router, invoke, handler.InvokeRequest, response_model=handler.InvokeResponse)
+    add_route(router, batch, handler.BatchRequest, response_model=handler.BatchResponse)
+
+
+def _add_streams(router: APIRouter, chain: Chain, handler: APIHandler) -> None:
+    async def stream(request: Request, body: Any) -> Response:
         """Send the fields of the answer as they come, the words of the answer in pieces."""
         config = call_config(request)
-        yield ServerSentEvent(event="metadata", data={"run_id": str(config["run_id"])})
-        async for event in events_of(request, chain.astream(question_of(body.input), config)):
-            yield event
+        run: Event = {"event": "metadata", "data": json.dumps({"run_id": str(config["run_id"])})}
+        parts = chain.astream(question_of(body.input), config)
+        return EventStream(events_of(request, parts, first=[run]))
 
-    async def stream_events(request: Request, body: Any) -> AsyncIterator[ServerSentEvent]:
+    async def stream_events(request: Request, body: Any) -> Response:
         """Send what happens in the chain, as `astream_events` in its version 2 tells it."""
         chosen = body.model_dump(exclude={"input", "config", "kwargs"})
         parts = chain.astream_events(question_of(body.input), call_config(request), version="v2", **chosen)
-        async for event in events_of(request, parts):
-            yield event
+        return EventStream(events_of(request, parts))
 
-    add("invoke", handler.InvokeRequest, invoke, response_model=handler.InvokeResponse)
-    add("batch", handler.BatchRequest, batch, response_model=handler.BatchResponse)
-    add("stream", handler.StreamRequest, stream, response_class=EventSourceResponse)
-    add("stream_events", handler.StreamEventsRequest, stream_events, response_class=EventSourceResponse)
-    _add_schemas(router, handler)
-    return router
+    for endpoint, body in ((stream, handler.StreamRequest), (stream_events, handler.StreamEventsRequest)):
+        add_route(router, endpoint, body, response_class=Response, responses=_ERRORS | {200: _STREAM})
 
 
 def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
@@ -101,17 +121,11 @@ def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
         router.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"], responses=documented(401, 403, 429))
 
 
-async def events_of(request: Request, parts: AsyncIterator[Any]) -> AsyncIterator[ServerSentEvent]:
-    """Yield the parts as events, then the end, or the error with its status, what happened and what to do."""
-    try:
-        async with aclosing(cast("AsyncGenerator[Any]", parts)):
-            async for part in parts:
-                yield ServerSentEvent(event="data", raw_data=_serializer.dumps(part).decode())
-        yield ServerSentEvent(event="end")
-    except Exception as error:  # The status has been sent: the error can only be the last event.
-        problem = observed_problem(request, error)
-        told = {"status_code": problem.status, "error": problem.error, "message": problem.message}
-        yield ServerSentEvent(event="error", data=told)
+def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseModel], **options: Any) -> None:
+    """Add a POST route under the endpoint's name, whose `body` is a model that LangServe made of the chain."""
+    endpoint.__annotations__["body"] = body
+    options = {"responses": _ERRORS, "path": f"/{endpoint.__name__}"} | options
+    router.add_api_route(endpoint=endpoint, methods=["POST"], **options)
 
 
 def question_of(question: BaseModel) -> Question:

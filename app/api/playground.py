@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from fastapi import APIRouter, Request, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 from langserve import APIHandler
 
-from app.api.copilot import PATH, Chain, call_config, events_of, question_of
+from app.api.copilot import PATH, Chain, add_route, call_config, question_of
+from app.api.event_stream import Event, EventStream, data_event, events_of
+from app.problems import Problem
 
 RUN = "/playground/run"
 
@@ -30,24 +31,21 @@ def playground_router(chain: Chain, handler: APIHandler) -> APIRouter:
         content = bytes(file.body).replace(b'"/stream_log"', f'"{RUN}"'.encode())
         return Response(content, file.status_code, media_type=file.media_type)
 
-    async def run(request: Request, body: Any) -> AsyncIterator[ServerSentEvent]:
-        parts = chain.astream(question_of(body.input), call_config(request))
-        async for event in events_of(request, patches(parts)):
-            told = event.event == "error"
-            yield ServerSentEvent(event="data", data=_ops(_words(event.data["message"]))) if told else event
+    async def run(request: Request, body: Any) -> Response:
+        parts = patches(chain.astream(question_of(body.input), call_config(request)))
+        return EventStream(events_of(request, parts, failed=_told))
 
-    run.__annotations__["body"] = handler.StreamRequest
-    router.add_api_route(RUN, run, methods=["POST"], response_class=EventSourceResponse)
+    add_route(router, run, handler.StreamRequest, path=RUN, response_class=Response)
     return router
 
 
 async def patches(parts: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[dict[str, list[Patch]]]:
     """Yield the JSON patches (RFC 6902) that the page builds its view with, for the parts of an answer."""
     empty: Patch = {"id": None, "streamed_output": [], "final_output": None, "logs": {}}
-    yield _ops({"op": "replace", "path": "", "value": empty})
+    yield {"ops": [{"op": "replace", "path": "", "value": empty}]}
     async with aclosing(cast("AsyncGenerator[Mapping[str, Any]]", parts)):
         async for part in parts:
-            yield _ops(*(_patch(name, value) for name, value in part.items()))
+            yield {"ops": [_patch(name, value) for name, value in part.items()]}
 
 
 def _patch(name: str, value: Any) -> Patch:
@@ -63,5 +61,6 @@ def _words(words: str) -> Patch:
     return {"op": "add", "path": "/streamed_output/-", "value": words}
 
 
-def _ops(*patches: Patch) -> dict[str, list[Patch]]:
-    return {"ops": list(patches)}
+def _told(problem: Problem) -> Event:
+    # The page shows what it is sent as data, and nothing of an error.
+    return data_event({"ops": [_words(problem.message)]})

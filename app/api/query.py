@@ -1,7 +1,7 @@
 """POST /api/query, the Waypoint contract: camelCase in, camelCase out."""
 
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -12,9 +12,10 @@ from pydantic.alias_generators import to_camel
 from app.api.answer import QueryAnswer, query_answer
 from app.api.errors import documented, misfit_of
 from app.api.history import History
+from app.api.options import Threshold, TopK
 from app.call import config_of
 from chains.errors import QuestionError
-from chains.state import QUESTION_MAX_CHARACTERS, check_question
+from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, check_question
 
 MAX_BODY_BYTES = 10 * 1024
 
@@ -43,12 +44,12 @@ class QueryBody(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel)
 
-    query: Annotated[str, Field(strict=True)] = Field(
+    query: str = Field(
         examples=["Which permits for cosmetics to Indonesia?"],
-        json_schema_extra={"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": r"\S"},
+        json_schema_extra={"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": QUESTION_PATTERN},
     )
-    top_k: int | None = Field(None, ge=1, le=100, strict=True)
-    threshold: float | None = Field(None, ge=0, le=1, strict=True)
+    top_k: TopK | None = None
+    threshold: Threshold | None = None
     history: History
 
 
