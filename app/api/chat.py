@@ -10,7 +10,8 @@ from langchain_core.runnables.config import merge_configs
 from pydantic import BaseModel, Field, create_model
 
 from app.api.errors import documented, observed_problem, problem_response
-from app.api.health import Health, health_of
+from app.api.examples import answered_with
+from app.api.health import HEALTH, Health, health_of
 from app.api.options import ChatTopK
 from app.call import config_of
 from chains.errors import WaypointError
@@ -71,6 +72,20 @@ class ChatHealth(Health):
     model: str
 
 
+_ERRORS = documented(400, 401, 403, 408, 413, 429, 500, 502, 503, 504, detail="") | documented(422)
+_EXAMPLE = {
+    "query": "What is the exam policy?",
+    "answer": "Illness has to be reported to the department [1].",
+    "citations": [{"title": "General Regulations", "page": 15, "url": "https://example.org/regulations.pdf"}],
+}
+_HEALTH = HEALTH | {
+    "service": "ChatService",
+    "retrieval_url": "http://chroma:8000",
+    "openrouter_configured": True,
+    "model": "llama-3.1-8b-instant",
+}
+
+
 def chat_router(models: Sequence[str]) -> APIRouter:
     """Return the routes; `models` are what a client may choose from."""
     router = APIRouter(tags=["MARP"], route_class=ChatRoute)
@@ -78,13 +93,8 @@ def chat_router(models: Sequence[str]) -> APIRouter:
     default = ChatBody.model_fields["model_id"]
     body = create_model("ChatBody", __base__=ChatBody, __doc__=ChatBody.__doc__, model_id=(choice | None, default))
     chat.__annotations__["body"] = body  # What may be chosen is known when the service starts.
-    router.add_api_route(
-        "/chat",
-        chat,
-        methods=["POST"],
-        responses=documented(400, 401, 403, 408, 413, 429, 500, 502, 503, 504, detail="") | documented(422),
-    )
-    router.add_api_route("/health", health, methods=["GET"])
+    router.add_api_route("/chat", chat, methods=["POST"], responses=_ERRORS | answered_with(_EXAMPLE))
+    router.add_api_route("/health", health, methods=["GET"], responses=answered_with(_HEALTH, "Up"))
     return router
 
 

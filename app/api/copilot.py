@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, create_model
 
 from app.api.errors import documented
 from app.api.event_stream import Event, EventStream, events_of
+from app.api.examples import BATCHED, INVOKED, answered_with
 from app.api.history import History
 from app.api.options import Threshold, TopK
 from app.call import config_of
@@ -86,8 +87,20 @@ def _add_answers(router: APIRouter, chain: Chain, handler: APIHandler) -> None:
             "metadata": {"responses": responses, "run_ids": [run["run_id"] for run in responses]},
         }
 
-    add_route(router, invoke, handler.InvokeRequest, response_model=handler.InvokeResponse)
-    add_route(router, batch, handler.BatchRequest, response_model=handler.BatchResponse)
+    add_route(
+        router,
+        invoke,
+        handler.InvokeRequest,
+        response_model=handler.InvokeResponse,
+        responses=_ERRORS | answered_with(INVOKED),
+    )
+    add_route(
+        router,
+        batch,
+        handler.BatchRequest,
+        response_model=handler.BatchResponse,
+        responses=_ERRORS | answered_with(BATCHED, "The answers"),
+    )
 
 
 def _add_streams(router: APIRouter, chain: Chain, handler: APIHandler) -> None:
@@ -117,8 +130,9 @@ def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
         """Return the JSON schema of an answer."""
         return cast("dict[str, Any]", await handler.output_schema(request))
 
+    described = documented(401, 403, 429) | answered_with({"type": "object", "properties": {}}, "JSON schema")
     for endpoint in (input_schema, output_schema):
-        router.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"], responses=documented(401, 403, 429))
+        router.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"], responses=described)
 
 
 def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseModel], **options: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
+from app.api.examples import answered_with
+
 router = APIRouter(tags=["operations"])
 
 
@@ -15,12 +17,15 @@ class Health(BaseModel):
     """That the service is up, and since when."""
 
     status: Literal["ok"] = "ok"
-    timestamp: str = Field(description="ISO 8601, UTC.", examples=["2026-11-22T09:30:00.123456Z"])
+    timestamp: str = Field(description="ISO 8601, UTC.")
     uptime: float = Field(description="Seconds since the start.")
     version: str
 
 
-@router.get("/api/health")
+HEALTH = {"status": "ok", "timestamp": "2026-11-22T09:30:00.123456Z", "uptime": 86400.5, "version": "0.1.0"}
+
+
+@router.get("/api/health", responses=answered_with(HEALTH, "Up"))
 async def health(request: Request) -> Health:
     """Return the status, the time, the uptime, and the version."""
     return health_of(request)

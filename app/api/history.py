@@ -1,11 +1,12 @@
 """What a client sends as the conversation so far -> turns of user and assistant, in order."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticKnownError
 
-from chains.state import Turn
+from chains.state import Turn, is_text
 
 MAX_TURNS = 50
 
@@ -19,8 +20,15 @@ def _turn(value: object) -> object:
     return value
 
 
+def _is_text(turn: Turn) -> Turn:
+    if not is_text(turn["content"]):
+        kind: Literal["string_unicode"] = "string_unicode"
+        raise PydanticKnownError(kind)
+    return turn
+
+
 History = Annotated[
-    list[Annotated[Turn, BeforeValidator(_turn)]],
+    list[Annotated[Turn, BeforeValidator(_turn), AfterValidator(_is_text)]],
     Field(
         default_factory=list,
         max_length=MAX_TURNS,

@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from app.api.answer import QueryAnswer, query_answer
 from app.api.errors import documented, misfit_of
+from app.api.examples import ANSWER, answered_with
 from app.api.history import History
 from app.api.options import Threshold, TopK
 from app.call import config_of
@@ -53,7 +54,11 @@ class QueryBody(BaseModel):
     history: History
 
 
-@router.post("/api/query", responses=documented(400, 401, 403, 408, 413, 429, 500, 502, 503, 504))
+_EXAMPLE = query_answer(ANSWER).model_dump(by_alias=True)
+_ERRORS = documented(400, 401, 403, 408, 413, 429, 500, 502, 503, 504)
+
+
+@router.post("/api/query", responses=_ERRORS | answered_with(_EXAMPLE))
 async def query(request: Request, body: QueryBody) -> QueryAnswer:
     """Answer one question, with citations, sources, related documents and confidence."""
     options = {"top_k": body.top_k, "threshold": body.threshold, "history": body.history or None}
