@@ -116,6 +116,12 @@ class Settings(BaseSettings):
         if self.llm_provider == "groq" and self.llm_api_key is None:
             msg = "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
             raise ValueError(msg)
+        if self.llm_provider == "openai-compatible" and self.llm_base_url is None:
+            msg = "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
+            raise ValueError(msg)
+        if self.llm_max_tokens >= self.llm_context_tokens:
+            msg = f"LLM_MAX_TOKENS ({self.llm_max_tokens}) has to be smaller than LLM_CONTEXT_TOKENS"
+            raise ValueError(msg)
         if self.retriever_type == "compression" and self.provider == "offline":
             msg = (
                 "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or take hybrid, similarity or mmr"
@@ -136,6 +142,11 @@ class Settings(BaseSettings):
         """Return the models that a client of POST /chat may choose from, LLM_MODEL first."""
         listed = [name.strip() for name in self.llm_allowed_models.split(",")]
         return tuple(dict.fromkeys([self.llm_model, *filter(None, listed)]))
+
+    @property
+    def required_key(self) -> SecretStr:
+        """Return LLM_API_KEY, which is there wherever the provider needs it."""
+        return self.llm_api_key or SecretStr("")
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -19,6 +19,9 @@ QUESTION_PATTERN = r"[^\s\x1c-\x1f\x85]"
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
+DEGRADED = "degraded"
+"""In a message's `response_metadata`: why the answer is not what it should be."""
+
 
 class Passage(TypedDict):
     """One retrieved chunk: its words, where they come from, and its cosine similarity to the question (0-1)."""
@@ -99,18 +102,11 @@ class Metadata(TypedDict):
     trace_id: str | None
 
 
-class Turn(TypedDict):
-    """One message of the conversation before the question."""
-
-    role: Literal["user", "assistant"]
-    content: str
-
-
 class Question(TypedDict):
     """What the chain is invoked with; only `question` is needed."""
 
     question: str
-    history: NotRequired[list[Turn]]
+    history: NotRequired[list[Any]]
     top_k: NotRequired[int]
     threshold: NotRequired[float]
 
@@ -207,3 +203,9 @@ def check_question(question: object) -> str:
 def is_text(words: str) -> bool:
     """Return whether the words can be written down; half of a surrogate pair, which JSON allows, cannot."""
     return _HALF_A_PAIR.search(words) is None
+
+
+def degradation_of(message: BaseMessage) -> str | None:
+    """Return why the message is not what it should be; None for one that is."""
+    reason: str | None = message.response_metadata.get(DEGRADED)
+    return reason

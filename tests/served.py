@@ -25,7 +25,12 @@ def small_services(folder: Path, groq: FakeGroq, **settings: Any) -> Services:
     corpus = folder / "01_regulatory"
     corpus.mkdir()
     (corpus / "gst.md").write_text(GUIDE)
-    chosen = {"chroma_path": folder / "store", "llm_api_key": "gsk_test", "llm_base_url": groq.url} | settings
+    chosen = {
+        "chroma_path": folder / "store",
+        "llm_api_key": "gsk_test",
+        "llm_base_url": groq.url,
+        "llm_fallback": False,
+    } | settings
     services = Services(load_settings(_env_file=None, llm_max_retries=0, min_chunks=0, **chosen))
     services.ingest([folder])
     return services
@@ -43,6 +48,7 @@ class served:
     def __enter__(self) -> str:
         self.thread.start()
         while not self.server.started:
+            assert self.thread.is_alive(), "the service did not start"
             time.sleep(0.01)
         return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
 

@@ -5,10 +5,19 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticKnownError
+from typing_extensions import TypedDict
 
-from chains.state import Turn, is_text
+from chains.state import is_text
 
 MAX_TURNS = 50
+
+
+class Turn(TypedDict):
+    """One message of the conversation before the question."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
 
 _ROLES = {"human": "user", "ai": "assistant"}
 

@@ -13,13 +13,15 @@ from langchain_core.runnables import Runnable
 
 import prompts
 from app.settings import Settings
-from app.wiring.models import chat_model, embedding_model, retriever_of, word_similarity
+from app.wiring.language import chat_model
+from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
 from chains.observation import Observer, observed
 from chains.pipeline import build_chain
+from chains.ports import TokenCounter
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope
 from chains.state import Answer, CitationStyle, Question
@@ -41,9 +43,19 @@ class Services:
     clock: Clock = field(default_factory=SystemClock)
 
     @cached_property
-    def embeddings(self) -> Embeddings:
-        """Return the embedding model."""
+    def embedder(self) -> Embeddings:
+        """Return the embedding model itself."""
         return embedding_model(self.settings)
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        """Return what the questions and the passages are embedded with."""
+        return self.embedder
+
+    @cached_property
+    def tokens(self) -> TokenCounter:
+        """Return what measures prompts."""
+        return token_counter(self.embedder)
 
     @cached_property
     def store(self) -> "Store":
@@ -64,8 +76,11 @@ class Services:
 
     @cached_property
     def model(self) -> BaseChatModel:
-        """Return the chat model: Groq, or the offline answerer."""
-        return chat_model(self.settings, self.embeddings)
+        """Return the chat model: the providers that are set, and the offline answerer."""
+        return self._model_of(self.settings)
+
+    def _model_of(self, settings: Settings) -> BaseChatModel:
+        return chat_model(settings, self.embeddings, clock=self.clock, tokens=self.tokens)
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
@@ -82,7 +97,7 @@ class Services:
         name = model_id or self.settings.llm_model
         if name not in self._numbered_chains:
             other = self.settings.model_copy(update={"llm_model": name})
-            model = self.model if name == self.settings.llm_model else chat_model(other, self.embeddings)
+            model = self.model if name == self.settings.llm_model else self._model_of(other)
             self._numbered_chains[name] = self._pipeline("numbered", model)
         return self._numbered_chains[name]
 
@@ -92,11 +107,18 @@ class Services:
 
     def _pipeline(self, style: CitationStyle, model: BaseChatModel) -> Runnable[Question, Answer]:
         settings = self.settings
+        system = prompts.load("system" if style == "title" else "system_numbered")
         chain = build_chain(
             retriever=self.retriever,
             model=model,
-            system=prompts.load("system" if style == "title" else "system_numbered"),
-            context=FormatContext(max_tokens=settings.max_context_tokens, style=style),
+            system=system,
+            context=FormatContext(
+                max_tokens=settings.max_context_tokens,
+                style=style,
+                window=settings.llm_context_tokens,
+                reserved=self.tokens.count(system) + settings.llm_max_tokens,
+                tokens=self.tokens,
+            ),
             citations=CiteSources(
                 style=style,
                 min_citations=settings.min_citations,
@@ -104,6 +126,8 @@ class Services:
                 similarity=word_similarity(),
             ),
             scope=self.scope,
+            timeout_s=settings.request_timeout_s,
+            clock=self.clock,
         )
         return observed(chain, self.observers)
 

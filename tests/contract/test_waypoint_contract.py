@@ -20,9 +20,10 @@ def groq() -> Iterator[FakeGroq]:
 
 
 @pytest.fixture(scope="module")
-def url(groq, tmp_path_factory) -> Iterator[str]:
-    with served(create_app(small_services(tmp_path_factory.mktemp("waypoint"), groq))) as address:
-        yield address
+def client(groq, tmp_path_factory) -> Iterator[httpx.Client]:
+    app = create_app(small_services(tmp_path_factory.mktemp("waypoint"), groq))
+    with served(app) as url, httpx.Client(base_url=url, timeout=30) as client:
+        yield client
 
 
 @pytest.fixture(autouse=True)
@@ -31,12 +32,12 @@ def _reply(groq) -> None:
     groq.requests.clear()
 
 
-def post(url: str, **options) -> httpx.Response:
-    return httpx.post(f"{url}/api/query", timeout=30, **options)
+def post(client: httpx.Client, **options) -> httpx.Response:
+    return client.post("/api/query", **options)
 
 
-def test_a_query_is_answered_in_the_words_of_the_contract(url):
-    body = post(url, json={"query": QUESTION}).json()
+def test_a_query_is_answered_in_the_words_of_the_contract(client):
+    body = post(client, json={"query": QUESTION}).json()
 
     assert set(body) == {"answer", "outcome", "sources", "relatedDocs", "citations", "confidence", "metadata"}
     assert body["answer"] == ANSWER
@@ -74,9 +75,9 @@ def test_unmatched_citations_are_left_out():
     assert len(query_answer({**WHOLE, "citations": [citation, unmatched]}).citations) == 1
 
 
-def test_the_history_travels_to_the_model_as_messages(url, groq):
+def test_the_history_travels_to_the_model_as_messages(client, groq):
     turns = [{"role": "user", "content": "What is GST?"}, {"role": "assistant", "content": "A tax."}]
-    post(url, json={"query": QUESTION, "history": turns})
+    post(client, json={"query": QUESTION, "history": turns})
 
     [request] = groq.requests
     assert [(message["role"], message["content"]) for message in request["messages"][1:]] == [
@@ -112,8 +113,8 @@ def test_the_history_travels_to_the_model_as_messages(url, groq):
         ([1], "The body must be a JSON object with a query"),
     ],
 )
-def test_a_query_that_cannot_be_asked_is_a_400(url, body, message):
-    response = post(url, json=body)
+def test_a_query_that_cannot_be_asked_is_a_400(client, body, message):
+    response = post(client, json=body)
 
     assert response.status_code == 400
     assert response.json() == {"error": "Bad Request", "message": message}
@@ -125,26 +126,26 @@ HALF_A_PAIR = b'{"query": "x", "history": [{"role": "user", "content": "\\ud800"
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"\xff\xfe", b"[" * 5000, b"9" * 5000, b'{"query": "\\ud800"}', HALF_A_PAIR]
 )
-def test_a_body_that_cannot_be_read_is_a_400(url, content):
-    response = post(url, content=content, headers={"Content-Type": "application/json"})
+def test_a_body_that_cannot_be_read_is_a_400(client, content):
+    response = post(client, content=content, headers={"Content-Type": "application/json"})
 
     assert response.status_code == 400
     assert response.json()["error"] == "Bad Request"
 
 
-def test_a_body_of_another_type_is_a_400(url):
-    response = post(url, data={"query": QUESTION})
+def test_a_body_of_another_type_is_a_400(client):
+    response = post(client, data={"query": QUESTION})
     assert (response.status_code, response.json()["error"]) == (400, "Bad Request")
 
 
-def test_a_body_above_10_kb_is_a_413(url):
-    response = post(url, json={"query": "x", "history": [{"role": "user", "content": "y" * 11_000}]})
+def test_a_body_above_10_kb_is_a_413(client):
+    response = post(client, json={"query": "x", "history": [{"role": "user", "content": "y" * 11_000}]})
     assert response.status_code == 413
     assert set(response.json()) == {"error", "message"}
 
 
-def test_a_threshold_of_its_own_may_retrieve_nothing_and_then_the_model_is_not_called(url, groq):
-    body = post(url, json={"query": QUESTION, "threshold": 1}).json()
+def test_a_threshold_of_its_own_may_retrieve_nothing_and_then_the_model_is_not_called(client, groq):
+    body = post(client, json={"query": QUESTION, "threshold": 1}).json()
 
     assert body["outcome"] == "no_results"
     assert body["metadata"]["model"] is None
@@ -153,9 +154,9 @@ def test_a_threshold_of_its_own_may_retrieve_nothing_and_then_the_model_is_not_c
 
 
 @pytest.mark.parametrize(("status", "expected"), [(500, 502), (401, 502), (429, 503)])
-def test_a_failing_model_is_told_without_inner_detail(url, groq, status, expected):
+def test_a_failing_model_is_told_without_inner_detail(client, groq, status, expected):
     groq.replies[:] = [Reply(status=status)]
-    response = post(url, json={"query": QUESTION})
+    response = post(client, json={"query": QUESTION})
 
     assert response.status_code == expected
     assert set(response.json()) == {"error", "message"}

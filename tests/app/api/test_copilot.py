@@ -24,6 +24,12 @@ def url(groq, tmp_path_factory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def client(url) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{url}/copilot", timeout=30) as client:
+        yield client
+
+
 @pytest.fixture(autouse=True)
 def _replies(groq) -> None:
     groq.replies[:] = [Reply(ANSWER)] * 8
@@ -115,31 +121,31 @@ async def test_langchain_messages_are_a_history(remote, groq):
     ],
 )
 @pytest.mark.parametrize("name", ["invoke", "batch", "stream", "stream_events"])
-def test_a_question_that_cannot_be_asked_is_a_422_in_the_same_form(url, name, question):
+def test_a_question_that_cannot_be_asked_is_a_422_in_the_same_form(client, name, question):
     body = {"inputs": [question]} if name == "batch" else {"input": question}
     content = json.dumps(body)  # In ASCII: half of a surrogate pair has no other form.
-    response = httpx.post(f"{url}/copilot/{name}", content=content, headers={"Content-Type": "application/json"})
+    response = client.post(f"/{name}", content=content, headers={"Content-Type": "application/json"})
 
     assert response.status_code == 422
     assert set(response.json()) == {"error", "message", "detail"}
 
 
-def test_the_run_id_of_an_answer_is_its_trace_id(url):
-    invoked = httpx.post(f"{url}/copilot/invoke", json={"input": {"question": QUESTION}}, timeout=30).json()
-    batched = httpx.post(f"{url}/copilot/batch", json={"inputs": [{"question": QUESTION}] * 2}, timeout=30).json()
+def test_the_run_id_of_an_answer_is_its_trace_id(client):
+    invoked = client.post("/invoke", json={"input": {"question": QUESTION}}).json()
+    batched = client.post("/batch", json={"inputs": [{"question": QUESTION}] * 2}).json()
 
     assert invoked["metadata"]["run_id"] == invoked["output"]["metadata"]["trace_id"]
     assert batched["metadata"]["run_ids"] == [output["metadata"]["trace_id"] for output in batched["output"]]
 
 
-def test_its_schemas_are_the_chains_and_nothing_can_be_configured(url):
-    schema = httpx.get(f"{url}/copilot/input_schema").json()
+def test_its_schemas_are_the_chains_and_nothing_can_be_configured(client):
+    schema = client.get("/input_schema").json()
     body = {"input": {"question": QUESTION}, "config": {"configurable": {"audience": "internal"}, "run_name": "x"}}
 
     assert set(schema["properties"]) == {"question", "history", "top_k", "threshold"}
     assert schema["required"] == ["question"]
     assert schema["properties"]["threshold"]["default"] == 0.15
-    assert "citations" in str(httpx.get(f"{url}/copilot/output_schema").json())
-    assert httpx.post(f"{url}/copilot/invoke", json=body, timeout=30).status_code == 200
-    assert httpx.get(f"{url}/copilot/config_schema").status_code == 404
-    assert httpx.post(f"{url}/copilot/stream_log", json=body).status_code == 404
+    assert "citations" in str(client.get("/output_schema").json())
+    assert client.post("/invoke", json=body).status_code == 200
+    assert client.get("/config_schema").status_code == 404
+    assert client.post("/stream_log", json=body).status_code == 404
