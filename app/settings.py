@@ -6,7 +6,7 @@ A value that does not fit stops the program at start, with the variable's name a
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import AliasChoices, BeforeValidator, DirectoryPath, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -85,6 +85,7 @@ class Settings(BaseSettings):
     max_context_tokens: Positive = 2000
 
     citation_style: Literal["title", "numbered"] = "title"
+    prompts_path: DirectoryPath | None = Field(None, description="the packaged texts")
     min_citations: int = Field(1, ge=0, le=20)
     citation_repair: Flag = True
 

@@ -103,7 +103,7 @@ async def chat(request: Request, body: Any) -> ChatAnswer:
     chain = request.app.state.services.numbered_chain(body.model_id)
     question = {"question": check_question(body.query), "top_k": body.top_k}
     answer = await chain.ainvoke(question, _config(request, body.session_id))
-    return ChatAnswer(query=body.query, answer=answer["answer"], citations=numbered_citations(answer))
+    return ChatAnswer(query=body.query, answer=answer["answer"].strip(), citations=numbered_citations(answer))
 
 
 def _config(request: Request, session_id: str | None) -> RunnableConfig:

@@ -82,7 +82,7 @@ async def explain_status(request: Request, error: Exception) -> Response:
 async def explain_misfits(_: Request, error: Exception) -> Response:
     """Return the response to a request whose parts do not fit; what was sent is not sent back."""
     errors = error.errors() if isinstance(error, RequestValidationError) else []
-    detail = [{name: problem[name] for name in ("loc", "msg", "type")} for problem in errors]
+    detail = [{"loc": problem["loc"], "msg": _reason(problem), "type": problem["type"]} for problem in errors]
     problem = Problem(422, HTTPStatus(422).phrase, misfit_of(errors))
     return problem_response(problem, detail=detail)
 
@@ -91,7 +91,11 @@ def misfit_of(errors: Any) -> str:
     """Return the first misfit as `place: what is wrong`."""
     first = errors[0]
     place = ".".join(str(part) for part in first["loc"] if part != "body")
-    return f"{place}: {first['msg']}" if place else str(first["msg"])
+    return f"{place}: {_reason(first)}" if place else _reason(first)
+
+
+def _reason(misfit: Any) -> str:
+    return str(misfit["msg"]).removeprefix("Value error, ")
 
 
 def problem_response(problem: Problem, *, headers: Mapping[str, str] | None = None, **more: Any) -> Response:

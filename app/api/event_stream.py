@@ -1,11 +1,11 @@
 """The parts of an answer -> server-sent events, as LangServe's clients and browsers read them; an error is the last."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
-import anyio
 from fastapi import Request
 from langserve.serialization import WellKnownLCSerializer
 from sse_starlette.sse import EventSourceResponse
@@ -25,7 +25,7 @@ class EventStream(EventSourceResponse):
     @staticmethod
     async def listen_for_exit_signal() -> None:
         """Do nothing: a server that is asked to stop lets its answers end."""
-        await anyio.sleep_forever()
+        await asyncio.Event().wait()
 
     async def stream_response(self, send: Send) -> None:
         """Send the events; what makes them is closed at once where the client leaves."""

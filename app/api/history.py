@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
-from pydantic_core import PydanticKnownError
 from typing_extensions import TypedDict
 
 from chains.state import is_text
@@ -31,8 +30,8 @@ def _turn(value: object) -> object:
 
 def _is_text(turn: Turn) -> Turn:
     if not is_text(turn["content"]):
-        kind: Literal["string_unicode"] = "string_unicode"
-        raise PydanticKnownError(kind)
+        msg = "content holds half of a surrogate pair, which is no text"
+        raise ValueError(msg)
     return turn
 
 

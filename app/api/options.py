@@ -6,14 +6,13 @@ A JSON number becomes an int or a float: neither a boolean nor a number in quote
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
 
 
 def _number(kind: str) -> BeforeValidator:
     def check(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            error, message = "number_type", "Input should be a valid {kind}"
-            raise PydanticCustomError(error, message, {"kind": kind})
+            msg = f"Input should be a valid {kind}"
+            raise ValueError(msg)
         return value
 
     return BeforeValidator(check)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,11 +107,13 @@ class Services:
 
     def _pipeline(self, style: CitationStyle, model: BaseChatModel) -> Runnable[Question, Answer]:
         settings = self.settings
-        system = prompts.load("system" if style == "title" else "system_numbered")
+        text = partial(prompts.load, folder=settings.prompts_path)
+        system = text("system" if style == "title" else "system_numbered")
         chain = build_chain(
             retriever=self.retriever,
             model=model,
             system=system,
+            no_results=text("no_results"),
             context=FormatContext(
                 max_tokens=settings.max_context_tokens,
                 style=style,
@@ -124,6 +126,7 @@ class Services:
                 min_citations=settings.min_citations,
                 repair=settings.citation_repair,
                 similarity=word_similarity(),
+                fallback=text("ungrounded"),
             ),
             scope=self.scope,
             timeout_s=settings.request_timeout_s,
