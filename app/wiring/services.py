@@ -21,7 +21,7 @@ from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
 from chains.observation import Observer, observed
 from chains.pipeline import build_chain
-from chains.ports import TokenCounter
+from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope
 from chains.state import Answer, CitationStyle, Question
@@ -125,7 +125,7 @@ class Services:
                 style=style,
                 min_citations=settings.min_citations,
                 repair=settings.citation_repair,
-                similarity=word_similarity(),
+                similarity=self.similarity,
                 fallback=text("ungrounded"),
             ),
             scope=self.scope,
@@ -133,6 +133,11 @@ class Services:
             clock=self.clock,
         )
         return observed(chain, self.observers)
+
+    @cached_property
+    def similarity(self) -> WordSimilarity:
+        """Return what tells how near two words are."""
+        return word_similarity()
 
     @cached_property
     def observers(self) -> list[Observer]:

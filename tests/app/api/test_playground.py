@@ -17,15 +17,15 @@ def groq() -> Iterator[FakeGroq]:
 
 
 @pytest.fixture(scope="module")
-def url(groq, tmp_path_factory) -> Iterator[str]:
-    services = small_services(tmp_path_factory.mktemp("playground"), groq)
-    with served(create_app(services)) as address:
-        yield address
+def client(groq, tmp_path_factory) -> Iterator[httpx.Client]:
+    app = create_app(small_services(tmp_path_factory.mktemp("playground"), groq))
+    with served(app) as url, httpx.Client(base_url=url, timeout=30) as client:
+        yield client
 
 
-def view(url: str) -> dict:
+def view(client: httpx.Client) -> dict:
     """What the page has in the end: the patches applied one after the other."""
-    response = httpx.post(f"{url}/copilot/playground/run", json={"input": {"question": QUESTION}, "config": {}})
+    response = client.post("/copilot/playground/run", json={"input": {"question": QUESTION}, "config": {}})
     page: dict = {}
     for data in re.findall(r"^data: (.*)\r$", response.text, re.MULTILINE):
         for patch in json.loads(data)["ops"]:
@@ -41,32 +41,32 @@ def view(url: str) -> dict:
     return page
 
 
-def test_the_page_and_its_script_are_served_and_ask_a_route_that_is_there(url):
-    page = httpx.get(f"{url}/copilot/playground/").text
+def test_the_page_and_its_script_are_served_and_ask_a_route_that_is_there(client):
+    page = client.get("/copilot/playground/").text
     [script] = re.findall(r'src="([^"]+\.js)"', page)
-    source = httpx.get(f"{url}{script}")
+    source = client.get(script)
 
     assert source.headers["content-type"].startswith("application/javascript")
     assert '"/playground/run"' in source.text
     assert "stream_log" not in source.text
-    assert httpx.get(f"{url}/copilot/playground/nowhere.js").status_code == 404
+    assert client.get("/copilot/playground/nowhere.js").status_code == 404
 
 
-def test_the_page_shows_the_words_and_the_other_fields_as_steps(url, groq):
+def test_the_page_shows_the_words_and_the_other_fields_as_steps(client, groq):
     groq.replies[:] = [Reply(ANSWER)]
-    page = view(url)
+    page = view(client)
 
     assert "".join(page["streamed_output"]) == ANSWER
     assert {"documents", "citations", "confidence", "metadata"} <= set(page["logs"])
     assert page["logs"]["citations"]["final_output"][0]["title"] == "GST Guide"
 
 
-def test_words_that_are_replaced_are_replaced_on_the_page(url, groq):
+def test_words_that_are_replaced_are_replaced_on_the_page(client, groq):
     groq.replies[:] = [Reply("It is forty percent.")]
-    [shown] = view(url)["streamed_output"]
+    [shown] = view(client)["streamed_output"]
     assert "forty" not in shown
 
 
-def test_an_error_is_shown_in_words(url, groq):
+def test_an_error_is_shown_in_words(client, groq):
     groq.replies[:] = [Reply(status=429)]
-    assert view(url)["streamed_output"] == ["The language model is busy. Try again in a minute."]
+    assert view(client)["streamed_output"] == ["The language model is busy. Try again in a minute."]
