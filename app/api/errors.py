@@ -59,7 +59,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
 async def explain(request: Request, error: Exception) -> Response:
     """Return the response that the table of problems has for an error."""
-    return problem_response(observed_problem(request, error))
+    return problem_response(observed_problem(request, error), headers=getattr(error, "headers", None))
 
 
 def observed_problem(request: Request, error: Exception) -> Problem:

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from langserve import APIHandler
 
 from app.api.copilot import PATH, Chain, add_route, call_config, question_of
@@ -27,7 +27,13 @@ def playground_router(chain: Chain, handler: APIHandler) -> APIRouter:
 
     @router.get("/playground/{file_path:path}")
     async def playground(request: Request, file_path: str) -> Response:
-        file = await handler.playground(file_path, request)
+        try:
+            file = await handler.playground(file_path, request)
+        except (
+            OSError,
+            ValueError,
+        ):  # A folder, a name with a zero byte or one too long, which LangServe tries to open.
+            raise HTTPException(404) from None
         content = bytes(file.body).replace(b'"/stream_log"', f'"{RUN}"'.encode())
         return Response(content, file.status_code, media_type=file.media_type)
 

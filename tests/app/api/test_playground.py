@@ -49,7 +49,11 @@ def test_the_page_and_its_script_are_served_and_ask_a_route_that_is_there(client
     assert source.headers["content-type"].startswith("application/javascript")
     assert '"/playground/run"' in source.text
     assert "stream_log" not in source.text
-    assert client.get("/copilot/playground/nowhere.js").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["nowhere.js", "assets", "assets/", "%00", "x" * 300, "../../../../etc/passwd"])
+def test_what_is_no_file_of_the_page_is_a_404(client, name):
+    assert client.get(f"/copilot/playground/{name}").status_code == 404
 
 
 def test_the_page_shows_the_words_and_the_other_fields_as_steps(client, groq):
