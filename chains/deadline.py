@@ -13,6 +13,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from chains.clock import Clock
 from chains.errors import DeadlineError
 
+OVERDUE = "the question took longer than it may; ask again, or raise REQUEST_TIMEOUT_S"
+
 
 class Deadline(BaseCallbackHandler):
     """The time by which a call has to be done: `seconds` from now, by the clock."""
@@ -42,6 +44,5 @@ def check_time(callbacks: Any) -> float:
     """
     left = left_s(callbacks)
     if left <= 0:
-        msg = "the question took longer than it may; ask again, or raise REQUEST_TIMEOUT_S"
-        raise DeadlineError(msg)
+        raise DeadlineError(OVERDUE)
     return left

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
+from chains.around import Around
+from chains.pieces import joined
 from chains.state import Answer, Question
 
 log = structlog.get_logger(__name__)
@@ -45,8 +47,8 @@ class Observer(Protocol):
         """Take note of the end: `answer` or `error` is set."""
 
 
-class Observed(Runnable[Question, Answer]):
-    """The `bound` chain, every call of which its observers are told of: each question of a batch is one."""
+class Observed(Around):
+    """The `bound` chain, every call of which its observers are told of."""
 
     def __init__(
         self,
@@ -55,52 +57,44 @@ class Observed(Runnable[Question, Answer]):
         *,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self.bound = bound
+        super().__init__(bound)
         self.observers = tuple(observers)
         self.clock = clock
 
-    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
-        return self.bound.get_input_schema(config)
-
-    def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
-        return self.bound.get_output_schema(config)
-
-    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
         with self._watch(input, config) as call:
             call.answer = self.bound.invoke(input, config, **kwargs)
         return call.answer
 
-    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
         with self._watch(input, config) as call:
             call.answer = await self.bound.ainvoke(input, config, **kwargs)
         return call.answer
 
-    def stream(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Answer]:
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's parts as they come."""
         with self._watch(input, config, streamed=True) as call:
-            parts: dict[str, Any] = {}
+            parts = []
             for part in self.bound.stream(input, config, **kwargs):
-                _add(parts, part)
+                parts.append(part)
                 yield part
-            call.answer = _whole(parts)
+            call.answer = joined(parts)
 
-    async def astream(
-        self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Answer]:
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Yield the answer's parts as they come."""
         with self._watch(input, config, streamed=True) as call:
-            parts: dict[str, Any] = {}
+            parts = []
             async for part in self.bound.astream(input, config, **kwargs):
-                _add(parts, part)
+                parts.append(part)
                 yield part
-            call.answer = _whole(parts)
+            call.answer = joined(parts)
 
     @contextmanager
-    def _watch(self, question: Question, config: RunnableConfig | None, *, streamed: bool = False) -> Iterator[Call]:
+    def _watch(
+        self, question: Mapping[str, Any], config: RunnableConfig | None, *, streamed: bool = False
+    ) -> Iterator[Call]:
         call = Call(dict(question), dict(ensure_config(config).get("metadata") or {}), streamed)
         started = self.clock()
         self._tell("started", call)
@@ -124,14 +118,3 @@ class Observed(Runnable[Question, Answer]):
 def observed(chain: Runnable[Question, Answer], observers: Sequence[Observer]) -> Runnable[Question, Answer]:
     """Return the chain with its observers, or the chain itself where there are none."""
     return Observed(chain, observers) if observers else chain
-
-
-def _add(parts: dict[str, Any], part: Mapping[str, Any]) -> None:
-    for name, value in part.items():
-        parts[name] = parts[name] + value if name == "answer" and name in parts else value
-
-
-def _whole(parts: dict[str, Any]) -> Any:
-    """Return what a client shows in the end: the replacement, where there is one, in place of the answer."""
-    replacement = parts.pop("replacement", None)
-    return parts if replacement is None else parts | {"answer": replacement}

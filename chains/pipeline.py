@@ -4,12 +4,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnablePick
 
+from chains.caching.hits import CacheHits
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.confidence import score_confidence
 from chains.context import FormatContext
 from chains.deadline import Deadline
 from chains.generation import generate
+from chains.lifeline import Attended
 from chains.metadata import describe
 from chains.retrieval import retrieve
 from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
@@ -52,7 +54,7 @@ def build_chain(
     chain = (
         stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
-        | stage("generation", also(answer=cite.words()), message=answer)
+        | stage("generation", cite.words(), message=answer)
         | stage("citations", also(**spread("reading", Reading)), reading=cite)
         | stage("confidence", confidence=score_confidence)
         | stage("metadata", metadata=describe)
@@ -64,6 +66,6 @@ def build_chain(
     typed = chain.with_types(input_type=Question, output_type=Answer).with_config(run_name="cited_answer")
 
     def per_call(_: RunnableConfig) -> RunnableConfig:
-        return {"callbacks": [Laps(STAGES), Deadline(timeout_s, timer)]}
+        return {"callbacks": [Laps(STAGES), CacheHits(), Deadline(timeout_s, timer)]}
 
-    return RunnableBinding(bound=typed, config_factories=[per_call])
+    return Attended(RunnableBinding(bound=typed, config_factories=[per_call]))

@@ -15,3 +15,9 @@ def load(name: str, folder: Path | None = None) -> str:
     own = folder / f"{name}.txt" if folder else None
     source = own if own and own.is_file() else files("prompts") / f"{name}.txt"
     return source.read_text(encoding="utf-8").rstrip("\n")
+
+
+def texts(folder: Path | None = None) -> dict[str, str]:
+    """Return every prompt by its name, those in `folder` in place of the packaged ones."""
+    names = (file.name.removesuffix(".txt") for file in files("prompts").iterdir() if file.name.endswith(".txt"))
+    return {name: load(name, folder) for name in names}

@@ -13,6 +13,7 @@ from langchain_core.runnables import Runnable
 
 import prompts
 from app.settings import Settings
+from app.wiring.caches import Caches, index_version
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
@@ -50,7 +51,12 @@ class Services:
     @cached_property
     def embeddings(self) -> Embeddings:
         """Return what the questions and the passages are embedded with."""
-        return self.embedder
+        return self.caches.embeddings(self.embedder)
+
+    @cached_property
+    def caches(self) -> Caches:
+        """Return what keeps vectors, passages and answers."""
+        return Caches(self.settings, self.clock)
 
     @cached_property
     def tokens(self) -> TokenCounter:
@@ -77,41 +83,41 @@ class Services:
     @cached_property
     def model(self) -> BaseChatModel:
         """Return the chat model: the providers that are set, and the offline answerer."""
-        return self._model_of(self.settings)
+        return self._model_of(self.settings.llm_model)
 
-    def _model_of(self, settings: Settings) -> BaseChatModel:
+    def _model_of(self, name: str) -> BaseChatModel:
+        settings = self.settings.model_copy(update={"llm_model": name})
         return chat_model(settings, self.embeddings, clock=self.clock, tokens=self.tokens)
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
         """Return the retriever that RETRIEVER_TYPE names."""
-        return retriever_of(self.settings, store=self.store, words=self.words, model=lambda: self.model)
+        found = retriever_of(self.settings, store=self.store, words=self.words, model=lambda: self.model)
+        return self.caches.retriever(found)
 
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
-        return self._pipeline(self.settings.citation_style, self.model)
+        return self._pipeline(self.settings.citation_style, self.settings.llm_model)
 
     def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
         """Return the pipeline that cites by numbers, answered by LLM_MODEL or another of the allowed models."""
         name = model_id or self.settings.llm_model
         if name not in self._numbered_chains:
-            other = self.settings.model_copy(update={"llm_model": name})
-            model = self.model if name == self.settings.llm_model else self._model_of(other)
-            self._numbered_chains[name] = self._pipeline("numbered", model)
+            self._numbered_chains[name] = self._pipeline("numbered", name)
         return self._numbered_chains[name]
 
     @cached_property
     def _numbered_chains(self) -> dict[str, Runnable[Question, Answer]]:
         return {}
 
-    def _pipeline(self, style: CitationStyle, model: BaseChatModel) -> Runnable[Question, Answer]:
+    def _pipeline(self, style: CitationStyle, model_id: str) -> Runnable[Question, Answer]:
         settings = self.settings
         text = partial(prompts.load, folder=settings.prompts_path)
         system = text("system" if style == "title" else "system_numbered")
         chain = build_chain(
             retriever=self.retriever,
-            model=model,
+            model=self.model if model_id == settings.llm_model else self._model_of(model_id),
             system=system,
             no_results=text("no_results"),
             context=FormatContext(
@@ -132,7 +138,8 @@ class Services:
             timeout_s=settings.request_timeout_s,
             clock=self.clock,
         )
-        return observed(chain, self.observers)
+        facts = {"style": style, "model_id": model_id, "texts": prompts.texts(settings.prompts_path)}
+        return observed(self.caches.answers(chain, scope=self._scope_text(), **facts), self.observers)
 
     @cached_property
     def similarity(self) -> WordSimilarity:
@@ -147,18 +154,27 @@ class Services:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
-        yield
+        async with self.caches.running():
+            yield
 
     @cached_property
     def scope(self) -> ScopeGate | None:
         """Return what declines questions that no document answers; None where it is off or no list of them is there."""
         from app.adapters.remembered import RememberedEmbeddings
 
+        file = self._scope_file()
+        if file is None:
+            return None
+        return ScopeGate(load_scope(file), RememberedEmbeddings(self.embeddings, model=self.settings.embedding_model))
+
+    def _scope_file(self) -> Path | None:
         settings = self.settings
         file = settings.scope_file or sample_corpus() / SCOPE_FILE
-        if not settings.scope_enabled or not (settings.scope_file or file.is_file()):
-            return None
-        return ScopeGate(load_scope(file), RememberedEmbeddings(self.embeddings, model=settings.embedding_model))
+        return file if settings.scope_enabled and (settings.scope_file or file.is_file()) else None
+
+    def _scope_text(self) -> str | None:
+        file = self._scope_file()
+        return file.read_text(encoding="utf-8") if file and self.scope else None
 
     def count(self) -> int:
         """Return the number of chunks in the store."""
@@ -181,9 +197,7 @@ class Services:
         """
         from chains.ingestion import ingest
 
-        with alone(beside(self.settings)[0]):
-            if reset and not dry_run:
-                self._reset()
+        def run() -> "Report":
             return ingest(
                 paths,
                 into=self._index(),
@@ -193,6 +207,17 @@ class Services:
                 dry_run=dry_run,
                 min_chunks=self.settings.min_chunks,
             )
+
+        with alone(beside(self.settings)[0]):
+            if dry_run:
+                return run()
+            with index_version(self.settings).changing() as keep:
+                if reset:
+                    self._reset()
+                report = run()
+                if not (reset or report.added or report.updated or report.deleted):
+                    keep()
+                return report
 
     def _index(self) -> "Index":
         from chains.ingestion import Index

@@ -39,8 +39,8 @@ class CiteSources:
     similarity: WordSimilarity | None = None
     fallback: str | None = None
 
-    def words(self) -> Runnable[Any, str]:
-        """Return the step that streams the message's words, markers whole and in their final form."""
+    def words(self) -> Runnable[Any, Any]:
+        """Return the step that adds the message's words to the state, markers whole and in their final form."""
         if self.style == "numbered":
             return stream_words(NumberedMarkers)
         return stream_words(lambda _: WholeMarkers())

@@ -1,6 +1,6 @@
 """A chat model, its breaker and its budget -> answers, or the error that says why there is none."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -21,7 +21,7 @@ from chains.generation.retry import RetryPolicy, aretrying, retrying
 
 log = structlog.get_logger(__name__)
 
-Chunks = Iterator[ChatGenerationChunk]
+Chunks = Generator[ChatGenerationChunk]
 AsyncChunks = AsyncGenerator[ChatGenerationChunk]
 
 

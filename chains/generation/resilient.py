@@ -6,7 +6,7 @@ network. A message that the last one wrote, or that broke off in the middle, car
 """
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, closing, contextmanager
 from typing import Any
 
 import structlog
@@ -20,6 +20,7 @@ from pydantic import ConfigDict, Field, SkipValidation
 from chains.errors import LLMError
 from chains.generation.degraded import mark, marked, reason_of
 from chains.generation.provider import Provider, Request
+from chains.lifeline import hold
 from chains.ports import TokenCounter
 from chains.tokens import FourCharacters
 
@@ -93,8 +94,9 @@ class ResilientChatModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
-            with failures.noted():
-                yield from provider.stream(request)
+            with failures.noted(), closing(provider.stream(request)) as chunks:
+                hold(request.callbacks, chunks)
+                yield from chunks
                 return
         resort = self._resort(failures)
         yield mark(failures.reason)
@@ -111,6 +113,7 @@ class ResilientChatModel(BaseChatModel):
         for provider in self.providers:
             with failures.noted():
                 async with aclosing(provider.astream(request)) as chunks:
+                    hold(request.callbacks, chunks)
                     async for chunk in chunks:
                         yield chunk
                 return

@@ -11,12 +11,13 @@ from langchain_groq import ChatGroq
 from pydantic import SecretStr
 
 from app.adapters.chat.bounded import async_client, client
+from app.adapters.chat.kept import AsyncKept, Kept
 from app.adapters.chat.replies import awhole, complete, whole
 from app.adapters.chat.translation import translated
 
 
 class GroqModel(ChatGroq):
-    """ChatGroq, its vendor's errors translated, its replies checked."""
+    """ChatGroq, its vendor's errors translated, its replies checked, its streams closed when they are left."""
 
     def _generate(
         self,
@@ -45,8 +46,9 @@ class GroqModel(ChatGroq):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        with translated(groq):
-            yield from whole(super()._stream(messages, stop, run_manager, **kwargs))
+        with translated(groq), Kept(self.client) as kept:
+            model = self.model_copy(update={"client": kept})
+            yield from whole(ChatGroq._stream(model, messages, stop, run_manager, **kwargs))
 
     async def _astream(
         self,
@@ -56,8 +58,10 @@ class GroqModel(ChatGroq):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         with translated(groq):
-            async for chunk in awhole(super()._astream(messages, stop, run_manager, **kwargs)):
-                yield chunk
+            async with AsyncKept(self.async_client) as kept:
+                model = self.model_copy(update={"async_client": kept})
+                async for chunk in awhole(ChatGroq._astream(model, messages, stop, run_manager, **kwargs)):
+                    yield chunk
 
 
 def groq_model(
