@@ -49,8 +49,8 @@ def _add_langserve(app: FastAPI, services: Services) -> None:
     settings = services.settings
     question = copilot.question_model(top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold)
     handler = copilot.handler_of(services.chain, question)
-    app.include_router(copilot.copilot_router(services.chain, handler))
-    app.include_router(playground.playground_router(services.chain, handler))
+    app.include_router(copilot.copilot_router(services.chain, handler, question))
+    app.include_router(playground.playground_router(services.chain, handler, question))
 
 
 async def _guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

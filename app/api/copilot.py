@@ -13,6 +13,14 @@ from fastapi import APIRouter, Request, Response
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langserve import APIHandler
+from langserve.validation import (
+    create_batch_request_model,
+    create_batch_response_model,
+    create_invoke_request_model,
+    create_invoke_response_model,
+    create_stream_events_request_model,
+    create_stream_request_model,
+)
 from pydantic import BaseModel, Field, create_model
 
 from app.api.errors import documented
@@ -24,6 +32,7 @@ from app.call import config_of
 from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
 
 PATH = "/copilot"
+NAMESPACE = "copilot"
 
 Chain = Runnable[Question, Answer]
 
@@ -46,6 +55,10 @@ _STREAM: dict[str, Any] = {
 }
 
 
+class NoConfig(BaseModel):
+    """The part of a request's config that is heeded: nothing."""
+
+
 def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
     """Return the input: a question, and options with the settings' own defaults (none may be optional)."""
     return create_model(
@@ -62,16 +75,20 @@ def handler_of(chain: Chain, question: type[BaseModel]) -> APIHandler:
     return APIHandler(chain.with_types(input_type=cast("Any", question)), path=PATH, config_keys=())
 
 
-def copilot_router(chain: Chain, handler: APIHandler) -> APIRouter:
-    """Return the routes of the chain."""
+def copilot_router(chain: Chain, handler: APIHandler, question: type[BaseModel]) -> APIRouter:
+    """Return the routes of the chain.
+
+    The models are made here and not taken from the handler, which alters a model that is the second of its name in the
+    process.
+    """
     router = APIRouter(prefix=PATH, tags=["LangServe"])
-    _add_answers(router, chain, handler)
-    _add_streams(router, chain, handler)
+    _add_answers(router, chain, question)
+    _add_streams(router, chain, question)
     _add_schemas(router, handler)
     return router
 
 
-def _add_answers(router: APIRouter, chain: Chain, handler: APIHandler) -> None:
+def _add_answers(router: APIRouter, chain: Chain, question: type[BaseModel]) -> None:
     async def invoke(request: Request, body: Any) -> Any:
         """Return the answer to one question."""
         config = call_config(request)
@@ -90,20 +107,20 @@ def _add_answers(router: APIRouter, chain: Chain, handler: APIHandler) -> None:
     add_route(
         router,
         invoke,
-        handler.InvokeRequest,
-        response_model=handler.InvokeResponse,
+        create_invoke_request_model(NAMESPACE, question, NoConfig),
+        response_model=create_invoke_response_model(NAMESPACE, Answer, False),
         responses=_ERRORS | answered_with(INVOKED),
     )
     add_route(
         router,
         batch,
-        handler.BatchRequest,
-        response_model=handler.BatchResponse,
+        create_batch_request_model(NAMESPACE, question, NoConfig),
+        response_model=create_batch_response_model(NAMESPACE, Answer, False),
         responses=_ERRORS | answered_with(BATCHED, "The answers"),
     )
 
 
-def _add_streams(router: APIRouter, chain: Chain, handler: APIHandler) -> None:
+def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> None:
     async def stream(request: Request, body: Any) -> Response:
         """Send the fields of the answer as they come, the words of the answer in pieces."""
         config = call_config(request)
@@ -117,8 +134,10 @@ def _add_streams(router: APIRouter, chain: Chain, handler: APIHandler) -> None:
         parts = chain.astream_events(question_of(body.input), call_config(request), version="v2", **chosen)
         return EventStream(events_of(request, parts))
 
-    for endpoint, body in ((stream, handler.StreamRequest), (stream_events, handler.StreamEventsRequest)):
-        add_route(router, endpoint, body, response_class=Response, responses=_ERRORS | {200: _STREAM})
+    told = _ERRORS | {200: _STREAM}
+    events_body = create_stream_events_request_model(NAMESPACE, question, NoConfig)
+    add_route(router, stream, stream_body(question), response_class=Response, responses=told)
+    add_route(router, stream_events, events_body, response_class=Response, responses=told)
 
 
 def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
@@ -133,6 +152,11 @@ def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
     described = documented(401, 403, 429) | answered_with({"type": "object", "properties": {}}, "JSON schema")
     for endpoint in (input_schema, output_schema):
         router.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"], responses=described)
+
+
+def stream_body(question: type[BaseModel]) -> type[BaseModel]:
+    """Return the body of a request for a stream."""
+    return create_stream_request_model(NAMESPACE, question, NoConfig)
 
 
 def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseModel], **options: Any) -> None:

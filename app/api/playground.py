@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from langserve import APIHandler
+from pydantic import BaseModel
 
-from app.api.copilot import PATH, Chain, add_route, call_config, question_of
+from app.api.copilot import PATH, Chain, add_route, call_config, question_of, stream_body
 from app.api.event_stream import Event, EventStream, data_event, events_of
 from app.problems import Problem
 
@@ -21,7 +22,7 @@ RUN = "/playground/run"
 Patch = dict[str, Any]
 
 
-def playground_router(chain: Chain, handler: APIHandler) -> APIRouter:
+def playground_router(chain: Chain, handler: APIHandler, question: type[BaseModel]) -> APIRouter:
     """Return the page, its files, and what it runs."""
     router = APIRouter(prefix=PATH, include_in_schema=False)
 
@@ -41,7 +42,7 @@ def playground_router(chain: Chain, handler: APIHandler) -> APIRouter:
         parts = patches(chain.astream(question_of(body.input), call_config(request)))
         return EventStream(events_of(request, parts, failed=_told))
 
-    add_route(router, run, handler.StreamRequest, path=RUN, response_class=Response)
+    add_route(router, run, stream_body(question), path=RUN, response_class=Response)
     return router
 
 

@@ -37,7 +37,7 @@ def chain() -> Endless:
 
 @pytest.fixture
 def client(chain) -> Iterator[httpx.Client]:
-    services = Services(load_settings(_env_file=None, llm_provider="offline"))
+    services = Services(load_settings(_env_file=None, llm_provider="offline", retrieval_top_k=7))
     services.__dict__["chain"] = RunnableGenerator(chain.parts)
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
         yield client
