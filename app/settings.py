@@ -6,7 +6,16 @@ A value that does not fit stops the program at start, with the variable's name a
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    DirectoryPath,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -50,6 +59,7 @@ class Settings(BaseSettings):
     llm_api_key: SecretStr | None = Field(None, validation_alias=AliasChoices("llm_api_key", "groq_api_key"))
     llm_base_url: str | None = Field(None, pattern=r"^https?://")
     llm_model: str = "llama-3.1-8b-instant"
+    llm_allowed_models: str = Field("", description="LLM_MODEL only")
     llm_temperature: float = Field(0.3, ge=0, le=2)
     llm_max_tokens: Positive = 500
     llm_timeout_s: float = Field(60, gt=0)
@@ -91,6 +101,7 @@ class Settings(BaseSettings):
     max_context_tokens: Positive = 2000
 
     citation_style: Literal["title", "numbered"] = "title"
+    prompts_path: DirectoryPath | None = Field(None, description="the packaged texts")
     min_citations: int = Field(1, ge=0, le=20)
     citation_repair: Flag = True
 
@@ -206,6 +217,12 @@ class Settings(BaseSettings):
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else groq where there is a key, else offline."""
         return self.llm_provider or ("groq" if self.llm_api_key else "offline")
+
+    @property
+    def allowed_models(self) -> tuple[str, ...]:
+        """Return the models that a client of POST /chat may choose from, LLM_MODEL first."""
+        listed = [name.strip() for name in self.llm_allowed_models.split(",")]
+        return tuple(dict.fromkeys([self.llm_model, *filter(None, listed)]))
 
     @property
     def required_key(self) -> SecretStr:

@@ -28,6 +28,7 @@ def build_chain(
     retriever: BaseRetriever,
     model: BaseChatModel,
     system: str | None = None,
+    no_results: str | None = None,
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
     scope: ScopeGate | None = None,
@@ -40,6 +41,7 @@ def build_chain(
         retriever: any LangChain retriever; a `score` in its documents' metadata is taken for the similarity.
         model: any LangChain chat model.
         system: the prompt's text with a `{context}` placeholder; by default the one for `[Title > Section]` markers.
+        no_results: the answer where nothing was retrieved; by default the packaged one.
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
@@ -48,10 +50,11 @@ def build_chain(
     """
     timer = clock or SystemClock()
     cite = citations or CiteSources()
+    answer = answer_unless_declined(generate(model, system=system, no_results=no_results))
     chain = (
         stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
-        | stage("generation", cite.words(), message=answer_unless_declined(generate(model, system=system)))
+        | stage("generation", cite.words(), message=answer)
         | stage("citations", also(**spread("reading", Reading)), reading=cite)
         | stage("confidence", confidence=score_confidence)
         | stage("metadata", metadata=describe)

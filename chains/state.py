@@ -1,5 +1,6 @@
 """What travels through the pipeline: a Question goes in, each stage adds a field, an Answer comes out."""
 
+import re
 from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import BaseMessage
@@ -13,6 +14,10 @@ CitationStyle = Literal["title", "numbered"]
 """`[Title > Section]`, or `[1]`."""
 
 QUESTION_MAX_CHARACTERS = 1000
+QUESTION_PATTERN = r"[^\s\x1c-\x1f\x85]"
+"""Something that `str.strip` keeps, in words that every dialect of regular expressions reads alike."""
+
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 DEGRADED = "degraded"
 """In a message's `response_metadata`: why the answer is not what it should be."""
@@ -178,7 +183,7 @@ def check_question(question: object) -> str:
     """Return the question without surrounding blanks.
 
     Raises:
-        QuestionError: it is no string, blank, or longer than 1,000 characters.
+        QuestionError: it is no string, blank, longer than 1,000 characters, or no text.
     """
     if not isinstance(question, str):
         msg = "Query parameter is required and must be a string"
@@ -189,7 +194,15 @@ def check_question(question: object) -> str:
     if len(question) > QUESTION_MAX_CHARACTERS:
         msg = f"Query exceeds maximum length of {QUESTION_MAX_CHARACTERS} characters"
         raise QuestionError(msg)
+    if not is_text(question):
+        msg = "Query holds half of a surrogate pair, which is no text"
+        raise QuestionError(msg)
     return question.strip()
+
+
+def is_text(words: str) -> bool:
+    """Return whether the words can be written down; half of a surrogate pair, which JSON allows, cannot."""
+    return _HALF_A_PAIR.search(words) is None
 
 
 def degradation_of(message: BaseMessage) -> str | None:

@@ -1,20 +1,23 @@
-"""A name -> the text of the prompt in the file of that name."""
+"""A name -> the text of the prompt in the file of that name: a deployment's own, or the packaged one."""
 
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 
 @cache
-def load(name: str) -> str:
-    """Return the prompt `name`, without its last line break.
+def load(name: str, folder: Path | None = None) -> str:
+    """Return the prompt `name`, without its last line break; a file in `folder` stands in place of the packaged one.
 
     Raises:
         FileNotFoundError: there is no prompt of that name.
     """
-    return (files("prompts") / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+    own = folder / f"{name}.txt" if folder else None
+    source = own if own and own.is_file() else files("prompts") / f"{name}.txt"
+    return source.read_text(encoding="utf-8").rstrip("\n")
 
 
-def texts() -> dict[str, str]:
-    """Return every prompt by its name."""
+def texts(folder: Path | None = None) -> dict[str, str]:
+    """Return every prompt by its name, those in `folder` in place of the packaged ones."""
     names = (file.name.removesuffix(".txt") for file in files("prompts").iterdir() if file.name.endswith(".txt"))
-    return {name: load(name) for name in names}
+    return {name: load(name, folder) for name in names}

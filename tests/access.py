@@ -103,6 +103,9 @@ def talking(url: str) -> Iterator["Client"]:
         yield Client(connection)
 
 
+JSON = "Content-Type: application/json\r\n"
+
+
 class Client:
     """A client that says what a well-behaved one would not."""
 
@@ -115,7 +118,7 @@ class Client:
     def ask(self, path: str = "/api/query") -> None:
         """Post a question and do not wait for the answer."""
         body = json.dumps(ASKED[path])
-        self.say(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}")
+        self.say(f"POST {path} HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: {len(body)}\r\n\r\n{body}")
 
     def heard(self) -> str:
         """Return the status line and the headers of the answer, in lower case but for the former; empty: hung up."""

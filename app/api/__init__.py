@@ -1,1 +1,1 @@
-"""One file per HTTP contract."""
+"""The HTTP contracts, one router each, and what they share: errors, options, history, examples, event streams."""

@@ -1,38 +1,27 @@
 """POST /api/feedback: what a user thinks of an answer."""
 
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 
+from app.api.errors import bad_request_route, documented
 from app.call import config_of
 from app.feedback import Feedback, receive
 
 COMMENT_MAX_CHARACTERS = 2000
 
 
-class BadRequestRoute(APIRoute):
-    """A route that refuses a body that does not fit with 400 and what is wrong, where FastAPI says 422."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return FastAPI's own handler, its refusals translated."""
-        handle = super().get_route_handler()
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except RequestValidationError as error:
-                return JSONResponse({"error": "Bad Request", "message": _explain(error)}, status_code=400)
-
-        return answer
+def _explain(error: RequestValidationError) -> str:
+    misfit = error.errors()[0]
+    if misfit["type"] == "json_invalid" or len(misfit["loc"]) == 1:
+        return "The body must be a JSON object with a trace_id and a score"
+    return f"{'.'.join(str(part) for part in misfit['loc'][1:])}: {misfit['msg']}"
 
 
-router = APIRouter(tags=["Waypoint"], route_class=BadRequestRoute)
+router = APIRouter(tags=["Waypoint"], route_class=bad_request_route(_explain))
 
 
 class FeedbackBody(BaseModel):
@@ -49,16 +38,13 @@ class FeedbackAccepted(BaseModel):
     status: Literal["accepted"] = "accepted"
 
 
-@router.post("/api/feedback", status_code=202)
+_RESPONSES = documented(400, 401, 403, 408, 413, 429, 500, 503)
+_RESPONSES[202] = {"description": "Accepted", "content": {"application/json": {"example": {"status": "accepted"}}}}
+
+
+@router.post("/api/feedback", status_code=202, responses=_RESPONSES)
 async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Take a score for an answer, with a comment where there is more to say."""
     metadata = config_of(request).get("metadata", {})
     receive(Feedback(body.trace_id, body.score, body.comment), request.app.state.services, metadata=metadata)
     return FeedbackAccepted()
-
-
-def _explain(error: RequestValidationError) -> str:
-    misfit = error.errors()[0]
-    if misfit["type"] == "json_invalid" or len(misfit["loc"]) == 1:
-        return "The body must be a JSON object with a trace_id and a score"
-    return f"{'.'.join(str(part) for part in misfit['loc'][1:])}: {misfit['msg']}"

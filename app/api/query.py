@@ -1,77 +1,54 @@
 """POST /api/query, the Waypoint contract: camelCase in, camelCase out."""
 
-import json
-from typing import Any
-
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from app.api.answer import QueryAnswer, query_answer
+from app.api.errors import bad_request_route, documented, misfit_of
+from app.api.examples import ANSWER, answered_with
+from app.api.history import History
+from app.api.options import Threshold, TopK
 from app.call import config_of
-from chains.errors import QuestionError
-from chains.state import Answer, check_question
+from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, check_question
 
-router = APIRouter(tags=["Waypoint"])
+
+def _explain(error: RequestValidationError) -> str:
+    misfit = error.errors()[0]
+    if misfit["loc"] == ("body", "query"):
+        return "Query parameter is required and must be a string"
+    if len(misfit["loc"]) == 1 or misfit["type"] == "json_invalid":
+        return "The body must be a JSON object with a query"
+    return misfit_of([misfit])
+
+
+router = APIRouter(tags=["Waypoint"], route_class=bad_request_route(_explain))
 
 
 class QueryBody(BaseModel):
-    """The body of a query; `topK` and `threshold` override the settings for this question."""
+    """A question; `topK` and `threshold` override the settings for this question."""
 
-    model_config = ConfigDict(alias_generator=to_camel, strict=True)
+    model_config = ConfigDict(alias_generator=to_camel)
 
-    query: str = Field(examples=["Which permits for cosmetics to Indonesia?"])
-    top_k: int | None = Field(None, ge=1, le=100)
-    threshold: float | None = Field(None, ge=0, le=1)
-    history: list[dict[str, Any]] = Field(default_factory=list, max_length=50)
+    query: str = Field(
+        examples=["Which permits for cosmetics to Indonesia?"],
+        json_schema_extra={"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": QUESTION_PATTERN},
+    )
+    top_k: TopK | None = None
+    threshold: Threshold | None = None
+    history: History
 
 
-@router.post(
-    "/api/query",
-    openapi_extra={
-        "requestBody": {"content": {"application/json": {"schema": QueryBody.model_json_schema()}}, "required": True}
-    },
-)
-async def query(request: Request) -> JSONResponse:
+_EXAMPLE = query_answer(ANSWER).model_dump(by_alias=True)
+_ERRORS = documented(400, 401, 403, 408, 413, 429, 500, 502, 503, 504)
+
+
+@router.post("/api/query", responses=_ERRORS | answered_with(_EXAMPLE))
+async def query(request: Request, body: QueryBody) -> QueryAnswer:
     """Answer one question, with citations, sources, related documents and confidence."""
-    question = await _question(request)
+    options = {"top_k": body.top_k, "threshold": body.threshold, "history": body.history or None}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    question = {"question": check_question(body.query), **chosen}
     answer = await request.app.state.services.chain.ainvoke(question, config_of(request))
-    return JSONResponse(camel_case(answer))
-
-
-async def _question(request: Request) -> dict[str, Any]:
-    # Read by hand, because the contract's 400 messages differ from FastAPI's 422.
-    try:
-        values = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        msg = "The body must be a JSON object with a query"
-        raise QuestionError(msg) from None
-    if not isinstance(values, dict):
-        msg = "The body must be a JSON object with a query"
-        raise QuestionError(msg)
-    question = check_question(values.get("query"))
-    try:
-        body = QueryBody.model_validate({**values, "query": question})
-    except ValidationError as error:
-        raise QuestionError(_explain(error)) from None
-    options = {"top_k": body.top_k, "threshold": body.threshold}
-    return {"question": body.query} | {name: value for name, value in options.items() if value is not None}
-
-
-def _explain(error: ValidationError) -> str:
-    problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
-
-
-def camel_case(answer: Answer) -> dict[str, Any]:
-    """Return the answer in the words of the Waypoint contract: matched citations only, no retrieved text."""
-    matched = [citation for citation in answer["citations"] if citation["matched"]]
-    shown = {name: answer[name] for name in ("answer", "outcome", "sources", "related_docs", "confidence", "metadata")}
-    camel: dict[str, Any] = _camel(shown | {"citations": matched})
-    return camel
-
-
-def _camel(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {to_camel(name): _camel(inner) for name, inner in value.items()}
-    return [_camel(inner) for inner in value] if isinstance(value, list) else value
+    return query_answer(answer)

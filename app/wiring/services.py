@@ -16,34 +16,30 @@ import prompts
 from app.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.access import Access
-from app.wiring.caches import Caches, index_version
+from app.wiring.caches import Caches
+from app.wiring.chain import pipeline
 from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
 from app.wiring.events import event_observers, outbox_of, scores_of
 from app.wiring.figures import metrics_of
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
-from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
+from app.wiring.stores import beside, open_store
 from app.wiring.tracing import Tracing, tracing_of
-from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
-from chains.context import FormatContext
 from chains.generation.resilient import ResilientChatModel
 from chains.observation import Observer, observed
-from chains.pipeline import build_chain
 from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope
-from chains.state import Answer, Question
+from chains.state import Answer, CitationStyle, Question
 
 if TYPE_CHECKING:
-    from langchain_core.indexing import RecordManager
-
     from app.adapters.fts import LexicalIndex
     from app.adapters.langsmith_scores import LangSmithScores
     from app.adapters.rabbitmq.outbox import Outbox
     from app.metrics import Metrics
     from app.wiring.stores import Store
-    from chains.ingestion import Index, Report
+    from chains.ingestion import Report
     from chains.ports import Progress
 
 # What is loaded once and stands behind every answer.
@@ -97,7 +93,11 @@ class Services:
     @cached_property
     def model(self) -> BaseChatModel:
         """Return the chat model: the providers that are set, and the offline answerer."""
-        return chat_model(self.settings, self.embeddings, clock=self.clock, tokens=self.tokens)
+        return self._model_of(self.settings.llm_model)
+
+    def _model_of(self, name: str) -> BaseChatModel:
+        settings = self.settings.model_copy(update={"llm_model": name})
+        return chat_model(settings, self.embeddings, clock=self.clock, tokens=self.tokens)
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
@@ -113,30 +113,33 @@ class Services:
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
-        settings = self.settings
-        system = prompts.load("system" if settings.citation_style == "title" else "system_numbered")
-        chain = build_chain(
+        return self._pipeline(self.settings.citation_style, self.settings.llm_model)
+
+    def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
+        """Return the pipeline that cites by numbers, answered by LLM_MODEL or another of the allowed models."""
+        name = model_id or self.settings.llm_model
+        if name not in self._numbered_chains:
+            self._numbered_chains[name] = self._pipeline("numbered", name)
+        return self._numbered_chains[name]
+
+    @cached_property
+    def _numbered_chains(self) -> dict[str, Runnable[Question, Answer]]:
+        return {}
+
+    def _pipeline(self, style: CitationStyle, model_id: str) -> Runnable[Question, Answer]:
+        model = self.model if model_id == self.settings.llm_model else self._model_of(model_id)
+        chain = pipeline(
+            self.settings,
+            style=style,
             retriever=self.retriever,
-            model=self.model,
-            system=system,
-            context=FormatContext(
-                max_tokens=settings.max_context_tokens,
-                style=settings.citation_style,
-                window=settings.llm_context_tokens,
-                reserved=self.tokens.count(system) + settings.llm_max_tokens,
-                tokens=self.tokens,
-            ),
-            citations=CiteSources(
-                style=settings.citation_style,
-                min_citations=settings.min_citations,
-                repair=settings.citation_repair,
-                similarity=self.word_similarity,
-            ),
+            model=model,
             scope=self.scope,
-            timeout_s=settings.request_timeout_s,
+            tokens=self.tokens,
+            similarity=self.word_similarity,
             clock=self.clock,
         )
-        answers = self.caches.answers(chain, scope=self._scope_text())
+        facts = {"style": style, "model_id": model_id, "texts": prompts.texts(self.settings.prompts_path)}
+        answers = self.caches.answers(chain, scope=self._scope_text(), **facts)
         return observed(self.tracing.traced(answers), self.observers)
 
     @cached_property
@@ -251,54 +254,15 @@ class Services:
             VectorStoreError: another ingestion is at work, or the store cannot be written.
             ConfigurationError: the store was made with another model or distance.
         """
-        from chains.ingestion import ingest
+        from app.wiring.ingestion import Ingestion
 
-        def run() -> "Report":
-            return ingest(
-                paths,
-                into=self._index(),
-                loaders=loaders(),
-                chunker=chunker(self.settings),
-                progress=progress,
-                dry_run=dry_run,
-                min_chunks=self.settings.min_chunks,
-            )
+        ingestion = Ingestion(self.settings, store=lambda: self.store, words=self.words, reopen=self._reopen)
+        return ingestion.run(paths, reset=reset, dry_run=dry_run, progress=progress)
 
-        with alone(beside(self.settings)[0]):
-            if dry_run:
-                return run()
-            with index_version(self.settings).changing() as keep:
-                if reset:
-                    self._reset()
-                report = run()
-                if not (reset or report.added or report.updated or report.deleted):
-                    keep()
-                return report
-
-    def _index(self) -> "Index":
-        from chains.ingestion import Index
-
-        if self.store.count() == 0:
-            self._forget()  # A store that was emptied or deleted holds nothing, whatever the records say.
-        return Index(self.store, *self._records(), self.store.ids)
-
-    def _records(self) -> tuple["RecordManager", "RecordManager"]:
-        from app.adapters.records import open_records
-
-        folder, name = beside(self.settings)
-        return open_records(folder, name), open_records(folder, f"{name}/origins")
-
-    def _reset(self) -> None:
-        for made in ("store", "retriever", "chain"):
+    def _reopen(self) -> None:
+        """Forget what was made with the store that is there no more."""
+        for made in ("store", "retriever", "chain", "_numbered_chains"):
             self.__dict__.pop(made, None)
-        delete_store(self.settings)
-        self.words.clear()
-        self._forget()
-
-    def _forget(self) -> None:
-        for records in self._records():
-            if keys := records.list_keys():
-                records.delete_keys(keys)
 
 
 def sample_corpus() -> Path:

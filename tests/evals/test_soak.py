@@ -8,7 +8,7 @@ from sse_starlette.sse import AppStatus
 from evals.soak.claims import Soak, claims
 from evals.soak.clients import Told, ask_all, asked
 from evals.soak.service import PROBE, probed
-from tests.app.test_server import served
+from tests.served import served
 from tests.service.fault_table import QUESTION, Desk, open_desk
 
 HELD = {"tasks": 4, "connections": 1, "memory": 400}

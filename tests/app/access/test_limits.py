@@ -45,7 +45,9 @@ def test_a_large_body_is_refused_wherever_it_goes(url, groq, path):
 
 def test_a_body_of_just_10_kb_is_read(url):
     body = json.dumps(POSTED).encode()
-    assert httpx.post(f"{url}/api/query", content=body + b" " * (10_240 - len(body)), timeout=20).status_code == 200
+    body += b" " * (10_240 - len(body))
+    headers = {"Content-Type": "application/json"}
+    assert httpx.post(f"{url}/api/query", content=body, headers=headers, timeout=20).status_code == 200
 
 
 def test_a_huge_body_is_refused_before_it_is_sent(url):
@@ -64,7 +66,6 @@ def test_a_body_that_does_not_come_is_a_408(url, sent):
 
 
 UNREADABLE = [
-    b"",
     b"{",
     b"\xff\xfe\xfd",
     b'{"query": "\\ud800", "input": {"question": "\\ud800"}}',

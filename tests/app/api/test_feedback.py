@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from app.adapters.langsmith_scores import LangSmithScores
 from app.api import feedback
+from app.api.errors import add_error_handlers
 from app.settings import load_settings
 from app.wiring import Services
 from tests.rabbit import until
@@ -17,6 +18,7 @@ TRACE = str(uuid4())
 async def give(body, services: Services | None = None) -> httpx.Response:
     app = FastAPI()
     app.include_router(feedback.router)
+    add_error_handlers(app)
     app.state.services = services or Services(load_settings())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client:
         content = body if isinstance(body, bytes) else json.dumps(body)

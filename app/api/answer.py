@@ -1,0 +1,102 @@
+"""The answer object -> the answer of the Waypoint contract: camelCase, matched citations only, no retrieved text."""
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic.alias_generators import to_camel
+
+from chains.state import Answer, Outcome
+
+
+class _Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+
+class QueryCitation(_Camel):
+    """A marker in the answer and the passage that it stands for."""
+
+    raw: str = Field(description="The marker as it stands in the answer.", examples=["[GST Guide > Rate]"])
+    number: int | None = Field(description="Its number, by first appearance.")
+    title: str
+    section: str | None
+    page: int | None
+    doc_id: str | None
+    matched: bool
+    source_urls: list[str]
+    score: float = Field(description="The passage's similarity to the question, 0 to 1.")
+    start: int = Field(description="Where the marker begins in the answer, in characters.")
+    end: int
+    quote: str = Field(description="The words of the source that support it.")
+    support: float = Field(description="How well they do, 0 to 1.")
+    attributed: bool = Field(description="Found by us and not marked by the model.")
+    contradicted: bool
+
+
+class QuerySource(_Camel):
+    """An external page that a matched citation leads to."""
+
+    title: str
+    org: str | None
+    url: str
+    section: str | None
+    page: int | None
+
+
+class QueryRelatedDocument(_Camel):
+    """A document of which something was retrieved."""
+
+    title: str
+    category: str | None
+    doc_id: str | None
+    url: str | None
+
+
+class QueryConfidence(_Camel):
+    """How far the answer can be trusted."""
+
+    level: str = Field(examples=["High"])
+    score: float
+    reason: str = Field(examples=["7 relevant sources with 3 citations"])
+    factors: dict[str, float]
+
+    @field_validator("factors")
+    @classmethod
+    def _name(cls, factors: dict[str, float]) -> dict[str, float]:
+        return {to_camel(name): value for name, value in factors.items()}
+
+
+class QueryMetadata(_Camel):
+    """What happened on the way; times in milliseconds, usage in tokens."""
+
+    query: str
+    search_query: str
+    chunks_retrieved: int
+    chunks_used: int
+    latency_ms: float
+    timings_ms: dict[str, float]
+    model: str | None
+    usage: dict[str, int] | None
+    finish_reason: str | None
+    cache: str | None
+    trace_id: str | None
+
+    @field_validator("usage")
+    @classmethod
+    def _name(cls, usage: dict[str, int] | None) -> dict[str, int] | None:
+        return None if usage is None else {to_camel(name): value for name, value in usage.items()}
+
+
+class QueryAnswer(_Camel):
+    """A cited answer and how far it can be trusted."""
+
+    answer: str = Field(description="Markdown.", examples=["It is 9 % [GST Guide > Rate]."])
+    outcome: Outcome
+    sources: list[QuerySource]
+    related_docs: list[QueryRelatedDocument]
+    citations: list[QueryCitation]
+    confidence: QueryConfidence
+    metadata: QueryMetadata
+
+
+def query_answer(answer: Answer) -> QueryAnswer:
+    """Return the answer in the words of the Waypoint contract."""
+    matched = [citation for citation in answer["citations"] if citation["matched"]]
+    return QueryAnswer.model_validate(answer | {"citations": matched})

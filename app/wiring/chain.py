@@ -1,0 +1,56 @@
+"""Settings and parts -> the pipeline, in a citation style and with a model."""
+
+from functools import partial
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
+
+import prompts
+from app.settings import Settings
+from chains.citations import CiteSources
+from chains.clock import Clock
+from chains.context import FormatContext
+from chains.pipeline import build_chain
+from chains.ports import TokenCounter, WordSimilarity
+from chains.scope import ScopeGate
+from chains.state import Answer, CitationStyle, Question
+
+
+def pipeline(
+    settings: Settings,
+    *,
+    style: CitationStyle,
+    retriever: BaseRetriever,
+    model: BaseChatModel,
+    scope: ScopeGate | None,
+    tokens: TokenCounter,
+    similarity: WordSimilarity,
+    clock: Clock,
+) -> Runnable[Question, Answer]:
+    """Return the pipeline, with the deployment's own texts where there are any."""
+    text = partial(prompts.load, folder=settings.prompts_path)
+    system = text("system" if style == "title" else "system_numbered")
+    return build_chain(
+        retriever=retriever,
+        model=model,
+        system=system,
+        no_results=text("no_results"),
+        context=FormatContext(
+            max_tokens=settings.max_context_tokens,
+            style=style,
+            window=settings.llm_context_tokens,
+            reserved=tokens.count(system) + settings.llm_max_tokens,
+            tokens=tokens,
+        ),
+        citations=CiteSources(
+            style=style,
+            min_citations=settings.min_citations,
+            repair=settings.citation_repair,
+            similarity=similarity,
+            fallback=text("ungrounded"),
+        ),
+        scope=scope,
+        timeout_s=settings.request_timeout_s,
+        clock=clock,
+    )

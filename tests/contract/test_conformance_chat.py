@@ -1,0 +1,195 @@
+"""The MARP contract over HTTP: POST /chat and GET /health as its service answered, and what it documented."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api.chat import numbered_citations
+from app.api.examples import ANSWER
+from app.server import create_app
+from chains.observation import Call
+from chains.state import Citation
+from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.served import QUESTION, served, small_services
+
+CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
+NO_RESULTS = (
+    "I couldn't find any relevant information in the MARP documents to answer your question. "
+    "Please try rephrasing your query."
+)
+UNGROUNDED = (
+    "The MARP documents provided do not contain information about this topic. "
+    "Please try asking about MARP regulations, policies, or procedures."
+)
+OTHER_MODEL = "openai/gpt-4o-mini"
+
+
+class Calls:
+    """Keeps what the chain was asked."""
+
+    def __init__(self) -> None:
+        self.seen: list[Call] = []
+
+    def started(self, call: Call) -> None:
+        self.seen.append(call)
+
+    def ended(self, call: Call) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def groq() -> Iterator[FakeGroq]:
+    with fake_groq() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def calls() -> Calls:
+    return Calls()
+
+
+@pytest.fixture(scope="module")
+def client(groq, calls, tmp_path_factory) -> Iterator[httpx.Client]:
+    """The service under the settings that the cases were recorded with; its own citation style is the other one."""
+    texts = tmp_path_factory.mktemp("texts")
+    (texts / "no_results.txt").write_text(NO_RESULTS)
+    (texts / "ungrounded.txt").write_text(UNGROUNDED)
+    services = small_services(
+        tmp_path_factory.mktemp("chat"),
+        groq,
+        llm_allowed_models=OTHER_MODEL,
+        llm_temperature=0.4,
+        llm_max_tokens=1200,
+        citation_style="title",
+        prompts_path=texts,
+        scope_enabled=False,  # The desk's own scope is not that of MARP's documents.
+    )
+    services.observers.append(calls)
+    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _fresh(groq, calls) -> None:
+    groq.replies[:] = [Reply("It is 9 % [1].")]
+    groq.requests.clear()
+    calls.seen.clear()
+
+
+def cases(area: str) -> dict[str, Any]:
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()] if CASES.is_file() else []
+    # Sessions are held in the conformance tests of the authentication.
+    return {row["id"]: row for row in rows if row["area"] == area and not {"headers", "redis"} & set(row["input"])}
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
+@pytest.mark.parametrize("case", cases("http_chat").values(), ids=cases("http_chat"))
+def test_chat_is_what_the_contract_says(client, calls, groq, case):
+    given, expected = case["input"], case["expected"]
+    nothing_found = given.get("chunks") == []  # ... for words that the index does not know.
+    body = {"query": "zzyzx"} if nothing_found else given | ({} if case["name"] == "missing query" else {"query": "Q?"})
+    response = client.post("/chat", json=body)
+
+    if "top_k_sent_to_retrieval" in expected:
+        assert calls.seen[0].question["top_k"] == expected["top_k_sent_to_retrieval"]
+    elif "loc" in expected:
+        assert response.status_code == expected["status"]
+        assert [part["loc"] for part in response.json()["detail"]] == expected["loc"]
+    else:
+        assert response.status_code == expected["status"]
+        assert response.json() == expected["body"] | body
+        assert groq.requests == []
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
+@pytest.mark.parametrize("case", cases("generation").values(), ids=cases("generation"))
+def test_generation_asks_the_model_as_the_contract_says(client, groq, case):
+    expected = case["expected"]
+    groq.replies[:] = [Reply(" ans [1] \n")]
+    answer = client.post("/chat", json={"query": QUESTION, "model_id": expected["model"]}).json()["answer"]
+
+    [request] = groq.requests
+    # The instructions stand in a message of their own, so that no question can pass for them; the peer sends one.
+    assert [message["role"] for message in request["messages"]] == ["system", *expected["roles"]]
+    assert (request["model"], request["temperature"]) == (expected["model"], expected["temperature"])
+    assert request["max_tokens"] == expected["max_tokens"]
+    assert answer == f"{expected['answer']} [1]"
+
+
+def test_an_answer_has_numbered_markers_and_the_source_of_each(client):
+    assert client.post("/chat", json={"query": f" {QUESTION} ", "session_id": "s1"}).json() == {
+        "query": f" {QUESTION} ",
+        "answer": "It is 9 % [1].",
+        "citations": [{"title": "GST Guide", "page": 0, "url": "https://example.org/gst"}],
+    }
+
+
+def test_an_answer_without_a_source_is_replaced_by_the_deployments_own_words(client, groq):
+    groq.replies[:] = [Reply("Students need 360 credits.")]
+    body = client.post("/chat", json={"query": QUESTION}).json()
+    assert (body["answer"], body["citations"]) == (UNGROUNDED, [])
+
+
+def test_the_session_travels_with_the_call(client, calls):
+    client.post("/chat", json={"query": QUESTION, "session_id": "s1", "top_k": 3})
+    client.post("/chat", json={"query": QUESTION})
+
+    assert [call.metadata.get("session_id") for call in calls.seen] == ["s1", None]
+    assert calls.seen[0].question == {"question": QUESTION, "top_k": 3}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("", "Query cannot be empty"),
+        (" \n", "Query cannot be empty"),
+        ("x" * 1001, "Query exceeds maximum length of 1000 characters"),
+    ],
+)
+def test_a_query_that_is_empty_or_too_long_is_a_400(client, query, message):
+    response = client.post("/chat", json={"query": query})
+
+    assert response.status_code == 400
+    assert response.json() == {"error": "Bad Request", "message": message, "detail": message}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("query", 7), ("top_k", 0), ("top_k", "8"), ("session_id", 1), ("model_id", "gpt-5")]
+)
+def test_a_value_of_the_wrong_type_or_range_is_a_422(client, field, value):
+    response = client.post("/chat", json={"query": QUESTION, field: value})
+
+    assert response.status_code == 422
+    assert response.json()["detail"][0]["loc"] == ["body", field]
+
+
+def test_a_place_in_the_list_of_citations_is_the_number_in_the_answer():
+    [cited] = ANSWER["citations"]
+    second: Citation = {**cited, "number": 2, "title": "Rates", "page": 3}
+    denied: Citation = {**cited, "number": 1, "matched": False, "source_urls": []}
+    found: Citation = {**cited, "number": None, "attributed": True}
+
+    listed = numbered_citations({**ANSWER, "citations": [second, denied, found]})
+    assert [citation.model_dump() for citation in listed] == [
+        {"title": "GST Guide", "page": 0, "url": ""},
+        {"title": "Rates", "page": 3, "url": "https://example.org/gst"},
+    ]
+
+
+def test_health_says_what_the_service_works_with(client):
+    body = client.get("/health").json()
+
+    assert {name: body[name] for name in ("status", "service", "retrieval_url", "openrouter_configured", "model")} == {
+        "status": "ok",
+        "service": "ChatService",
+        "retrieval_url": "in-process",
+        "openrouter_configured": True,
+        "model": "llama-3.1-8b-instant",
+    }
+    assert {"timestamp", "uptime", "version"} <= set(body)

@@ -1,0 +1,86 @@
+"""Every kind of error, in each of the three contracts: its status, what happened, what to do, and no inner detail."""
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from langchain_core.runnables import RunnableLambda
+
+from app.problems import problem_of
+from app.server import create_app
+from app.settings import load_settings
+from app.wiring import Services
+from chains import errors
+from tests.served import served
+
+INNER = "the key gsk_secret at /srv/index"
+KINDS = {
+    kind.__name__: kind
+    for kind in (
+        errors.ConfigurationError,
+        errors.RetrievalError,
+        errors.EmbeddingError,
+        errors.VectorStoreError,
+        errors.LLMError,
+        errors.LLMRejectedError,
+        errors.LLMUnavailableError,
+        errors.LLMRateLimitError,
+        errors.LLMTimeoutError,
+        ZeroDivisionError,
+    )
+}
+
+
+def fail(question: dict) -> None:
+    raise KINDS[question["question"]](INNER)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    """The service over a chain that fails as the question says."""
+    services = Services(load_settings(_env_file=None, llm_provider="offline"))
+    failing = RunnableLambda(fail)
+    services.__dict__.update(chain=failing, numbered_chain=lambda _: failing)
+    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        yield client
+
+
+def asked(client: httpx.Client, path: str, body: dict) -> tuple[int, dict]:
+    response = client.post(path, json=body)
+    return response.status_code, response.json()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_contract_says_what_happened_and_what_to_do(client, kind):
+    problem = problem_of(KINDS[kind](INNER))
+    told = {"error": problem.error, "message": problem.message}
+
+    assert asked(client, "/api/query", {"query": kind}) == (problem.status, told)
+    assert asked(client, "/copilot/invoke", {"input": {"question": kind}}) == (problem.status, told)
+    if KINDS[kind] is not ZeroDivisionError:  # What nobody foresaw has no `detail`.
+        assert asked(client, "/chat", {"query": kind}) == (problem.status, told | {"detail": problem.message})
+
+
+@pytest.mark.parametrize("path", ["/copilot/stream", "/copilot/stream_events"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_ends_with_the_same_words_and_the_status(client, kind, path):
+    problem = problem_of(KINDS[kind](INNER))
+    response = client.post(path, json={"input": {"question": kind}})
+    last = response.text.strip().split("\r\n\r\n")[-1].split("\r\n")
+
+    assert response.status_code == 200
+    assert last[0] == "event: error"
+    assert json.loads(last[1].removeprefix("data: ")) == {
+        "status_code": problem.status,
+        "error": problem.error,
+        "message": problem.message,
+    }
+    assert INNER not in response.text
+
+
+def test_an_unknown_route_and_a_wrong_method_are_told_in_the_same_form(client):
+    unknown, wrong = client.get("/nowhere"), client.get("/api/query")
+
+    assert (unknown.status_code, set(unknown.json())) == (404, {"error", "message"})
+    assert (wrong.status_code, wrong.json()["error"], wrong.headers["allow"]) == (405, "Method Not Allowed", "POST")

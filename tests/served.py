@@ -1,0 +1,58 @@
+"""The service on loopback, over a small real index, answering through the real ChatGroq against a Groq on loopback."""
+
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from app.settings import load_settings
+from app.wiring import Services
+from tests.fakes import FakeGroq
+
+QUESTION = "What is the GST rate on imports into Singapore?"
+ANSWER = "It is 9 % [GST Guide > Rate]."
+GUIDE = (
+    "---\ntitle: GST Guide\nsource_urls: [https://example.org/gst]\n---\n\n"
+    "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
+)
+
+
+def small_services(folder: Path, groq: FakeGroq, **settings: Any) -> Services:
+    """Return services over an index of one guide; other `settings` win."""
+    corpus = folder / "01_regulatory"
+    corpus.mkdir()
+    (corpus / "gst.md").write_text(GUIDE)
+    chosen = {
+        "chroma_path": folder / "store",
+        "llm_api_key": "gsk_test",
+        "llm_base_url": groq.url,
+        "llm_fallback": False,
+    } | settings
+    services = Services(load_settings(_env_file=None, llm_max_retries=0, min_chunks=0, **chosen))
+    services.ingest([folder])
+    return services
+
+
+class served:
+    """Run an application on loopback while the body runs."""
+
+    def __init__(self, app: Any) -> None:
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", loop="asyncio"))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+
+    def __enter__(self) -> str:
+        self.thread.start()
+        while not self.server.started:
+            assert self.thread.is_alive(), "the service did not start"
+            time.sleep(0.01)
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+
+    def __exit__(self, *exc: object) -> None:
+        self.server.should_exit = True
+        self.thread.join()
+        self.socket.close()
