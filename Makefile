@@ -33,6 +33,9 @@ bench: $(VENV)/.dev $(PARITY)/.done ## Measure speed, memory and size, and print
 eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/evaluation.md
 	$(BIN)/python -m evals.strategies
 
+soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and print what was promised and held
+	$(BIN)/python -m evals.soak
+
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m evals.parity
 
@@ -77,4 +80,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check format bench eval parity serve ingest wheel lock clean help
+.PHONY: ask test check format bench eval soak parity serve ingest wheel lock clean help

@@ -1,14 +1,20 @@
-"""A condition -> the moment it holds: tests wait for what happens, and not for a time."""
+"""A condition -> a wait until it holds, with a limit that only what is broken reaches."""
 
 import time
 from collections.abc import Callable
 
-LIMIT_S = 30
+LIMIT_S = 30.0
 
 
-def until(holds: Callable[[], object]) -> None:
-    """Return as soon as `holds()` does; fail where it has not within half a minute."""
-    deadline = time.monotonic() + LIMIT_S
+def wait_until(holds: Callable[[], bool], *, limit_s: float = LIMIT_S) -> None:
+    """Return as soon as the condition holds.
+
+    Raises:
+        TimeoutError: it does not hold after `limit_s`.
+    """
+    deadline = time.monotonic() + limit_s
     while not holds():
-        assert time.monotonic() < deadline, "what was waited for did not happen"
+        if time.monotonic() > deadline:
+            msg = f"the condition did not hold within {limit_s:g} s"
+            raise TimeoutError(msg)
         time.sleep(0.005)

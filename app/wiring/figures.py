@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 
 from app.settings import Settings
 from app.wiring.tracing import Tracing
+from chains.caching.counts import EVENTS, LEVELS, CacheCounts, Event
 from chains.generation.breaker import Breaker
 from chains.generation.resilient import ResilientChatModel
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 
-def metrics_of(settings: Settings, *, tracing: Tracing, model: Callable[[], BaseChatModel]) -> "Metrics":
+def metrics_of(
+    settings: Settings, *, tracing: Tracing, caches: CacheCounts, model: Callable[[], BaseChatModel]
+) -> "Metrics":
     """Return the figures that GET /metrics tells; `model` is asked for when they are."""
     from app.metrics import Metrics
 
@@ -28,7 +31,13 @@ def metrics_of(settings: Settings, *, tracing: Tracing, model: Callable[[], Base
         "provider",
         lambda: _states(breakers(model())),
     )
+    for event in EVENTS:
+        metrics.counts(f"waypoint_cache_{event}", f"{event.capitalize()} of a cache.", "level", _counted(caches, event))
     return metrics
+
+
+def _counted(caches: CacheCounts, event: Event) -> Callable[[], Mapping[str, float]]:
+    return lambda: {level: caches.of(level, event) for level in LEVELS}
 
 
 def breakers(model: BaseChatModel) -> Iterable[Breaker]:

@@ -3,7 +3,7 @@ import threading
 from structlog.testing import capture_logs
 
 from app.tracing import Export, close
-from tests.waiting import until
+from tests.waiting import wait_until
 
 
 class Backend:
@@ -61,7 +61,7 @@ def test_an_outage_is_logged_once_and_so_is_its_end():
         backend.fails = True
         for item in range(3):
             export.put(item)
-        until(lambda: export.dropped == 3)
+        wait_until(lambda: export.dropped == 3)
         backend.fails = False
         export.put(3)
         close([export], within_s=30)
@@ -78,7 +78,7 @@ def test_the_end_does_not_wait_for_the_pause_after_a_failure():
     backend.fails = True
     export = Export("it", backend.send, batch=1, pause_s=3600)
     export.put(0)
-    until(lambda: export.dropped == 1)
+    wait_until(lambda: export.dropped == 1)
     backend.fails = False
     export.put(1)
 
