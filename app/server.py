@@ -15,7 +15,7 @@ from langserve import add_routes
 from pydantic import BaseModel, Field, create_model
 from starlette.exceptions import HTTPException
 
-from app.api import health, metrics, query
+from app.api import feedback, health, metrics, query
 from app.problems import problem_of
 from app.request_ids import RequestIds
 from app.request_metrics import RequestMetrics
@@ -47,6 +47,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     app.state.started = time.monotonic()
     app.include_router(query.router)
+    app.include_router(feedback.router)
     app.include_router(health.router)
     app.include_router(metrics.router)
     app.add_exception_handler(Exception, _explain)

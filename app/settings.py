@@ -6,7 +6,7 @@ A value that does not fit stops the program at start, with the variable's name a
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -106,6 +106,11 @@ class Settings(BaseSettings):
     redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
     redis_timeout_s: float = Field(0.25, gt=0)
 
+    rabbitmq_url: SecretStr | None = Field(None, description="no events")
+    events_enabled: Flag = True
+    events_path: Path = Path("storage/events.sqlite3")
+    events_max: Positive = 10_000
+
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)
     min_chunks: int = Field(20, ge=0)
@@ -124,6 +129,14 @@ class Settings(BaseSettings):
     langsmith_hide_inputs: Flag = Field(False, validation_alias=_usual("hide_inputs"))
     langsmith_hide_outputs: Flag = Field(False, validation_alias=_usual("hide_outputs"))
     otel_exporter_otlp_endpoint: str | None = Field(None, pattern=r"^https?://")
+
+    @field_validator("rabbitmq_url")
+    @classmethod
+    def _check_broker(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not url.get_secret_value().startswith(("amqp://", "amqps://")):
+            msg = "has to be an address like amqp://user:password@host:5672/"
+            raise ValueError(msg)
+        return url
 
     @model_validator(mode="after")
     def _check_together(self) -> "Settings":

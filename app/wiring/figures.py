@@ -1,6 +1,7 @@
 """The parts of a service -> its metrics: what they count themselves is read from them when it is asked for."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
@@ -8,42 +9,67 @@ from langchain_core.language_models import BaseChatModel
 from app.settings import Settings
 from app.wiring.tracing import Tracing
 from chains.caching.counts import EVENTS, LEVELS, CacheCounts, Event
-from chains.generation.breaker import Breaker
+from chains.generation.provider import Provider
 from chains.generation.resilient import ResilientChatModel
 
 if TYPE_CHECKING:
+    from app.adapters.rabbitmq.outbox import Outbox
     from app.metrics import Metrics
 
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 
 def metrics_of(
-    settings: Settings, *, tracing: Tracing, caches: CacheCounts, model: Callable[[], BaseChatModel]
+    settings: Settings,
+    *,
+    tracing: Tracing,
+    caches: CacheCounts,
+    outbox: "Outbox | None",
+    model: Callable[[], BaseChatModel],
 ) -> "Metrics":
     """Return the figures that GET /metrics tells; `model` is asked for when they are."""
     from app.metrics import Metrics
 
     metrics = Metrics(shared=settings.prometheus_multiproc_dir)
     metrics.counts("waypoint_traces_dropped", "Traces that did not arrive.", "backend", tracing.dropped)
+    _tell_providers(metrics, model)
+    for event in EVENTS:
+        read = partial(_by_level, caches, event)
+        metrics.counts(f"waypoint_cache_{event}", f"Of what was looked for in a cache: {event}.", "level", read)
+    if outbox is not None:
+        _tell_events(metrics, outbox)
+    return metrics
+
+
+def _tell_providers(metrics: "Metrics", model: Callable[[], BaseChatModel]) -> None:
     metrics.gauges(
         "waypoint_breaker_open",
         "Whether a provider is left alone: 0 no, 1 yes, 0.5 on trial.",
         "provider",
-        lambda: _states(breakers(model())),
+        lambda: {one.breaker.name: BREAKER_STATES[one.breaker.state] for one in providers(model())},
     )
-    for event in EVENTS:
-        metrics.counts(f"waypoint_cache_{event}", f"{event.capitalize()} of a cache.", "level", _counted(caches, event))
-    return metrics
+    metrics.gauges(
+        "waypoint_llm_waiting",
+        "Requests that wait for their turn within LLM_RPM and LLM_TPM.",
+        "provider",
+        lambda: {one.breaker.name: one.budget.waiting for one in providers(model())},
+    )
 
 
-def _counted(caches: CacheCounts, event: Event) -> Callable[[], Mapping[str, float]]:
-    return lambda: {level: caches.of(level, event) for level in LEVELS}
+def _tell_events(metrics: "Metrics", outbox: "Outbox") -> None:
+    metrics.gauge("waypoint_events_waiting", "Events that wait for the broker.", lambda: outbox.waiting)
+    metrics.counts(
+        "waypoint_events",
+        "Events, by what came of them.",
+        "result",
+        lambda: {"sent": outbox.sent, "dropped": outbox.dropped},
+    )
 
 
-def breakers(model: BaseChatModel) -> Iterable[Breaker]:
-    """Return the breakers of a model's providers, where it has any."""
-    return [provider.breaker for provider in model.providers] if isinstance(model, ResilientChatModel) else []
+def _by_level(caches: CacheCounts, event: Event) -> Mapping[str, float]:
+    return {level: caches.of(level, event) for level in LEVELS}
 
 
-def _states(found: Iterable[Breaker]) -> Mapping[str, float]:
-    return {breaker.name: BREAKER_STATES[breaker.state] for breaker in found}
+def providers(model: BaseChatModel) -> Sequence[Provider]:
+    """Return the providers of a model, where it has any."""
+    return model.providers if isinstance(model, ResilientChatModel) else ()

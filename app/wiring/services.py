@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ import prompts
 from app.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.caches import Caches, index_version
+from app.wiring.events import event_observers, outbox_of, scores_of
 from app.wiring.figures import metrics_of
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
 
     from app.adapters.fts import LexicalIndex
+    from app.adapters.langsmith_scores import LangSmithScores
+    from app.adapters.rabbitmq.outbox import Outbox
     from app.metrics import Metrics
     from app.wiring.stores import Store
     from chains.ingestion import Index, Report
@@ -122,18 +125,35 @@ class Services:
             timeout_s=settings.request_timeout_s,
             clock=self.clock,
         )
-        kept = self.caches.answers(chain, scope=self._scope_text())
-        return observed(self.tracing.traced(kept), self.observers)
+        answers = self.caches.answers(chain, scope=self._scope_text())
+        return observed(self.tracing.traced(answers), self.observers)
 
     @cached_property
     def observers(self) -> list[Observer]:
         """Return who is told of every question and its answer."""
-        return [AnswerLog(questions=self.settings.log_questions), self.metrics, *self.tracing.observers]
+        log = AnswerLog(questions=self.settings.log_questions)
+        return [log, self.metrics, *self.tracing.observers, *event_observers(self.settings, self.outbox)]
+
+    @cached_property
+    def outbox(self) -> "Outbox | None":
+        """Return where events are handed over for the broker; None where they are off."""
+        return outbox_of(self.settings)
+
+    @cached_property
+    def scores(self) -> "LangSmithScores | None":
+        """Return where the users' scores go beside the events; None where nothing is traced."""
+        return scores_of(self.settings)
 
     @cached_property
     def metrics(self) -> "Metrics":
         """Return the figures that GET /metrics tells."""
-        return metrics_of(self.settings, tracing=self.tracing, caches=self.caches.counts, model=lambda: self.model)
+        return metrics_of(
+            self.settings,
+            tracing=self.tracing,
+            caches=self.caches.counts,
+            outbox=self.outbox,
+            model=lambda: self.model,
+        )
 
     @cached_property
     def tracing(self) -> Tracing:
@@ -143,11 +163,12 @@ class Services:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
-        async with self.caches.running():
-            try:
-                yield
-            finally:
-                await asyncio.to_thread(self.tracing.close)
+        async with AsyncExitStack() as life:
+            life.push_async_callback(asyncio.to_thread, self.tracing.close)
+            await life.enter_async_context(self.caches.running())
+            if self.outbox:
+                await life.enter_async_context(self.outbox.running())
+            yield
 
     @cached_property
     def scope(self) -> ScopeGate | None:

@@ -42,11 +42,11 @@ def test_without_a_terminal_auto_is_json(capsys):
 def test_what_a_library_logs_takes_the_same_form_with_the_request_it_belongs_to(capsys):
     configure_logs("info", "json")
     with structlog.contextvars.bound_contextvars(request_id="r1"):
-        logging.getLogger("uvicorn.error").info("Started %s", "it")
+        logging.getLogger("a.library").info("Started %s", "it")
 
     line = json.loads(capsys.readouterr().err)
     told = {name: line[name] for name in ("event", "level", "logger", "request_id")}
-    assert told == {"event": "Started it", "level": "info", "logger": "uvicorn.error", "request_id": "r1"}
+    assert told == {"event": "Started it", "level": "info", "logger": "a.library", "request_id": "r1"}
 
 
 def test_libraries_that_tell_every_request_are_kept_quiet(capsys):
