@@ -124,6 +124,7 @@ def test_a_model_that_cannot_be_reached_fails_without_a_traceback(waypoint, corp
     monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("LLM_MAX_RETRIES", "0")
+    monkeypatch.setenv("LLM_FALLBACK", "false")
     code, _, err = waypoint("ask", "What is the GST rate?")
 
     assert code == 1
