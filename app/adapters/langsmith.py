@@ -87,10 +87,12 @@ def _describe(root: Run) -> None:
     answer = root.outputs or {}
     if "outcome" not in answer:
         return
+    metadata = answer.get("metadata") or {}
     described = {
         "outcome": answer["outcome"],
         "confidence": (answer.get("confidence") or {}).get("level"),
-        "model": (answer.get("metadata") or {}).get("model"),
+        "model": metadata.get("model"),
+        "cache": metadata.get("cache"),
     }
     root.extra = {**root.extra, "metadata": {**(root.extra.get("metadata") or {}), **described}}
     root.tags = [*(root.tags or []), str(answer["outcome"])]

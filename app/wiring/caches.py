@@ -36,8 +36,10 @@ _ELSEWHERE = (
     *("cache_enabled", "cache_embeddings", "cache_retrieval", "cache_llm", "cache_ttl", "cache_backend"),
     *("auth_mode", "allow_anonymous", "anonymous_audience", "auth_url", "forwarded_allow_ips", "body_timeout_s"),
     *("rate_limit", "rate_limit_backend", "batch_max", "max_concurrent_questions", "question_queue_s"),
-    *("redis_url", "redis_timeout_s", "cors_origins", "port", "log_level", "log_format"),
-    *("warm_up", "drain_timeout_s"),
+    *("redis_url", "redis_timeout_s", "cors_origins", "port", "log_level", "log_format", "log_questions"),
+    *("prometheus_multiproc_dir", "otel_exporter_otlp_endpoint", "langsmith_tracing", "langsmith_endpoint"),
+    *("langsmith_project", "langsmith_hide_inputs", "langsmith_hide_outputs"),
+    *("events_enabled", "events_path", "events_max", "warm_up", "drain_timeout_s"),
 )
 
 

@@ -174,6 +174,18 @@ async def test_the_root_says_what_came_of_the_question(services, stub):
     assert b"gsk_verysecret" not in b"".join(stub.bodies)
 
 
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_cached_answer_has_a_trace_of_its_own_without_stages(desk, stub, way):
+    with tracing(desk, stub.url, cache_enabled=True) as services:
+        await ask(services)
+        answer = await ask(services, way)
+        stub.wait_for(lambda: answer["metadata"]["trace_id"] in stub.runs)
+
+    root = stub.runs[answer["metadata"]["trace_id"]]
+    assert (root["name"], root["extra"]["metadata"]["cache"]) == ("cited_answer", "answer")
+    assert stub.children(root) == []
+
+
 async def test_what_is_to_be_hidden_is_in_no_trace(desk, stub, groq):
     hidden = {"langsmith_hide_inputs": True, "langsmith_hide_outputs": True}
     groq.replies.append(Reply(status=500))
