@@ -148,29 +148,29 @@ class Services:
             VectorStoreError: another ingestion is at work, or the store cannot be written.
             ConfigurationError: the store was made with another model or distance.
         """
-        from chains.ingestion import ingest
-
-        def run() -> "Report":
-            return ingest(
-                paths,
-                into=self._index(),
-                loaders=loaders(),
-                chunker=chunker(self.settings),
-                progress=progress,
-                dry_run=dry_run,
-                min_chunks=self.settings.min_chunks,
-            )
-
         with alone(beside(self.settings)[0]):
             if dry_run:
-                return run()
+                return self._ingest(paths, dry_run=True, progress=progress)
             with index_version(self.settings).changing() as keep:
                 if reset:
                     self._reset()
-                report = run()
-                if not (reset or report.added or report.updated or report.deleted):
+                report = self._ingest(paths, dry_run=False, progress=progress)
+                if not (reset or report.changed):
                     keep()
                 return report
+
+    def _ingest(self, paths: list[Path], *, dry_run: bool, progress: "Progress | None") -> "Report":
+        from chains.ingestion import ingest
+
+        return ingest(
+            paths,
+            into=self._index(),
+            loaders=loaders(),
+            chunker=chunker(self.settings),
+            progress=progress,
+            dry_run=dry_run,
+            min_chunks=self.settings.min_chunks,
+        )
 
     def _index(self) -> "Index":
         from chains.ingestion import Index
