@@ -4,15 +4,21 @@ from dataclasses import dataclass
 
 from chains.errors import (
     ConfigurationError,
+    DeadlineError,
     EmbeddingError,
     IngestionError,
+    LLMBusyError,
+    LLMCircuitError,
     LLMError,
     LLMRateLimitError,
     LLMRejectedError,
+    LLMReplyError,
     LLMTimeoutError,
+    LLMTooLargeError,
     LLMUnavailableError,
     QuestionError,
     RetrievalError,
+    SafetyCheckError,
     VectorStoreError,
     WaypointError,
 )
@@ -29,6 +35,7 @@ class Problem:
 
 _SEARCH_DOWN = Problem(503, "Service Unavailable", "The documents cannot be searched at the moment. Try again soon.")
 _MODEL_FAILED = Problem(502, "Bad Gateway", "The language model could not answer. Try again soon.")
+_MODEL_BUSY = Problem(503, "Service Unavailable", "The language model is busy. Try again in a minute.")
 _OURS = Problem(500, "Internal Server Error", "Something went wrong on our side. Try again, or tell the operators.")
 
 # The nearest class in an error's own line of ancestors decides.
@@ -42,8 +49,16 @@ TABLE: dict[type[WaypointError], Problem] = {
     LLMError: _MODEL_FAILED,
     LLMRejectedError: _MODEL_FAILED,
     LLMUnavailableError: _MODEL_FAILED,
-    LLMRateLimitError: Problem(503, "Service Unavailable", "The language model is busy. Try again in a minute."),
+    LLMReplyError: _MODEL_FAILED,
+    LLMTooLargeError: Problem(
+        413, "Payload Too Large", "The question is too large for the language model; shorten it."
+    ),
+    LLMCircuitError: Problem(503, "Service Unavailable", "The language model is out of order. Try again in a minute."),
+    LLMRateLimitError: _MODEL_BUSY,
+    LLMBusyError: _MODEL_BUSY,
     LLMTimeoutError: Problem(504, "Gateway Timeout", "The language model did not answer in time. Try again."),
+    DeadlineError: Problem(504, "Gateway Timeout", "The answer took longer than it may. Try again."),
+    SafetyCheckError: Problem(400, "Bad Request", "The question cannot be answered here. Put it in other words."),
 }
 
 

@@ -6,7 +6,7 @@ A value that does not fit stops the program at start, with the variable's name a
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -21,9 +21,16 @@ def _boolean(value: object) -> object:
     return value
 
 
+def _usual(*names: str) -> AliasChoices:
+    """Return the names that LangChain knows a variable by, the older ones too."""
+    return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
+
+
 Flag = Annotated[bool, BeforeValidator(_boolean)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
+
+LANGSMITH = "https://api.smith.langchain.com"
 
 
 class SettingsError(Exception):
@@ -99,6 +106,11 @@ class Settings(BaseSettings):
     redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
     redis_timeout_s: float = Field(0.25, gt=0)
 
+    rabbitmq_url: SecretStr | None = Field(None, description="no events")
+    events_enabled: Flag = True
+    events_path: Path = Path("storage/events.sqlite3")
+    events_max: Positive = 10_000
+
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)
     min_chunks: int = Field(20, ge=0)
@@ -107,6 +119,24 @@ class Settings(BaseSettings):
     port: int = Field(3000, ge=1, le=65535)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "text"] = "auto"
+    log_questions: Flag = False
+    prometheus_multiproc_dir: Path | None = Field(None, description="each process tells its own figures")
+
+    langsmith_tracing: Flag = Field(False, validation_alias=_usual("tracing", "tracing_v2"))
+    langsmith_api_key: SecretStr | None = Field(None, validation_alias=_usual("api_key"))
+    langsmith_endpoint: str = Field(LANGSMITH, pattern=r"^https?://", validation_alias=_usual("endpoint"))
+    langsmith_project: str = Field("waypoint", validation_alias=_usual("project"))
+    langsmith_hide_inputs: Flag = Field(False, validation_alias=_usual("hide_inputs"))
+    langsmith_hide_outputs: Flag = Field(False, validation_alias=_usual("hide_outputs"))
+    otel_exporter_otlp_endpoint: str | None = Field(None, pattern=r"^https?://")
+
+    @field_validator("rabbitmq_url")
+    @classmethod
+    def _check_broker(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not url.get_secret_value().startswith(("amqp://", "amqps://")):
+            msg = "has to be an address like amqp://user:password@host:5672/"
+            raise ValueError(msg)
+        return url
 
     @model_validator(mode="after")
     def _check_together(self) -> "Settings":
@@ -116,6 +146,12 @@ class Settings(BaseSettings):
         if self.llm_provider == "groq" and self.llm_api_key is None:
             msg = "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
             raise ValueError(msg)
+        if self.llm_provider == "openai-compatible" and self.llm_base_url is None:
+            msg = "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
+            raise ValueError(msg)
+        if self.llm_max_tokens >= self.llm_context_tokens:
+            msg = f"LLM_MAX_TOKENS ({self.llm_max_tokens}) has to be smaller than LLM_CONTEXT_TOKENS"
+            raise ValueError(msg)
         if self.retriever_type == "compression" and self.provider == "offline":
             msg = (
                 "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or take hybrid, similarity or mmr"
@@ -124,12 +160,20 @@ class Settings(BaseSettings):
         if self.embedding_provider == "openai-compatible" and self.embedding_base_url is None:
             msg = "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
             raise ValueError(msg)
+        if self.langsmith_tracing and self.langsmith_endpoint == LANGSMITH and self.langsmith_api_key is None:
+            msg = "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
+            raise ValueError(msg)
         return self
 
     @property
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else groq where there is a key, else offline."""
         return self.llm_provider or ("groq" if self.llm_api_key else "offline")
+
+    @property
+    def required_key(self) -> SecretStr:
+        """Return LLM_API_KEY, which is there wherever the provider needs it."""
+        return self.llm_api_key or SecretStr("")
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -21,12 +21,20 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield "\n\n"
     if "replacement" in answer:
         yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
+    yield from _broken(answer["metadata"].get("finish_reason"))
     yield from _list("Citations", [_citation(citation) for citation in _worth_listing(answer["citations"])])
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
     yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
     confidence, metadata = answer["confidence"], answer["metadata"]
     yield f"Confidence: {confidence['level']} ({confidence['reason']})\n"
     yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms\n"
+
+
+def _broken(finish_reason: str | None) -> Iterator[str]:
+    if finish_reason == "length":
+        yield "The answer was cut off at LLM_MAX_TOKENS.\n\n"
+    if finish_reason == "error":
+        yield "The answer above is not whole: the language model broke off. Ask again.\n\n"
 
 
 def _worth_listing(citations: list[dict[str, Any]]) -> list[dict[str, Any]]:

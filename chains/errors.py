@@ -2,16 +2,22 @@
 
 WaypointError
 ├── QuestionError            the question itself cannot be answered (empty, too long, no text)
+├── SafetyCheckError         the question was stopped before anything was searched
 ├── ConfigurationError       a setting, a model file or an index does not fit; nothing works until it is mended
 ├── IngestionError           a corpus, or a file of it, cannot be read
+├── DeadlineError            the time that the question may take is used up
 ├── RetrievalError           stage 1 failed
 │   ├── EmbeddingError       ... because the text could not be embedded
 │   └── VectorStoreError     ... because the vector store did not answer
 └── LLMError                 stage 3 failed
     ├── LLMRejectedError     the provider refuses the request; asking again will not help
+    │   └── LLMTooLargeError ... because the prompt is larger than it takes, or than a minute's budget
     ├── LLMRateLimitError    the provider asks to wait
+    │   └── LLMBusyError     ... or would: the budget of this minute and of the queue is spent
     ├── LLMTimeoutError      the provider did not answer in time
-    └── LLMUnavailableError  the provider cannot be reached, or failed
+    ├── LLMUnavailableError  the provider cannot be reached, or failed
+    │   └── LLMCircuitError  ... so often that it is left alone for a while
+    └── LLMReplyError        the provider's reply cannot be read
 """
 
 from typing import ClassVar
@@ -21,57 +27,120 @@ class WaypointError(Exception):
     """Anything this project raises on purpose; its message says what happened and what to do."""
 
     stage: ClassVar[str] = "pipeline"
+    code: ClassVar[str] = "WAYPOINT_ERROR"
 
 
 class QuestionError(WaypointError):
     """The question is empty, too long, or no text."""
 
     stage = "question"
+    code = "QUESTION_ERROR"
+
+
+class SafetyCheckError(WaypointError):
+    """The question was stopped before anything was searched."""
+
+    stage = "safety"
+    code = "SAFETY_CHECK_ERROR"
 
 
 class ConfigurationError(WaypointError):
     """A setting, a model file or an index does not fit the rest."""
 
     stage = "configuration"
+    code = "CONFIGURATION_ERROR"
 
 
 class IngestionError(WaypointError):
     """A corpus, or one of its files, cannot be read."""
 
     stage = "ingestion"
+    code = "INGESTION_ERROR"
+
+
+class DeadlineError(WaypointError):
+    """The time that a question may take is used up."""
+
+    code = "DEADLINE_ERROR"
 
 
 class RetrievalError(WaypointError):
     """No passages could be retrieved."""
 
     stage = "retrieval"
+    code = "RETRIEVAL_ERROR"
 
 
 class EmbeddingError(RetrievalError):
     """A text could not be turned into a vector."""
 
+    code = "EMBEDDING_ERROR"
+
 
 class VectorStoreError(RetrievalError):
     """The vector store did not answer."""
 
+    code = "VECTOR_STORE_ERROR"
+
 
 class LLMError(WaypointError):
-    """The language model gave no answer."""
+    """The language model gave no answer; its kinds share the code.
+
+    Attributes:
+        is_passing: Whether the same request may succeed a little later, and is worth asking again.
+        can_fall_back: Whether another provider may do better with the same request.
+        retry_after_s: How long the provider asks to wait, where it says so.
+    """
 
     stage = "generation"
+    code = "LLM_ERROR"
+    is_passing: ClassVar[bool] = False
+    can_fall_back: ClassVar[bool] = True
+
+    def __init__(self, message: str = "", *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class LLMRejectedError(LLMError):
-    """The provider refuses the request (a wrong key, an unknown model, a prompt too large)."""
+    """The provider refuses the request (a wrong key, an unknown model, a prompt it does not take)."""
+
+    can_fall_back = False
+
+
+class LLMTooLargeError(LLMRejectedError):
+    """The prompt is larger than the provider takes, or than a minute's budget of tokens."""
 
 
 class LLMRateLimitError(LLMError):
     """The provider asks to wait before the next request."""
 
+    is_passing = True
+
+
+class LLMBusyError(LLMRateLimitError):
+    """The budget of requests or tokens is spent, and the queue is longer than a question may wait."""
+
+    is_passing = False
+
 
 class LLMTimeoutError(LLMError):
     """The provider did not answer in time."""
 
+    is_passing = True
+
 
 class LLMUnavailableError(LLMError):
     """The provider cannot be reached, or failed on its side."""
+
+    is_passing = True
+
+
+class LLMCircuitError(LLMUnavailableError):
+    """The provider failed so often that it is left alone for a while; it was not asked."""
+
+    is_passing = False
+
+
+class LLMReplyError(LLMError):
+    """The provider replied, and the reply cannot be read."""

@@ -1,18 +1,24 @@
 """A chain and who watches it -> the same chain; its observers are told of every call, whichever way it was made."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from uuid import UUID, uuid4
 
 import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
+from chains.around import Around
 from chains.pieces import joined
 from chains.state import Answer, Question
 
 log = structlog.get_logger(__name__)
+
+LEFT = (asyncio.CancelledError, GeneratorExit)
+"""What breaks a call off when its client goes away: nothing failed."""
 
 
 @dataclass
@@ -26,6 +32,7 @@ class Call:
         answer: The whole answer; None while the call runs, and where it failed or was left.
         error: What broke the call off; a client that leaves is a cancellation or GeneratorExit.
         seconds: How long the call took; the reader's pauses count in a stream.
+        id: What its beginning and its end have in common where no `request_id` says so.
     """
 
     question: Mapping[str, Any]
@@ -34,6 +41,7 @@ class Call:
     answer: Answer | None = None
     error: BaseException | None = None
     seconds: float = 0.0
+    id: UUID = field(default_factory=uuid4)
 
 
 class Observer(Protocol):
@@ -46,8 +54,8 @@ class Observer(Protocol):
         """Take note of the end: `answer` or `error` is set."""
 
 
-class Observed(Runnable[Question, Answer]):
-    """The `bound` chain, every call of which its observers are told of: each question of a batch is one."""
+class Observed(Around):
+    """The `bound` chain, every call of which its observers are told of."""
 
     def __init__(
         self,
@@ -56,31 +64,23 @@ class Observed(Runnable[Question, Answer]):
         *,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self.bound = bound
+        super().__init__(bound)
         self.observers = tuple(observers)
         self.clock = clock
 
-    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
-        return self.bound.get_input_schema(config)
-
-    def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
-        return self.bound.get_output_schema(config)
-
-    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
         with self._watch(input, config) as call:
             call.answer = self.bound.invoke(input, config, **kwargs)
         return call.answer
 
-    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
         with self._watch(input, config) as call:
             call.answer = await self.bound.ainvoke(input, config, **kwargs)
         return call.answer
 
-    def stream(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Answer]:
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's parts as they come."""
         with self._watch(input, config, streamed=True) as call:
             parts = []
@@ -89,9 +89,7 @@ class Observed(Runnable[Question, Answer]):
                 yield part
             call.answer = joined(parts)
 
-    async def astream(
-        self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Answer]:
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Yield the answer's parts as they come."""
         with self._watch(input, config, streamed=True) as call:
             parts = []
@@ -101,7 +99,9 @@ class Observed(Runnable[Question, Answer]):
             call.answer = joined(parts)
 
     @contextmanager
-    def _watch(self, question: Question, config: RunnableConfig | None, *, streamed: bool = False) -> Iterator[Call]:
+    def _watch(
+        self, question: Mapping[str, Any], config: RunnableConfig | None, *, streamed: bool = False
+    ) -> Iterator[Call]:
         call = Call(dict(question), dict(ensure_config(config).get("metadata") or {}), streamed)
         started = self.clock()
         self._tell("started", call)

@@ -2,13 +2,16 @@
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableBinding, RunnablePick
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnablePick
 
 from chains.caching.hits import CacheHits
 from chains.citations import CiteSources
+from chains.clock import Clock, SystemClock
 from chains.confidence import score_confidence
 from chains.context import FormatContext
+from chains.deadline import Deadline
 from chains.generation import generate
+from chains.lifeline import Attended
 from chains.metadata import describe
 from chains.retrieval import retrieve
 from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
@@ -28,6 +31,8 @@ def build_chain(
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
     scope: ScopeGate | None = None,
+    timeout_s: float = 90,
+    clock: Clock | None = None,
 ) -> Runnable[Question, Answer]:
     """Compose the five stages; each adds its field to the state.
 
@@ -38,12 +43,15 @@ def build_chain(
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
+        timeout_s: how long a call may take; waits in it end by then.
+        clock: tells the time for that.
     """
+    timer = clock or SystemClock()
     cite = citations or CiteSources()
     chain = (
         stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
-        | stage("generation", also(answer=cite.words()), message=answer_unless_declined(generate(model, system=system)))
+        | stage("generation", cite.words(), message=answer_unless_declined(generate(model, system=system)))
         | stage("citations", also(**spread("reading", Reading)), reading=cite)
         | stage("confidence", confidence=score_confidence)
         | stage("metadata", metadata=describe)
@@ -53,4 +61,8 @@ def build_chain(
     if scope is not None:
         chain = stage("scope", scope=scope.step()) | chain
     typed = chain.with_types(input_type=Question, output_type=Answer).with_config(run_name="cited_answer")
-    return RunnableBinding(bound=typed, config_factories=[lambda _: {"callbacks": [Laps(STAGES), CacheHits()]}])
+
+    def per_call(_: RunnableConfig) -> RunnableConfig:
+        return {"callbacks": [Laps(STAGES), CacheHits(), Deadline(timeout_s, timer)]}
+
+    return Attended(RunnableBinding(bound=typed, config_factories=[per_call]))

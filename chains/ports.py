@@ -23,6 +23,16 @@ class WordSimilarity(Protocol):
         """Return the cosines of the words, folded to lower case, shape (len(first), len(second))."""
 
 
+class TokenCounter(Protocol):
+    """Tells the size of a text in tokens."""
+
+    def count(self, text: str, /) -> int:
+        """Return the number of tokens."""
+
+    def cut(self, text: str, tokens: int, /) -> str:
+        """Return as much of the beginning of the text as so many tokens hold."""
+
+
 class ChunkStore(Protocol):
     """A vector store that tells ids and similarities without the documents, which cost more than the search.
 

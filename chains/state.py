@@ -14,6 +14,9 @@ CitationStyle = Literal["title", "numbered"]
 
 QUESTION_MAX_CHARACTERS = 1000
 
+DEGRADED = "degraded"
+"""In a message's `response_metadata`: why the answer is not what it should be."""
+
 
 class Passage(TypedDict):
     """One retrieved chunk: its words, where they come from, and its cosine similarity to the question (0-1)."""
@@ -187,3 +190,9 @@ def check_question(question: object) -> str:
         msg = f"Query exceeds maximum length of {QUESTION_MAX_CHARACTERS} characters"
         raise QuestionError(msg)
     return question.strip()
+
+
+def degradation_of(message: BaseMessage) -> str | None:
+    """Return why the message is not what it should be; None for one that is."""
+    reason: str | None = message.response_metadata.get(DEGRADED)
+    return reason

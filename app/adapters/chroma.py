@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import chromadb
+import httpx
 import numpy as np
 from chromadb.api import ClientAPI
 from chromadb.api.models.Collection import Collection
@@ -39,12 +40,13 @@ def similarity(distance: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a Chroma server listens; `api_key` goes with each request as `X-Chroma-Token`."""
+    """Where a Chroma server listens; `api_key` goes with each request as `X-Chroma-Token`, `timeout_s` is for each."""
 
     host: str
     port: int = 8000
     ssl: bool = False
     api_key: str | None = field(default=None, repr=False)
+    timeout_s: float = 10
 
     def __str__(self) -> str:
         """Return its address."""
@@ -215,6 +217,8 @@ def _folder_client(path: Path) -> ClientAPI:
 def _server_client(server: Server) -> ClientAPI:
     headers = {"X-Chroma-Token": server.api_key} if server.api_key else {}
     try:
+        # The client waits for ever for a server that accepts and says nothing; one that says this much is asked more.
+        httpx.get(f"{server}/api/v2/heartbeat", headers=headers, timeout=server.timeout_s).raise_for_status()
         client = chromadb.HttpClient(
             server.host,
             server.port,
@@ -222,7 +226,7 @@ def _server_client(server: Server) -> ClientAPI:
             headers=headers,
             settings=ChromaSettings(anonymized_telemetry=False),
         )
-        client.heartbeat()
+        _session(client).timeout = httpx.Timeout(server.timeout_s)
     except Exception as error:  # The client raises what it meets, down to a bare Exception.
         msg = (
             f"no Chroma server answers at {server} ({type(error).__name__}); start one (`chroma run`), "
@@ -230,6 +234,12 @@ def _server_client(server: Server) -> ClientAPI:
         )
         raise VectorStoreError(msg) from error
     return client
+
+
+def _session(client: ClientAPI) -> httpx.Client:
+    """Return what the client sends its requests with; it has no setting for their timeout."""
+    session: httpx.Client = cast("Any", client)._server._session
+    return session
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Settings -> the models: of embeddings, of words, of chat, and the retriever that asks them."""
+"""Settings -> the models: of embeddings, of words, of tokens, and the retriever that asks them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 
 from app.settings import Settings
 from chains.errors import ConfigurationError
-from chains.ports import ChunkStore, WordIndex, WordSimilarity
+from chains.ports import ChunkStore, TokenCounter, WordIndex, WordSimilarity
 from chains.retrieval import (
     ChunkRetriever,
     CompressionRetriever,
@@ -16,6 +16,7 @@ from chains.retrieval import (
     MmrRetriever,
     SimilarityRetriever,
 )
+from chains.tokens import FourCharacters
 
 ONNX_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -23,10 +24,12 @@ ONNX_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 def embedding_model(settings: Settings) -> Embeddings:
     """Return the embeddings that EMBEDDING_PROVIDER and EMBEDDING_BACKEND name."""
     if settings.embedding_provider == "openai-compatible":
-        from app.adapters.openai_compatible import HttpEmbeddings
+        from app.adapters.http_embeddings import HttpEmbeddings
 
         base_url, key = settings.embedding_base_url or "", settings.embedding_api_key
-        return HttpEmbeddings(base_url=base_url, model=settings.embedding_model, api_key=key)
+        return HttpEmbeddings(
+            base_url=base_url, model=settings.embedding_model, api_key=key, timeout_s=settings.embedding_timeout_s
+        )
     if settings.embedding_backend == "torch":
         from app.adapters.huggingface import torch_embeddings
 
@@ -48,23 +51,12 @@ def word_similarity() -> WordSimilarity:
     return WordVectors(find_weights())
 
 
-def chat_model(settings: Settings, embeddings: Embeddings) -> BaseChatModel:
-    """Return Groq where there is a key, else the offline answerer."""
-    if settings.provider == "offline" or settings.llm_api_key is None:
-        from app.adapters.offline import OfflineChatModel
+def token_counter(embeddings: Embeddings) -> TokenCounter:
+    """Return the tokenizer that the embedding model brings along; without one, four characters are a token."""
+    from app.adapters.onnx import OnnxEmbeddings
+    from app.adapters.onnx.tokens import WordPieces
 
-        return OfflineChatModel(embeddings=embeddings)
-    from app.adapters.groq import groq_model
-
-    return groq_model(
-        api_key=settings.llm_api_key,
-        model=settings.llm_model,
-        base_url=settings.llm_base_url,
-        temperature=settings.llm_temperature,
-        max_tokens=settings.llm_max_tokens,
-        timeout_s=settings.llm_timeout_s,
-        max_retries=settings.llm_max_retries,
-    )
+    return WordPieces(embeddings.tokenizer) if isinstance(embeddings, OnnxEmbeddings) else FourCharacters()
 
 
 def retriever_of(

@@ -1,7 +1,8 @@
 """Settings -> adapters -> chain, each made when it is first asked for."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,15 +13,21 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 import prompts
+from app.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.caches import Caches, index_version
-from app.wiring.models import chat_model, embedding_model, retriever_of, word_similarity
+from app.wiring.events import event_observers, outbox_of, scores_of
+from app.wiring.figures import metrics_of
+from app.wiring.language import chat_model
+from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
+from app.wiring.tracing import Tracing, tracing_of
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
 from chains.observation import Observer, observed
 from chains.pipeline import build_chain
+from chains.ports import TokenCounter
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope
 from chains.state import Answer, Question
@@ -29,6 +36,9 @@ if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
 
     from app.adapters.fts import LexicalIndex
+    from app.adapters.langsmith_scores import LangSmithScores
+    from app.adapters.rabbitmq.outbox import Outbox
+    from app.metrics import Metrics
     from app.wiring.stores import Store
     from chains.ingestion import Index, Report
     from chains.ports import Progress
@@ -42,14 +52,24 @@ class Services:
     clock: Clock = field(default_factory=SystemClock)
 
     @cached_property
+    def embedder(self) -> Embeddings:
+        """Return the embedding model itself."""
+        return embedding_model(self.settings)
+
+    @cached_property
     def embeddings(self) -> Embeddings:
-        """Return the embedding model."""
-        return self.caches.embeddings(embedding_model(self.settings))
+        """Return what the questions and the passages are embedded with."""
+        return self.caches.embeddings(self.embedder)
 
     @cached_property
     def caches(self) -> Caches:
         """Return what keeps vectors, passages and answers."""
         return Caches(self.settings, self.clock)
+
+    @cached_property
+    def tokens(self) -> TokenCounter:
+        """Return what measures prompts."""
+        return token_counter(self.embedder)
 
     @cached_property
     def store(self) -> "Store":
@@ -71,8 +91,8 @@ class Services:
 
     @cached_property
     def model(self) -> BaseChatModel:
-        """Return the chat model: Groq, or the offline answerer."""
-        return chat_model(self.settings, self.embeddings)
+        """Return the chat model: the providers that are set, and the offline answerer."""
+        return chat_model(self.settings, self.embeddings, clock=self.clock, tokens=self.tokens)
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
@@ -84,11 +104,18 @@ class Services:
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
         settings = self.settings
+        system = prompts.load("system" if settings.citation_style == "title" else "system_numbered")
         chain = build_chain(
             retriever=self.retriever,
             model=self.model,
-            system=prompts.load("system" if settings.citation_style == "title" else "system_numbered"),
-            context=FormatContext(max_tokens=settings.max_context_tokens, style=settings.citation_style),
+            system=system,
+            context=FormatContext(
+                max_tokens=settings.max_context_tokens,
+                style=settings.citation_style,
+                window=settings.llm_context_tokens,
+                reserved=self.tokens.count(system) + settings.llm_max_tokens,
+                tokens=self.tokens,
+            ),
             citations=CiteSources(
                 style=settings.citation_style,
                 min_citations=settings.min_citations,
@@ -96,18 +123,52 @@ class Services:
                 similarity=word_similarity(),
             ),
             scope=self.scope,
+            timeout_s=settings.request_timeout_s,
+            clock=self.clock,
         )
-        return observed(self.caches.answers(chain, scope=self._scope_text()), self.observers)
+        answers = self.caches.answers(chain, scope=self._scope_text())
+        return observed(self.tracing.traced(answers), self.observers)
 
     @cached_property
     def observers(self) -> list[Observer]:
         """Return who is told of every question and its answer."""
-        return []
+        log = AnswerLog(questions=self.settings.log_questions)
+        return [log, self.metrics, *self.tracing.observers, *event_observers(self.settings, self.outbox)]
+
+    @cached_property
+    def outbox(self) -> "Outbox | None":
+        """Return where events are handed over for the broker; None where they are off."""
+        return outbox_of(self.settings)
+
+    @cached_property
+    def scores(self) -> "LangSmithScores | None":
+        """Return where the users' scores go beside the events; None where nothing is traced."""
+        return scores_of(self.settings)
+
+    @cached_property
+    def metrics(self) -> "Metrics":
+        """Return the figures that GET /metrics tells."""
+        return metrics_of(
+            self.settings,
+            tracing=self.tracing,
+            caches=self.caches.counts,
+            outbox=self.outbox,
+            model=lambda: self.model,
+        )
+
+    @cached_property
+    def tracing(self) -> Tracing:
+        """Return where traces go."""
+        return tracing_of(self.settings)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
-        async with self.caches.running():
+        async with AsyncExitStack() as life:
+            life.push_async_callback(asyncio.to_thread, self.tracing.close)
+            await life.enter_async_context(self.caches.running())
+            if self.outbox:
+                await life.enter_async_context(self.outbox.running())
             yield
 
     @cached_property

@@ -37,7 +37,7 @@ def chroma_place(settings: Settings) -> "Path | Server":
     if settings.chroma_host is None:
         return settings.chroma_path
     key = settings.chroma_api_key.get_secret_value() if settings.chroma_api_key else None
-    return Server(settings.chroma_host, settings.chroma_port, settings.chroma_ssl, key)
+    return Server(settings.chroma_host, settings.chroma_port, settings.chroma_ssl, key, settings.vector_store_timeout_s)
 
 
 def open_store(settings: Settings, embeddings: Embeddings, words: "LexicalIndex") -> "Store":

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
+from chains.around import Around
 from chains.caching.counts import CacheCounts
 from chains.caching.flight import Flights
 from chains.caching.keys import canonical
@@ -29,7 +30,7 @@ class Asked(NamedTuple):
     began: float
 
 
-class CachedAnswers(Runnable[Question, Answer]):
+class CachedAnswers(Around):
     """The `bound` chain behind a cache of its answers.
 
     Args:
@@ -53,7 +54,7 @@ class CachedAnswers(Runnable[Question, Answer]):
         ttl_s: float,
         defaults: dict[str, Any],
     ) -> None:
-        self.bound = bound
+        super().__init__(bound)
         self._level = level
         self._version = version
         self._counts = counts
@@ -62,15 +63,7 @@ class CachedAnswers(Runnable[Question, Answer]):
         self._defaults = defaults
         self._flights: Flights[Answer] = Flights()
 
-    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
-        return self.bound.get_input_schema(config)
-
-    def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
-        return self.bound.get_output_schema(config)
-
-    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
         asked = self._asked(input, config)
         if asked is None:
@@ -78,7 +71,7 @@ class CachedAnswers(Runnable[Question, Answer]):
         with self._told(asked, lambda: iter([self.bound.invoke(input, config, **kwargs)])) as (parts, own):
             return joined(parts) if own else self._retelling(asked, parts).invoke(input, config)
 
-    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
         asked = self._asked(input, config)
         if asked is None:
@@ -92,7 +85,7 @@ class CachedAnswers(Runnable[Question, Answer]):
                 return joined([part async for part in parts])
             return await self._retelling(asked, parts).ainvoke(input, config)
 
-    def stream(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Answer]:
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's parts as they come."""
         asked = self._asked(input, config)
         if asked is None:
@@ -101,9 +94,7 @@ class CachedAnswers(Runnable[Question, Answer]):
         with self._told(asked, lambda: self.bound.stream(input, config, **kwargs)) as (parts, own):
             yield from parts if own else self._retelling(asked, parts).stream(input, config)
 
-    async def astream(
-        self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Answer]:
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Yield the answer's parts as they come."""
         asked = self._asked(input, config)
         if asked is None:

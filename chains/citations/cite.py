@@ -16,7 +16,7 @@ from chains.citations.streaming import WholeMarkers, stream_words
 from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
-from chains.state import Citation, CitationStyle, Generated, Outcome, Passage, Reading
+from chains.state import Citation, CitationStyle, Generated, Outcome, Passage, Reading, degradation_of
 
 BESIDE = 6  # Characters between two markers that stand side by side: a blank, a comma, "and".
 
@@ -39,8 +39,8 @@ class CiteSources:
     similarity: WordSimilarity | None = None
     fallback: str | None = None
 
-    def words(self) -> Runnable[Any, str]:
-        """Return the step that streams the message's words, markers whole and in their final form."""
+    def words(self) -> Runnable[Any, Any]:
+        """Return the step that adds the message's words to the state, markers whole and in their final form."""
         if self.style == "numbered":
             return stream_words(NumberedMarkers)
         return stream_words(lambda _: WholeMarkers())
@@ -51,7 +51,10 @@ class CiteSources:
         citations = self._cite(state)
         # Nothing was searched for a question that the gate declined: its answer is the redirect.
         outcome, replacement = ("declined", None) if state.get("scope") else self._judge(answer, citations, shown)
-        kept = citations if outcome == "answered" else []
+        if degradation_of(state["message"]) and outcome != "no_results":
+            # What is there is kept and marked: quotations without a network, or an answer that broke off.
+            outcome, replacement = "degraded", None
+        kept = citations if outcome in {"answered", "degraded"} else []
         return Reading(
             citations=kept,
             sources=sources_of(kept, shown),

@@ -4,7 +4,10 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable, RunnableGenerator
+from langchain_core.runnables.utils import AddableDict
 
 from chains.citations.markers import LONGEST_MARKER
 from chains.state import Passage
@@ -56,22 +59,25 @@ class WholeMarkers:
         return waiting[0] if waiting else len(self._held) - ends_in_escape
 
 
-def stream_words(marking: Callable[[Sequence[Passage]], Marking]) -> Runnable[Any, str]:
-    """Return the step that turns the state's message into the answer; `marking` is made anew for each answer."""
+def stream_words(marking: Callable[[Sequence[Passage]], Marking]) -> Runnable[Any, Any]:
+    """Return the step that writes the message's words as the state's answer; `marking` is made anew for each answer.
 
-    def write(states: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    It stands beside the stream, not in an `assign`: that lets the whole message pass before it adds the first word. The
+    message itself goes on as one, after its words: nothing behind reads its pieces, and joining them costs.
+    """
+
+    def write(states: Iterator[Mapping[str, Any]]) -> Iterator[AddableDict]:
         words = _Words(marking)
         for state in states:
             yield from words.read(state)
-        yield from words.rest()
+        yield words.rest()
 
-    async def awrite(states: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[str]:
+    async def awrite(states: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[AddableDict]:
         words = _Words(marking)
         async for state in states:
-            for text in words.read(state):
-                yield text
-        for text in words.rest():
-            yield text
+            for part in words.read(state):
+                yield part
+        yield words.rest()
 
     return RunnableGenerator(write, awrite, name="write_words")
 
@@ -83,15 +89,26 @@ class _Words:
         self._make = marking
         self._marking: Marking | None = None
         self._shown: Sequence[Passage] = ()
+        self._pieces: list[BaseMessage] = []
 
-    def read(self, state: Mapping[str, Any]) -> Iterator[str]:
+    def read(self, state: Mapping[str, Any]) -> Iterator[AddableDict]:
         if "context" in state:
             self._shown = state["context"]["passages"]
+        if rest := AddableDict({name: value for name, value in state.items() if name != "message"}):
+            yield rest
         if "message" in state:
+            self._pieces.append(state["message"])
             self._marking = self._marking or self._make(self._shown)
             if text := self._marking.feed(state["message"].text):
-                yield text
+                yield AddableDict(answer=text)
 
-    def rest(self) -> Iterator[str]:
+    def rest(self) -> AddableDict:
         # An empty piece at least: the answer of a silent model is the empty text.
-        yield self._marking.flush() if self._marking else ""
+        return AddableDict(answer=self._marking.flush() if self._marking else "", message=_joined(self._pieces))
+
+
+def _joined(pieces: Sequence[BaseMessage]) -> BaseMessage:
+    first, *others = pieces
+    if isinstance(first, AIMessageChunk):
+        return add_ai_message_chunks(first, *(piece for piece in others if isinstance(piece, AIMessageChunk)))
+    return first

@@ -1,13 +1,15 @@
 """Scores and counts -> High, Medium or Low, by the rule of the pilot's documents, with citations and outcome heeded.
 
 High: at least 3 chunks with an average cosine similarity of at least 0.5. Medium: at least 2 with at least 0.3.
-Low: everything else, and every answer that did not come from the documents.
+Low: everything else, every answer that did not come from the documents, and every degraded one.
 """
 
-from chains.state import Cited, Confidence, Outcome
+from chains.state import Cited, Confidence, Outcome, degradation_of
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
 MEDIUM_CHUNKS, MEDIUM_AVERAGE = 2, 0.3
+# What is left of the score where the language model was out of reach, or broke off.
+DEGRADED_SHARE = 0.5
 
 _REASONS: dict[Outcome, str] = {
     "no_results": "No relevant documents found",
@@ -25,6 +27,10 @@ def score_confidence(state: Cited) -> Confidence:
     factors = {"average_score": round(average, 4), "chunks": float(len(scores)), "matched_citations": float(matched)}
     if state["outcome"] in _REASONS:
         return Confidence(level="Low", score=0.0, reason=_REASONS[state["outcome"]], factors=factors)
+    if state["outcome"] == "degraded":
+        reason = degradation_of(state["message"]) or _REASONS["ungrounded"]
+        score = round(DEGRADED_SHARE * average, 4) if matched else 0.0
+        return Confidence(level="Low", score=score, reason=reason, factors=factors)
     level = _level(len(scores), average) if matched else "Low"
     reason = _reason(level, len(scores), average, matched)
     return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)

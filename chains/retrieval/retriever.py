@@ -1,5 +1,7 @@
 """What the strategies share: limits and filters of the call in, scored and ranked documents out."""
 
+import asyncio
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +11,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 
-from chains.errors import ConfigurationError
+from chains.deadline import OVERDUE, check_time, left_s
+from chains.errors import ConfigurationError, DeadlineError
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters, filters_of
 
@@ -49,6 +52,7 @@ class ChunkRetriever(BaseRetriever):
         limit = self.top_k if top_k is None else top_k
         if limit <= 0:
             return []
+        check_time(run_manager)
         floor = self.threshold if threshold is None else threshold
         allowed = filters or Filters()
         found = self.find(query, top_k=limit, threshold=floor, filters=allowed, callbacks=run_manager.get_child())
@@ -57,10 +61,16 @@ class ChunkRetriever(BaseRetriever):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        # The stores and the word index are synchronous; a thread keeps them off the event loop.
-        return await run_in_executor(
-            None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
-        )
+        # The stores and the word index are synchronous; a thread keeps them off the event loop. A store that hangs
+        # keeps its thread, and not the one who asked.
+        left = left_s(run_manager)
+        try:
+            async with asyncio.timeout(left if left < math.inf else None):
+                return await run_in_executor(
+                    None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
+                )
+        except TimeoutError as error:
+            raise DeadlineError(OVERDUE) from error
 
 
 def filter_by_threshold(scored: Iterable[tuple[Document, float]], threshold: float) -> list[Document]:

@@ -40,6 +40,7 @@ def url(groq, tmp_path_factory) -> Iterator[str]:
         llm_api_key="gsk_test",
         llm_base_url=groq.url,
         llm_max_retries=0,
+        llm_fallback=False,
     )
     services = Services(settings)
     services.ingest([folder])

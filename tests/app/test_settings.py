@@ -58,6 +58,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("MMR_LAMBDA", "2", "less than or equal to 1"),
         ("MMR_FETCH_K", "0", "greater than 0"),
         ("EMBEDDING_BASE_URL", "localhost", "pattern"),
+        ("EVENTS_MAX", "0", "greater than 0"),
         ("PORT", "70000", "less than or equal to 65535"),
     ],
 )
@@ -96,8 +97,32 @@ def test_an_embedding_service_without_an_address_is_refused(monkeypatch):
         load_settings()
 
 
+def test_tracing_to_langsmith_needs_a_key_and_to_a_server_of_ones_own_none(monkeypatch):
+    monkeypatch.setenv("LANGSMITH_TRACING", "true")
+    with pytest.raises(SettingsError, match="LANGSMITH_TRACING=true needs LANGSMITH_API_KEY"):
+        load_settings()
+    monkeypatch.setenv("LANGSMITH_ENDPOINT", "http://127.0.0.1:1984")
+    assert load_settings().langsmith_tracing
+
+
+def test_the_older_names_of_langsmiths_variables_work_and_the_newer_win(monkeypatch):
+    monkeypatch.delenv("LANGSMITH_TRACING")
+    monkeypatch.setenv("LANGCHAIN_TRACING_V2", "true")
+    monkeypatch.setenv("LANGCHAIN_API_KEY", "lsv2_x")
+    monkeypatch.setenv("LANGCHAIN_PROJECT", "old")
+    assert (load_settings().langsmith_tracing, load_settings().langsmith_project) == (True, "old")
+    monkeypatch.setenv("LANGSMITH_PROJECT", "new")
+    assert load_settings().langsmith_project == "new"
+
+
 def test_a_secret_is_never_shown():
     assert "gsk_secret" not in repr(load_settings(llm_api_key="gsk_secret"))
+
+
+def test_an_address_that_is_no_brokers_is_refused_without_showing_its_password():
+    with pytest.raises(SettingsError) as caught:
+        load_settings(rabbitmq_url="http://guest:secret@host/")
+    assert str(caught.value) == "RABBITMQ_URL: has to be an address like amqp://user:password@host:5672/"
 
 
 def test_zero_is_a_value(monkeypatch):

@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from app.terminal import answer_text
 
 
@@ -39,3 +41,11 @@ def test_what_is_marked_comes_first_and_what_is_attributed_only_where_it_leads_e
 def test_a_replaced_answer_is_withdrawn_in_words():
     text = "".join(answer_text(parts(replacement="I could not find it.", outcome="ungrounded")))
     assert "The answer above is withdrawn: I could not find it." in text
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [("length", "cut off at LLM_MAX_TOKENS"), ("error", "the language model broke off")]
+)
+def test_an_answer_that_is_not_whole_says_so(reason, told):
+    text = "".join(answer_text(parts(metadata={"model": "m", "latency_ms": 1.0, "finish_reason": reason})))
+    assert told in text

@@ -3,11 +3,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.context import FormatContext, format_context, trim
-from chains.state import Passage
+from chains.state import Passage, Retrieved
+from chains.tokens import FourCharacters
 
 
 def passage(content: str, **metadata: object) -> Passage:
     return Passage(content=content, metadata=dict(metadata), score=0.5)
+
+
+def retrieved(question: str, history: tuple[str, ...] = ()) -> Retrieved:
+    return Retrieved(question=question, history=list(history), documents=[passage("word " * 400, title="T")])
 
 
 def test_each_passage_stands_under_its_header_in_rank_order():
@@ -32,12 +37,12 @@ def test_numbered_headers_count_the_passages_shown():
 
 def test_a_passage_that_is_too_long_is_trimmed_at_a_word_and_the_next_is_still_considered():
     long, short = passage("word " * 400, title="Long"), passage("Short.", title="S")
-    context = format_context([long, short], max_characters=500)
+    context = format_context([long, short], max_tokens=125)
 
     assert context["text"].split("\n")[1].endswith("word…")
     assert len(context["text"]) <= 500
     assert context["passages"] == [long]
-    assert format_context([passage("x" * 900, title="L"), short], max_characters=60)["passages"] == [short]
+    assert format_context([passage("x" * 900, title="L"), short], max_tokens=15)["passages"] == [short]
 
 
 def test_brackets_in_a_title_are_escaped():
@@ -59,20 +64,40 @@ def test_document_text_cannot_pass_for_a_header_or_close_the_context(line, writt
     assert text == f"[A]\nBefore.\n\n{written}\nAfter."
 
 
-def test_the_budget_is_four_characters_a_token():
-    assert FormatContext(max_tokens=2000).max_characters == 8000
+def test_without_a_tokenizer_a_token_is_four_characters():
+    context = FormatContext(max_tokens=100)(retrieved("Q"))
+
+    assert 380 < len(context["text"]) <= 400
 
 
-@given(st.lists(st.text(max_size=300), max_size=8), st.integers(0, 600), st.sampled_from(["title", "numbered"]))
+def test_what_question_history_and_reply_take_of_the_model_is_not_the_context_s():
+    context = FormatContext(max_tokens=1000, window=200, reserved=100)(retrieved("x" * 80, history=("y" * 80,)))
+
+    assert 220 < len(context["text"]) <= 240
+
+
+def test_a_tokenizer_that_is_at_hand_counts():
+    class Words:
+        def count(self, text: str) -> int:
+            return len(text.split())
+
+        def cut(self, text: str, tokens: int) -> str:
+            return " ".join(text.split()[:tokens])
+
+    context = format_context([passage("word " * 400, title="T")], max_tokens=50, tokens=Words())
+    assert len(context["text"].split()) == 1 + 47
+
+
+@given(st.lists(st.text(max_size=300), max_size=8), st.integers(0, 150), st.sampled_from(["title", "numbered"]))
 def test_the_budget_is_never_passed(contents, budget, style):
     passages = [passage(content, title="T") for content in contents]
-    context = format_context(passages, max_characters=budget, style=style)
+    context = format_context(passages, max_tokens=budget, style=style)
     # An escaped character counts before it is escaped; each line may gain a few.
-    assert len(context["text"]) <= budget + 4 * sum(content.count("<") + content.count("[") for content in contents)
+    assert len(context["text"]) <= 4 * budget + 4 * sum(content.count("<") + content.count("[") for content in contents)
 
 
-@given(st.text(max_size=400), st.integers(0, 400))
+@given(st.text(max_size=400), st.integers(0, 100))
 def test_a_trimmed_text_begins_as_the_text_does(text, limit):
-    cut = trim(text, limit)
-    assert len(cut) <= max(limit, 0) or cut == text
+    cut = trim(text, limit, FourCharacters())
+    assert FourCharacters().count(cut) <= limit
     assert text.startswith(cut.removesuffix("…").rstrip())

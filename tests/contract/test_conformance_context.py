@@ -45,7 +45,7 @@ def test_a_chunk_without_words_is_not_shown():
 
 def test_twelve_long_chunks_fill_the_budget_and_never_pass_it():
     chunks = [passage({"title": "T", "page": 1, "text": "word " * 340}) for _ in range(12)]
-    context = format_context(chunks, max_characters=4 * 3500, style="numbered")
+    context = format_context(chunks, max_tokens=3500, style="numbered")
 
     assert len(context["passages"]) == 9
     assert 13_000 < len(context["text"]) <= 14_000

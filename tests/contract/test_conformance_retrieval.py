@@ -13,9 +13,10 @@ from app.adapters.fts import LexicalIndex
 from app.adapters.memory import SavedMemoryStore
 from app.settings import load_settings
 from app.wiring import Services
-from chains.context import CHARACTERS_PER_TOKEN, trim
+from chains.context import trim
 from chains.errors import ConfigurationError, QuestionError
 from chains.retrieval import MmrRetriever, retrieve
+from chains.tokens import CHARACTERS_PER_TOKEN
 from tests.conftest import SHARED
 from tests.fakes import Reply, WordEmbeddings
 
@@ -53,7 +54,13 @@ def token_estimate(case, tmp_path, groq):
 
 
 def chunk_trim(case, tmp_path, groq):
-    trimmed = trim("x" * case["input"]["text_len"], LONGEST_CHUNK)
+    class Characters:
+        count = staticmethod(len)
+
+        def cut(self, text, tokens):
+            return text[:tokens]
+
+    trimmed = trim("x" * case["input"]["text_len"], LONGEST_CHUNK, Characters())
     assert {"len": len(trimmed), "ellipsis": trimmed.endswith("…")} == case["expected"]
 
 

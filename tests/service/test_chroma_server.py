@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import httpx
 import pytest
 from langchain_core.documents import Document
 
 from app.adapters.chroma import Server, delete_collection, open_chroma
+from app.adapters.chroma import _session as chroma_session
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError, VectorStoreError
@@ -142,3 +144,17 @@ def test_the_key_travels_as_a_token_and_is_never_shown(httpserver):
 
     assert {request.headers.get("X-Chroma-Token") for request, _ in httpserver.log} == {"secret"}
     assert "secret" not in f"{caught.value}{server!r}{server}"
+
+
+def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = Server("127.0.0.1", silent.getsockname()[1], timeout_s=0.2)
+        with pytest.raises(VectorStoreError, match="no Chroma server answers"):
+            delete_collection(place, "desk")
+
+
+def test_a_server_that_falls_silent_is_not_waited_for(server, tmp_path):
+    settings = load_settings(
+        chroma_host=server.host, chroma_port=server.port, chroma_path=tmp_path, vector_store_timeout_s=7
+    )
+    assert chroma_session(cast("Any", Services(settings).store)._client).timeout.read == 7

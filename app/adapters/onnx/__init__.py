@@ -69,6 +69,10 @@ class OnnxEmbeddings(Embeddings):
         model = self._opened()
         return model.run([model.tokenize(text)])[0]
 
+    def tokenizer(self) -> "Tokenizer":
+        """Return the model's tokenizer, which neither pads nor truncates."""
+        return self._opened().tokenizer
+
     def _opened(self) -> "_Model":
         with self._lock:
             if self._model is None:

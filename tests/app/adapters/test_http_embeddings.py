@@ -6,8 +6,7 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from app.adapters import openai_compatible
-from app.adapters.openai_compatible import HttpEmbeddings
+from app.adapters.http_embeddings import HttpEmbeddings
 from chains.errors import EmbeddingError
 
 PATH = "/v1/embeddings"
@@ -91,12 +90,11 @@ def test_a_dimension_that_changes_between_requests_is_refused(httpserver):
         model.embed_query("b")
 
 
-def test_a_service_that_is_not_there_or_too_slow_is_a_clear_error(monkeypatch):
+def test_a_service_that_is_not_there_or_too_slow_is_a_clear_error():
     with pytest.raises(EmbeddingError, match="cannot be reached; check EMBEDDING_BASE_URL"):
         HttpEmbeddings(base_url="http://127.0.0.1:9", model="m").embed_query("x")
 
-    monkeypatch.setattr(openai_compatible, "TIMEOUT_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        model = HttpEmbeddings(base_url=f"http://127.0.0.1:{silent.getsockname()[1]}", model="m")
+        model = HttpEmbeddings(base_url=f"http://127.0.0.1:{silent.getsockname()[1]}", model="m", timeout_s=0.05)
         with pytest.raises(EmbeddingError, match="did not answer within"):
             model.embed_query("x")

@@ -2,7 +2,7 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import SecretStr
 
-from app.adapters.groq import GroqModel, groq_model
+from app.adapters.chat.groq import GroqModel, groq_model
 from chains.errors import LLMRateLimitError, LLMRejectedError, LLMUnavailableError
 from tests.fakes import MODEL, Reply
 
@@ -10,7 +10,7 @@ MESSAGES = [SystemMessage("context"), HumanMessage("What is the rate?")]
 
 
 def connect(url: str) -> GroqModel:
-    return groq_model(api_key=SecretStr("gsk_test"), model=MODEL, base_url=url, max_retries=0, timeout_s=5)
+    return groq_model(api_key=SecretStr("gsk_test"), model=MODEL, base_url=url, timeout_s=5)
 
 
 def test_the_messages_and_the_settings_are_sent(groq):

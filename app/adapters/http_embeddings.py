@@ -9,17 +9,17 @@ from pydantic import SecretStr
 from chains.errors import EmbeddingError
 
 BATCH = 64
-TIMEOUT_S = 30
 
 
 class HttpEmbeddings(Embeddings):
     """Embeddings by `POST {base_url}/embeddings`, up to 64 texts a request; all vectors have one dimension."""
 
-    def __init__(self, *, base_url: str, model: str, api_key: SecretStr | None = None) -> None:
+    def __init__(self, *, base_url: str, model: str, api_key: SecretStr | None = None, timeout_s: float = 30) -> None:
         headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
         self._url = f"{base_url.rstrip('/')}/embeddings"
         self._model = model
-        self._client = httpx.Client(headers=headers, timeout=TIMEOUT_S)
+        self._client = httpx.Client(headers=headers, timeout=timeout_s)
+        self._timeout_s = timeout_s
         self._dimensions: int | None = None
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -45,7 +45,7 @@ class HttpEmbeddings(Embeddings):
             msg = f"the embedding service at {self._url} answered {status}; check {_suspect(status)}"
             raise EmbeddingError(msg) from error
         except httpx.TimeoutException as error:
-            msg = f"the embedding service at {self._url} did not answer within {TIMEOUT_S} s; try again"
+            msg = f"the embedding service at {self._url} did not answer within {self._timeout_s:g} s; try again"
             raise EmbeddingError(msg) from error
         except httpx.HTTPError as error:
             msg = f"the embedding service at {self._url} cannot be reached; check EMBEDDING_BASE_URL"

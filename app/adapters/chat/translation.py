@@ -1,0 +1,89 @@
+"""A vendor's error -> this project's, without the vendor's words.
+
+The client libraries of Groq and OpenAI are made by the same generator: their errors have the same names.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from types import ModuleType
+
+import httpx
+from pydantic import ValidationError
+
+from chains.errors import (
+    LLMError,
+    LLMRateLimitError,
+    LLMRejectedError,
+    LLMReplyError,
+    LLMTimeoutError,
+    LLMTooLargeError,
+    LLMUnavailableError,
+)
+
+TIMED_OUT = "the language model did not answer in time; try again, or raise LLM_TIMEOUT_S"
+UNREACHABLE = "the language model cannot be reached, or broke off; check LLM_BASE_URL and the network"
+UNREADABLE = "the language model sent a reply that cannot be read; check LLM_BASE_URL"
+# What reading an unexpected reply ends in, in the libraries and in LangChain's wrappers of them.
+MISREAD = (ValueError, TypeError, KeyError, IndexError, AttributeError, ValidationError)
+
+
+@contextmanager
+def translated(vendor: ModuleType) -> Iterator[None]:
+    """Raise this project's errors in place of those of `vendor`, the client library."""
+    try:
+        yield
+    except LLMError:
+        raise
+    except (vendor.APIError, httpx.RequestError) as error:
+        raise _failed(vendor, error) from error
+    except MISREAD as error:
+        raise LLMReplyError(UNREADABLE) from error
+
+
+def _failed(vendor: ModuleType, error: Exception) -> LLMError:
+    if isinstance(error, vendor.APIStatusError):
+        return refused(error.response)
+    if isinstance(error, (vendor.APITimeoutError, httpx.TimeoutException)):
+        return LLMTimeoutError(TIMED_OUT)
+    if isinstance(error, (vendor.APIResponseValidationError, httpx.DecodingError)):
+        return LLMReplyError(UNREADABLE)
+    if isinstance(error.__cause__, httpx.DecodingError):
+        return LLMReplyError(UNREADABLE)
+    if isinstance(error, (vendor.APIConnectionError, httpx.RequestError)):
+        return LLMUnavailableError(UNREACHABLE)
+    return LLMUnavailableError("the language model failed in the middle of its reply; try again")
+
+
+def refused(response: httpx.Response) -> LLMError:
+    """Return the error that a status stands for."""
+    status = response.status_code
+    wait = retry_after_s(response.headers.get("retry-after"))
+    if status == httpx.codes.TOO_MANY_REQUESTS:
+        msg = "the language model asks to wait (too many requests); try again in a minute"
+        return LLMRateLimitError(msg, retry_after_s=wait)
+    if status == httpx.codes.REQUEST_TIMEOUT:
+        return LLMTimeoutError(TIMED_OUT, retry_after_s=wait)
+    if status == httpx.codes.CONFLICT or status >= httpx.codes.INTERNAL_SERVER_ERROR:
+        msg = f"the language model failed with status {status}; try again"
+        return LLMUnavailableError(msg, retry_after_s=wait)
+    if status in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+        return LLMRejectedError(f"the language model refused the key (status {status}); check LLM_API_KEY")
+    if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+        return LLMTooLargeError("the prompt is larger than the language model takes; lower MAX_CONTEXT_TOKENS")
+    return LLMRejectedError(f"the language model refused the request (status {status}); check LLM_MODEL and the limits")
+
+
+def retry_after_s(value: str | None) -> float | None:
+    """Return the seconds that a `Retry-After` header asks to wait: a number or a date (RFC 9110 10.2.3)."""
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None

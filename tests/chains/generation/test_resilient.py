@@ -1,0 +1,174 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnablePassthrough
+
+from app.settings import load_settings
+from app.wiring.language import providers
+from chains.clock import Clock
+from chains.deadline import Deadline
+from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError
+from chains.generation.resilient import ResilientChatModel
+from chains.state import degradation_of
+from tests.clocks import StoppedClock
+from tests.fakes import FakeGroq, Reply, fake_groq
+
+MESSAGES: list[BaseMessage] = [HumanMessage("What is the rate?")]
+WAYS = ["invoke", "ainvoke", "stream", "astream"]
+
+
+@pytest.fixture
+def clock() -> StoppedClock:
+    return StoppedClock()
+
+
+@pytest.fixture
+def second() -> Iterator[FakeGroq]:
+    with fake_groq() as server:
+        yield server
+
+
+def resilient(groq: FakeGroq, clock: Clock, *, offline: bool = True, **settings: Any) -> ResilientChatModel:
+    resort: BaseChatModel | None = GenericFakeChatModel(messages=iter([AIMessage("Quoted.")] * 9)) if offline else None
+    options = {"llm_api_key": "gsk_test", "llm_base_url": groq.url} | settings
+    return ResilientChatModel(providers=providers(load_settings(**options), clock), last_resort=resort)
+
+
+async def ask(model: BaseChatModel, way: str, config: Any = None) -> Any:
+    chain = RunnablePassthrough[Any]() | model
+    if way == "invoke":
+        return chain.invoke(MESSAGES, config)
+    if way == "ainvoke":
+        return await chain.ainvoke(MESSAGES, config)
+    if way == "stream":
+        chunks = list(chain.stream(MESSAGES, config))
+    else:
+        chunks = [chunk async for chunk in chain.astream(MESSAGES, config)]
+    whole: Any = chunks[0]
+    for chunk in chunks[1:]:
+        whole = whole + chunk
+    return whole
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_an_answer_comes_with_words_model_finish_reason_and_usage(groq, clock, way):
+    message = await ask(resilient(groq, clock), way)
+
+    assert message.text == "Nine percent [GST Guide > Rate]."
+    assert message.response_metadata["finish_reason"] == "stop"
+    assert message.response_metadata["model_name"] == "llama-3.1-8b-instant"
+    assert message.usage_metadata["total_tokens"] > 0
+    assert degradation_of(message) is None
+    assert len(groq.requests) == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_provider_that_fails_is_asked_again_and_nothing_of_it_shows(groq, clock, way):
+    groq.replies = [Reply(status=503), Reply(status=429, headers={"Retry-After": "7"})]
+    message = await ask(resilient(groq, clock), way)
+
+    assert message.text == "Nine percent [GST Guide > Rate]."
+    assert len(groq.requests) == 3
+    assert 1 <= clock.slept[0] <= 1.25
+    assert clock.slept[1:] == [7]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_the_second_provider_answers_where_the_first_cannot(groq, second, clock, way):
+    groq.replies = [Reply(status=500)] * 4
+    second.replies = [Reply("Ten percent.")]
+    model = resilient(groq, clock, llm_fallback_base_url=f"{second.url}/openai/v1", llm_fallback_model="other")
+    message = await ask(model, way)
+
+    assert message.text == "Ten percent."
+    assert message.response_metadata["model_name"] == "other"
+    assert degradation_of(message) is None
+    assert (len(groq.requests), len(second.requests)) == (4, 1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_the_last_resort_answers_where_no_provider_does_and_says_why(groq, second, clock, way):
+    groq.replies, second.replies = [Reply(status=500)] * 4, [Reply(status=502)] * 4
+    message = await ask(resilient(groq, clock, llm_fallback_base_url=f"{second.url}/openai/v1"), way)
+
+    assert message.text == "Quoted."
+    reason = "The language model could not be reached; the words are quoted from the documents instead"
+    assert degradation_of(message) == reason
+    assert (len(groq.requests), len(second.requests)) == (4, 4)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_without_a_last_resort_the_first_provider_s_error_is_raised(groq, clock, way):
+    groq.replies = [Reply(status=500)] * 4
+
+    with pytest.raises(LLMUnavailableError):
+        await ask(resilient(groq, clock, offline=False), way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_request_that_is_rejected_goes_nowhere_else(groq, second, clock, way):
+    groq.replies = [Reply(status=400)]
+
+    with pytest.raises(LLMRejectedError):
+        await ask(resilient(groq, clock, llm_fallback_base_url=f"{second.url}/openai/v1"), way)
+    assert (len(groq.requests), len(second.requests)) == (1, 0)
+
+
+async def test_a_provider_that_keeps_failing_is_left_alone(groq, clock):
+    groq.replies = [Reply(status=500)] * 99
+    model = resilient(groq, clock)
+    for _ in range(4):
+        message = await model.ainvoke(MESSAGES)
+
+    assert len(groq.requests) == 5
+    assert model.providers[0].breaker.state == "open"
+    assert str(degradation_of(message)).startswith("The language model is out of order")
+    clock.time += 61
+    groq.replies.clear()
+    assert (await model.ainvoke(MESSAGES)).text.startswith("Nine percent")
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_call_whose_time_is_over_is_not_sent(groq, clock, way):
+    deadline = Deadline(5, clock)
+    clock.time += 6
+
+    with pytest.raises(LLMTimeoutError):
+        await ask(resilient(groq, clock, offline=False), way, {"callbacks": [deadline]})
+    assert groq.requests == []
+
+
+async def test_a_wait_that_the_call_has_no_time_for_is_not_begun(groq, clock):
+    groq.replies = [Reply(status=429, headers={"Retry-After": "30"})]
+    message = await ask(resilient(groq, clock), "ainvoke", {"callbacks": [Deadline(20, clock)]})
+
+    assert str(degradation_of(message)).startswith("The language model is busy")
+    assert clock.slept == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_requests_above_the_limit_wait_their_turn_and_give_up_in_time(groq, clock, way):
+    model = resilient(groq, clock, offline=False, llm_rpm=1, llm_queue_timeout_s=100)
+    await ask(model, way)
+    await ask(model, way)
+
+    assert clock.slept == [60]
+    with pytest.raises(LLMBusyError):
+        await ask(model, way, {"callbacks": [Deadline(30, clock)]})
+    assert len(groq.requests) == 2
+
+
+def test_a_prompt_beyond_the_minute_s_tokens_is_refused_before_it_is_sent(groq, clock):
+    with pytest.raises(LLMRejectedError, match="LLM_TPM is 501"):
+        resilient(groq, clock, llm_tpm=501).invoke(MESSAGES)
+    assert groq.requests == []
+
+
+def test_the_client_library_does_not_retry(groq, clock):
+    groq.replies = [Reply(status=500)] * 9
+    resilient(groq, clock, llm_max_retries=0).invoke(MESSAGES)
+
+    assert len(groq.requests) == 1

@@ -1,0 +1,130 @@
+"""A reader who leaves a stream stops the generation: on the real client, against a server that would go on for ever."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from app.settings import load_settings
+from app.wiring.language import providers
+from chains import build_chain
+from chains.clock import SystemClock
+from chains.generation.resilient import ResilientChatModel
+
+PATIENCE_S = 30
+QUESTION = {"question": "What is the rate?"}
+
+
+class Shelf(BaseRetriever):
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [Document("The rate of GST is 9 %.", metadata={"title": "GST Guide", "score": 0.8})]
+
+
+class Endless:
+    """A Groq server that writes a few words and then keeps the connection; it notices when the client has gone."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+        self.closed = asyncio.Condition()
+        self.gone = 0
+        self.asked = asyncio.Event()
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.opened += 1
+        await reader.readuntil(b"\r\n\r\n")
+        self.asked.set()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        for word in range(4):
+            choice = {"index": 0, "delta": {"content": f"word{word} "}, "finish_reason": None}
+            event = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+            writer.write(f"data: {json.dumps(event)}\n\n".encode())
+        try:
+            while await reader.read(1000):
+                pass
+        except ConnectionError:
+            pass
+        writer.close()
+        async with self.closed:
+            self.gone += 1
+            self.closed.notify_all()
+
+    async def all_gone(self) -> bool:
+        async with self.closed:
+            await asyncio.wait_for(self.closed.wait_for(lambda: self.gone == self.opened), PATIENCE_S)
+        return self.opened > 0
+
+
+@pytest.fixture
+async def endless() -> AsyncIterator[tuple[Endless, Any]]:
+    script = Endless()
+    server = await asyncio.start_server(script.answer, "127.0.0.1", 0)
+    settings = load_settings(
+        llm_api_key="gsk_test", llm_base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    )
+    chain = build_chain(retriever=Shelf(), model=ResilientChatModel(providers=providers(settings, SystemClock())))
+    yield script, chain
+    server.close()
+
+
+async def read_words(chain: Any, words: int) -> Any:
+    stream = chain.astream(QUESTION)
+    async for part in stream:
+        words -= "answer" in part
+        if words == 0:
+            return stream
+    raise AssertionError
+
+
+async def test_words_arrive_while_the_model_still_writes(endless):
+    _, chain = endless
+    stream = await asyncio.wait_for(read_words(chain, 3), PATIENCE_S)
+    await stream.aclose()
+
+
+async def test_a_reader_who_leaves_between_two_words_stops_the_generation(endless):
+    script, chain = endless
+    before = asyncio.all_tasks()
+    stream = await asyncio.wait_for(read_words(chain, 2), PATIENCE_S)
+    await stream.aclose()
+
+    assert await script.all_gone()
+    for task in asyncio.all_tasks() - before:
+        await asyncio.wait_for(asyncio.wait([task]), PATIENCE_S)
+
+
+async def test_a_reader_who_is_cancelled_while_waiting_stops_the_generation(endless):
+    script, chain = endless
+    reading = asyncio.create_task(read_words(chain, 99))
+    await asyncio.wait_for(script.asked.wait(), PATIENCE_S)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+
+    assert await script.all_gone()
+
+
+async def test_a_call_that_is_cancelled_stops_the_generation(endless):
+    script, chain = endless
+    calling = asyncio.create_task(chain.ainvoke(QUESTION))
+    await asyncio.wait_for(script.asked.wait(), PATIENCE_S)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+
+    assert await script.all_gone()
+
+
+async def test_a_stream_that_is_left_in_a_thread_stops_the_generation(endless):
+    script, chain = endless
+
+    def read() -> None:
+        stream = chain.stream(QUESTION)
+        next(part for part in stream if "answer" in part)
+        stream.close()
+
+    await asyncio.to_thread(read)
+    assert await script.all_gone()
