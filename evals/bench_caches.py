@@ -43,6 +43,8 @@ class Figures(NamedTuple):
 class Outside(BaseCallbackHandler):
     """Counts what calls ask of the model, of the retriever and of the embeddings, which tell by the cache's counts."""
 
+    run_inline = True  # Counting is not worth a thread for each event.
+
     def __init__(self, services: Services) -> None:
         self._counts = services.caches.counts
         self._calls = 0

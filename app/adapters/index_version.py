@@ -31,18 +31,18 @@ class IndexVersion:
         The body may call what it is given, once it knows that the index is as it was: then the version is, too, unless
         the change before was cut off.
         """
-        before = self._read()
-        same = False
+        before, during, same = self._read(), f"{UNFINISHED}{uuid4()}", False
 
         def keep() -> None:
             nonlocal same
             same = not before.startswith(UNFINISHED)
 
-        self._write(f"{UNFINISHED}{uuid4()}")
+        self._write(during)
         try:
             yield keep
         finally:
-            self._write(before if same and before else str(uuid4()))
+            alone = self._read() == during  # What was changed within this change, or beside it, has left its mark.
+            self._write(before if same and before and alone else str(uuid4()))
 
     def _read(self) -> str:
         try:

@@ -1,5 +1,6 @@
 """A Redis URL -> a store of bytes that expire, shared by processes; a Redis that fails is left alone for a while."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from math import inf
@@ -50,17 +51,18 @@ class RedisStore(ExpiringStore):
             msg = "REDIS_URL is no address of a Redis; it has to look like redis://127.0.0.1:6379/0"
             raise ConfigurationError(msg) from error
         self._aclient: aioredis.Redis | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._health = Health(clock or SystemClock())
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
         """Hold connections for the running event loop while the body runs, and close all of them after it."""
         async with aioredis.Redis.from_url(self._url, **self._options) as client:
-            self._aclient = client
+            self._aclient, self._loop = client, asyncio.get_running_loop()
             try:
                 yield
             finally:
-                self._aclient = None
+                self._aclient = self._loop = None
                 self.close()
 
     def close(self) -> None:
@@ -74,10 +76,11 @@ class RedisStore(ExpiringStore):
 
     async def amget(self, keys: Sequence[str]) -> list[bytes | None]:
         """Return the same without blocking the event loop."""
-        if self._aclient is None:
+        client = self._here()
+        if client is None:
             return await run_in_executor(None, self.mget, keys)
         with self._health.watched():
-            return cast("list[bytes | None]", await self._aclient.mget(keys))
+            return cast("list[bytes | None]", await client.mget(keys))
 
     def mset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
         """Keep the values."""
@@ -86,11 +89,12 @@ class RedisStore(ExpiringStore):
 
     async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
         """Do the same without blocking the event loop."""
-        if self._aclient is None:
+        client = self._here()
+        if client is None:
             await run_in_executor(None, self.mset, key_value_pairs, ttl_s=ttl_s)
             return
         with self._health.watched():
-            await self._written(self._aclient.pipeline(transaction=False), key_value_pairs, ttl_s).execute()
+            await self._written(client.pipeline(transaction=False), key_value_pairs, ttl_s).execute()
 
     def mdelete(self, keys: Sequence[str]) -> None:
         """Forget the values."""
@@ -102,6 +106,10 @@ class RedisStore(ExpiringStore):
         with self._health.watched():
             for key in self._client.scan_iter(f"{prefix or ''}*"):
                 yield key.decode()
+
+    def _here(self) -> aioredis.Redis | None:
+        """Return the client of the running event loop; connections of another cannot be used here."""
+        return self._aclient if self._loop is asyncio.get_running_loop() else None
 
     def _written(self, pipeline: Any, pairs: Sequence[tuple[str, bytes]], ttl_s: float | None) -> Any:
         for key, value in pairs:

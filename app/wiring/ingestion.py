@@ -37,7 +37,7 @@ class Ingestion:
                 if reset:
                     self._reset()
                 report = self._ingest(paths, dry_run=False, progress=progress)
-                if not (reset or report.added or report.updated or report.deleted):
+                if not (reset or report.changed):
                     keep()
                 return report
 

@@ -78,7 +78,8 @@ class Services:
         """Return the vector store, checked against the embedding model, with the word index in line with it."""
         store = open_store(self.settings, self.embeddings, self.words)
         if store.count() != self.words.count():
-            self.words.align(store)
+            with index_version(self.settings).changing():
+                self.words.align(store)
         return store
 
     @cached_property

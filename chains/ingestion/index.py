@@ -37,6 +37,11 @@ class Report:
     skipped: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
+    @property
+    def changed(self) -> bool:
+        """Say whether the index holds anything else than before."""
+        return bool(self.added or self.updated or self.deleted)
+
 
 def ingest(
     paths: Collection[Path],

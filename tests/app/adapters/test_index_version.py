@@ -62,6 +62,16 @@ def test_after_one_that_was_killed_the_next_makes_a_version_though_it_changes_no
     assert version.current() != cut_off
 
 
+def test_a_change_within_another_counts_though_the_outer_one_changed_nothing(version):
+    first = version.current()
+    with version.changing() as keep:
+        with version.changing():
+            pass
+        keep()
+
+    assert version.current() != first
+
+
 def test_an_index_without_a_place_for_its_version_has_none(tmp_path):
     (tmp_path / "file").write_text("in the way")
     assert IndexVersion(tmp_path / "file" / "index.version").current() is None

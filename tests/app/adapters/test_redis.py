@@ -59,7 +59,12 @@ def test_it_serves_event_loops_with_connections_of_their_own_and_without(store):
         async with store.connected():
             return await keep_and_find(key)
 
+    async def within_another(key: str) -> list[bytes | None]:
+        async with store.connected():
+            return await asyncio.to_thread(asyncio.run, keep_and_find(key))
+
     assert asyncio.run(keep_and_find("test:a")) == [b"1", None]
+    assert asyncio.run(within_another("test:a")) == [b"1", None]
     assert asyncio.run(within("test:b")) == [b"1", None]
     assert asyncio.run(within("test:c")) == [b"1", None]
     assert store.mget(["test:b"]) == [b"1"]
