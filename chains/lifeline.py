@@ -75,6 +75,7 @@ class Attended(Around):
             await reading
         finally:
             reading.cancel()
+            await asyncio.wait((reading,))  # A wait can be cancelled without the task that it is for.
 
     async def _read(self, parts: asyncio.Queue[Any], input: Any, config: RunnableConfig | None, **kwargs: Any) -> None:
         lifeline = Lifeline()
