@@ -16,7 +16,7 @@ from langserve import add_routes
 from pydantic import BaseModel, Field, create_model
 from starlette.exceptions import HTTPException
 
-from app.api import health, query
+from app.api import feedback, health, query
 from app.drain import Gate, Traffic
 from app.problems import problem_of
 from app.readiness import Readiness
@@ -54,6 +54,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.traffic = traffic
     app.state.readiness = Readiness(services.checks(), traffic, clock=services.clock.now)
     app.include_router(query.router)
+    app.include_router(feedback.router)
     app.include_router(health.router)
     app.add_exception_handler(Exception, _explain)
     app.add_exception_handler(HTTPException, _explain_status)

@@ -1,0 +1,1 @@
+"""A service under load whose provider fails one call in five -> whether it kept every promise: `make soak`."""

@@ -1,0 +1,38 @@
+"""The LCEL chatbot's chain under a failing model."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app.problems import problem_of
+from chains.errors import LLMError
+from tests.conftest import SHARED
+from tests.service.fault_table import QUESTION, open_desk
+
+CASES = SHARED / "conformance" / "lcel.jsonl"
+
+
+def cases() -> list[Any]:
+    if not CASES.is_file():
+        return []
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    return [pytest.param(row, id=row["id"]) for row in rows if row["area"] == "chain_resilience"]
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(not CASES.is_file(), reason="the shared conformance cases are not beside this checkout")
+@pytest.mark.parametrize("case", cases())
+def test_a_model_that_refuses_is_an_error_with_its_name_code_and_status_after_one_call(case, tmp_path):
+    with open_desk(tmp_path) as desk:
+        desk.groq.always = case["input"]["llm"]
+        with pytest.raises(LLMError) as caught:
+            desk.services.chain.invoke({"question": QUESTION})
+
+    assert case["expected"] == {
+        "ok": False,
+        "name": LLMError.__name__,
+        "code": caught.value.code,
+        "status": problem_of(caught.value).status,
+        "llm_calls": len(desk.groq.received),
+    }

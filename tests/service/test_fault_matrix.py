@@ -1,0 +1,136 @@
+"""What the co-pilot does about every fault of its provider: real sockets, the real client, the real wiring."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, cast
+
+import pytest
+
+from tests.service.fault_table import (
+    BEGIN,
+    END,
+    ENDLESS,
+    JITTER,
+    PAGE,
+    QUESTION,
+    Desk,
+    Result,
+    Row,
+    open_desk,
+    run,
+    table,
+)
+from tests.streams import settled
+from tests.waiting import wait_until
+
+REJECTED = ("400", "401", "403", "404", "413", "422")
+PASSING = ("408", "409", "429", "500", "502", "503", "reset before headers", "reset after headers", *ENDLESS)
+UNREADABLE = ("invalid JSON", "no choices", "wrong content type")
+BROKEN_STREAMS = ("cut in the middle", "early end", "error under status 200")
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory) -> dict[tuple[str, str], Row]:
+    """The table's rows, by fault and way."""
+    return {(row.fault, row.way): row for row in run(tmp_path_factory.mktemp("faults"))}
+
+
+@pytest.fixture(scope="module")
+def desk_of_all(tmp_path_factory) -> Iterator[Desk]:
+    with open_desk(tmp_path_factory.mktemp("desk"), llm_breaker_failures=5) as desk:
+        yield desk
+
+
+@pytest.fixture
+def desk(desk_of_all) -> Desk:
+    """A service that falls back, with the default breaker, on a new day and after the good answers that close it."""
+    desk_of_all.rest()
+    for _ in range(2):
+        desk_of_all.ask("answer", "whole")
+    return desk_of_all
+
+
+def both(rows, fault: str) -> list[Row]:
+    return [rows[fault, "whole"], rows[fault, "streamed"]]
+
+
+def test_the_table_in_the_docs_is_what_a_run_gives(rows):
+    shown = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip()
+    assert shown == table(list(rows.values())), "run `python -m tests.service.fault_table`"
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_may_pass_is_asked_four_times_in_all_after_waits_that_double(rows, fault):
+    for row in both(rows, fault):
+        for result in (row.fallback, row.alone):
+            assert result.calls == 4
+            assert all(step <= wait <= step * (1 + JITTER) for step, wait in zip((1, 2, 4), result.waits, strict=True))
+        assert row.fallback.told == "degraded"
+        assert row.alone.told in {"502", "503", "504"}
+
+
+@pytest.mark.parametrize("fault", REJECTED)
+def test_what_is_rejected_is_asked_once_and_never_answered_by_another(rows, fault):
+    told = Result(1, (), "413" if fault == "413" else "502")
+    assert all((row.fallback, row.alone) == (told, told) for row in both(rows, fault))
+
+
+@pytest.mark.parametrize("fault", UNREADABLE)
+def test_what_cannot_be_read_is_not_asked_for_again(rows, fault):
+    assert all(
+        (row.fallback, row.alone) == (Result(1, (), "degraded"), Result(1, (), "502")) for row in both(rows, fault)
+    )
+
+
+@pytest.mark.parametrize("fault", BROKEN_STREAMS)
+def test_a_stream_that_breaks_after_its_first_words_keeps_them_and_says_so(rows, fault):
+    row = rows[fault, "streamed"]
+    assert row.fallback == row.alone == Result(1, (), "degraded (error)")
+
+
+def test_a_wait_that_the_provider_asks_for_is_kept_to_the_second_and_one_that_is_too_long_ends_the_matter(rows):
+    assert all(row.fallback.waits == (2, 2, 2) for row in both(rows, "429, Retry-After: 2"))
+    assert all(row.alone == Result(1, (), "503") for row in both(rows, "429, Retry-After: 3600"))
+
+
+@pytest.mark.parametrize("way", ["whole", "streamed"])
+def test_a_provider_that_recovers_in_time_leaves_no_trace(desk, way):
+    desk.groq.script[:] = ["503", "reset before headers"]
+    assert desk.ask("answer", way).told == "answered"
+    assert len(desk.groq.received) == 3
+
+
+async def test_the_text_before_a_break_is_kept_and_the_confidence_is_lowered(desk):
+    desk.groq.script[:] = ["cut in the middle"]
+    broken = settled([part async for part in desk.services.chain.astream({"question": QUESTION})])
+    whole = settled([part async for part in desk.services.chain.astream({"question": QUESTION})])
+
+    assert broken["answer"]
+    assert whole["answer"].startswith(broken["answer"])
+    assert broken["confidence"]["score"] < whole["confidence"]["score"]
+    assert "broke off" in broken["confidence"]["reason"]
+    assert broken["metadata"]["usage"]["output_tokens"] > 0
+
+
+def test_a_degraded_answer_is_cited_and_says_why_it_is_degraded(desk):
+    desk.groq.script[:] = ["500"] * 4
+    answer = desk.services.chain.invoke({"question": QUESTION})
+
+    assert answer["outcome"] == "degraded"
+    assert [citation["matched"] for citation in answer["citations"]] == [True]
+    assert answer["confidence"]["level"] == "Low"
+    assert answer["confidence"]["reason"].startswith("The language model could not be reached")
+
+
+def test_five_failed_calls_open_the_breaker_and_then_nothing_is_asked_for_a_minute(desk):
+    assert [desk.ask("500", "whole") for _ in range(3)][1:] == [Result(1, (), "degraded"), Result(0, (), "degraded")]
+    desk.clock.time += 61
+    assert [desk.ask("answer", way).told for way in ("whole", "streamed")] == ["answered", "answered"]
+
+
+def test_a_client_that_leaves_a_stream_ends_the_call_of_the_provider(desk):
+    desk.groq.always = "endless answer"
+    with closing(cast("Any", desk.services.chain.stream({"question": QUESTION}))) as stream:
+        next(part for part in stream if part.get("answer"))
+
+    wait_until(lambda: desk.groq.connections == 0)
