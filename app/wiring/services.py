@@ -16,7 +16,7 @@ import prompts
 from app.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.access import Access
-from app.wiring.caches import Caches
+from app.wiring.caches import Caches, index_version
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
 from app.wiring.events import event_observers, outbox_of, scores_of
@@ -222,7 +222,7 @@ class Services:
             checks.extend(breaker_check(provider.breaker) for provider in self.model.providers)
         if settings.cache_enabled and settings.cache_backend == "redis":
             checks.append(redis_check(settings.redis_url.get_secret_value(), required=False))
-        if self.outbox is not None and settings.rabbitmq_url is not None:
+        if settings.rabbitmq_url and settings.events_enabled:
             checks.append(broker_check(settings.rabbitmq_url.get_secret_value()))
         return checks
 

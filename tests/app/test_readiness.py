@@ -71,11 +71,10 @@ def test_what_is_asked_follows_from_the_settings(tmp_path):
         return [check.name for check in Services(load_settings(**memory, **settings)).checks()]
 
     assert names() == ["vector_store"]
-    assert names(llm_api_key="gsk_test", cache_enabled=True, cache_backend="redis") == [
-        "vector_store",
-        "language_model",
-        "redis",
-    ]
+    redis = {"cache_enabled": True, "cache_backend": "redis"}
+    events = {"rabbitmq_url": "amqp://127.0.0.1/", "events_path": tmp_path / "events.sqlite3"}
+    assert names(llm_api_key="gsk_test") == ["vector_store", "language_model"]
+    assert names(**redis, **events) == ["vector_store", "redis", "rabbitmq"]
 
 
 @pytest.mark.parametrize("phase", ["starting", "draining"])
