@@ -26,7 +26,6 @@ from tests.exchange import Pace
 from tests.faults import DEEDS, FAULTS, GOOD
 from tests.faulty import FaultyGroq, faulty_groq
 from tests.streams import settled
-from tests.waiting import wait_until
 
 PAGE = Path(__file__).parents[2] / "docs" / "resilience.md"
 BEGIN, END = "<!-- The table of faults, as `python -m tests.service.fault_table` writes it. -->", "<!-- Its end. -->"
@@ -86,9 +85,9 @@ class Desk:
         self.groq.received.clear()
         self.clock.slept.clear()
         told = self._whole() if way == "whole" else self._streamed()
-        if fault in ENDLESS:  # Its client may give up before the server has read what was sent.
-            wait_until(lambda: len(self.groq.received) > len(self.clock.slept))
-        return Result(len(self.groq.received), tuple(self.clock.slept), told)
+        # On a busy machine a short time may be over before the server has read the request: there attempts count.
+        calls = len(self.clock.slept) + 1 if fault in ENDLESS else len(self.groq.received)
+        return Result(calls, tuple(self.clock.slept), told)
 
     def rest(self) -> None:
         """Let a day pass, after which nothing is left of what was: no breaker's rest, no wait that was asked for."""
