@@ -97,6 +97,7 @@ class Settings(BaseSettings):
     cache_ttl: Positive = Field(3600, description="seconds")
     cache_backend: Literal["memory", "redis"] = "memory"
     redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
+    redis_timeout_s: float = Field(0.25, gt=0)
 
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)

@@ -2,6 +2,7 @@
 
 from langchain_core.runnables import RunnableConfig
 
+from chains.caching.hits import furthest_hit
 from chains.state import Metadata, Scored
 from chains.timing import laps_of
 
@@ -21,7 +22,7 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
         model=response.get("model_name"),
         usage=_usage(getattr(message, "usage_metadata", None)),
         finish_reason=response.get("finish_reason"),
-        cache=None,
+        cache=furthest_hit(config),
         trace_id=str(laps.run_id) if laps else None,
     )
 

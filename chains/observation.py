@@ -10,6 +10,7 @@ import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
 from chains.around import Around
+from chains.pieces import joined
 from chains.state import Answer, Question
 
 log = structlog.get_logger(__name__)
@@ -75,20 +76,20 @@ class Observed(Around):
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's parts as they come."""
         with self._watch(input, config, streamed=True) as call:
-            parts: dict[str, Any] = {}
+            parts = []
             for part in self.bound.stream(input, config, **kwargs):
-                _add(parts, part)
+                parts.append(part)
                 yield part
-            call.answer = _whole(parts)
+            call.answer = joined(parts)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Yield the answer's parts as they come."""
         with self._watch(input, config, streamed=True) as call:
-            parts: dict[str, Any] = {}
+            parts = []
             async for part in self.bound.astream(input, config, **kwargs):
-                _add(parts, part)
+                parts.append(part)
                 yield part
-            call.answer = _whole(parts)
+            call.answer = joined(parts)
 
     @contextmanager
     def _watch(
@@ -117,14 +118,3 @@ class Observed(Around):
 def observed(chain: Runnable[Question, Answer], observers: Sequence[Observer]) -> Runnable[Question, Answer]:
     """Return the chain with its observers, or the chain itself where there are none."""
     return Observed(chain, observers) if observers else chain
-
-
-def _add(parts: dict[str, Any], part: Mapping[str, Any]) -> None:
-    for name, value in part.items():
-        parts[name] = parts[name] + value if name == "answer" and name in parts else value
-
-
-def _whole(parts: dict[str, Any]) -> Any:
-    """Return what a client shows in the end: the replacement, where there is one, in place of the answer."""
-    replacement = parts.pop("replacement", None)
-    return parts if replacement is None else parts | {"answer": replacement}

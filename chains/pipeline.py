@@ -4,6 +4,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnablePick
 
+from chains.caching.hits import CacheHits
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.confidence import score_confidence
@@ -62,6 +63,6 @@ def build_chain(
     typed = chain.with_types(input_type=Question, output_type=Answer).with_config(run_name="cited_answer")
 
     def per_call(_: RunnableConfig) -> RunnableConfig:
-        return {"callbacks": [Laps(STAGES), Deadline(timeout_s, timer)]}
+        return {"callbacks": [Laps(STAGES), CacheHits(), Deadline(timeout_s, timer)]}
 
     return Attended(RunnableBinding(bound=typed, config_factories=[per_call]))

@@ -25,7 +25,7 @@ from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.ingestion.index import indexed_text
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
-from evals import bench_citations, scale
+from evals import bench_caches, bench_citations, scale
 
 ROOT = Path(__file__).parents[1]
 REAL_CORPUS = ROOT.parent / "shared" / "kb" / "waypoint"
@@ -59,6 +59,7 @@ def main() -> None:
             serve_memory(Path(folder)),
             installed_size(),
             *bench_citations.rows(),
+            *bench_caches.rows(),
             *scale.measure(Path(folder) / "scale", corpus, services.embeddings, questions()),
         ]
     print_table(rows)

@@ -12,3 +12,9 @@ def load(name: str) -> str:
         FileNotFoundError: there is no prompt of that name.
     """
     return (files("prompts") / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def texts() -> dict[str, str]:
+    """Return every prompt by its name."""
+    names = (file.name.removesuffix(".txt") for file in files("prompts").iterdir() if file.name.endswith(".txt"))
+    return {name: load(name) for name in names}

@@ -13,6 +13,7 @@ from langchain_core.runnables import Runnable
 
 import prompts
 from app.settings import Settings
+from app.wiring.caches import Caches, index_version
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
@@ -50,7 +51,12 @@ class Services:
     @cached_property
     def embeddings(self) -> Embeddings:
         """Return what the questions and the passages are embedded with."""
-        return self.embedder
+        return self.caches.embeddings(self.embedder)
+
+    @cached_property
+    def caches(self) -> Caches:
+        """Return what keeps vectors, passages and answers."""
+        return Caches(self.settings, self.clock)
 
     @cached_property
     def tokens(self) -> TokenCounter:
@@ -82,7 +88,8 @@ class Services:
     @cached_property
     def retriever(self) -> ChunkRetriever:
         """Return the retriever that RETRIEVER_TYPE names."""
-        return retriever_of(self.settings, store=self.store, words=self.words, model=lambda: self.model)
+        found = retriever_of(self.settings, store=self.store, words=self.words, model=lambda: self.model)
+        return self.caches.retriever(found)
 
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:
@@ -110,7 +117,7 @@ class Services:
             timeout_s=settings.request_timeout_s,
             clock=self.clock,
         )
-        return observed(chain, self.observers)
+        return observed(self.caches.answers(chain, scope=self._scope_text()), self.observers)
 
     @cached_property
     def observers(self) -> list[Observer]:
@@ -120,18 +127,27 @@ class Services:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
-        yield
+        async with self.caches.running():
+            yield
 
     @cached_property
     def scope(self) -> ScopeGate | None:
         """Return what declines questions that no document answers; None where it is off or no list of them is there."""
         from app.adapters.remembered import RememberedEmbeddings
 
+        file = self._scope_file()
+        if file is None:
+            return None
+        return ScopeGate(load_scope(file), RememberedEmbeddings(self.embeddings, model=self.settings.embedding_model))
+
+    def _scope_file(self) -> Path | None:
         settings = self.settings
         file = settings.scope_file or sample_corpus() / SCOPE_FILE
-        if not settings.scope_enabled or not (settings.scope_file or file.is_file()):
-            return None
-        return ScopeGate(load_scope(file), RememberedEmbeddings(self.embeddings, model=settings.embedding_model))
+        return file if settings.scope_enabled and (settings.scope_file or file.is_file()) else None
+
+    def _scope_text(self) -> str | None:
+        file = self._scope_file()
+        return file.read_text(encoding="utf-8") if file and self.scope else None
 
     def count(self) -> int:
         """Return the number of chunks in the store."""
@@ -154,9 +170,7 @@ class Services:
         """
         from chains.ingestion import ingest
 
-        with alone(beside(self.settings)[0]):
-            if reset and not dry_run:
-                self._reset()
+        def run() -> "Report":
             return ingest(
                 paths,
                 into=self._index(),
@@ -166,6 +180,17 @@ class Services:
                 dry_run=dry_run,
                 min_chunks=self.settings.min_chunks,
             )
+
+        with alone(beside(self.settings)[0]):
+            if dry_run:
+                return run()
+            with index_version(self.settings).changing() as keep:
+                if reset:
+                    self._reset()
+                report = run()
+                if not (reset or report.added or report.updated or report.deleted):
+                    keep()
+                return report
 
     def _index(self) -> "Index":
         from chains.ingestion import Index

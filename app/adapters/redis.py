@@ -1,0 +1,140 @@
+"""A Redis URL -> a store of bytes that expire, shared by processes; a Redis that fails is left alone for a while."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from math import inf
+from typing import Any, cast
+
+import redis
+import structlog
+from langchain_core.runnables import run_in_executor
+from redis import asyncio as aioredis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from chains.caching.store import ExpiringStore, StoreError
+from chains.clock import Clock, SystemClock
+from chains.errors import ConfigurationError
+
+# After a failure nothing is asked for so long: a Redis that hangs costs its timeout once, not with each question.
+PAUSE_S = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+class RedisStore(ExpiringStore):
+    """Keeps bytes in Redis, which forgets them after `ttl_s` seconds; a failure is a StoreError and a pause.
+
+    Inside `connected()` the asynchronous methods use connections of their own; elsewhere they take a thread.
+
+    Args:
+        url: like redis://127.0.0.1:6379/0; it may hold a password and is never shown.
+        ttl_s: how long a value lives that is given no time of its own.
+        timeout_s: how long to wait for a connection, and for an answer.
+        clock: tells when the pause is over.
+    """
+
+    def __init__(self, url: str, *, ttl_s: float, timeout_s: float = 0.25, clock: Clock | None = None) -> None:
+        self._url = url
+        self._ttl_s = ttl_s
+        # Trying again would double the time that a dead Redis costs; a miss is cheaper.
+        self._options: dict[str, Any] = {
+            "socket_connect_timeout": timeout_s,
+            "socket_timeout": timeout_s,
+            "retry": Retry(NoBackoff(), 0),
+        }
+        try:
+            self._client = redis.Redis.from_url(url, **self._options)
+        except ValueError as error:
+            msg = "REDIS_URL is no address of a Redis; it has to look like redis://127.0.0.1:6379/0"
+            raise ConfigurationError(msg) from error
+        self._aclient: aioredis.Redis | None = None
+        self._health = Health(clock or SystemClock())
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """Hold connections for the running event loop while the body runs, and close all of them after it."""
+        async with aioredis.Redis.from_url(self._url, **self._options) as client:
+            self._aclient = client
+            try:
+                yield
+            finally:
+                self._aclient = None
+                self.close()
+
+    def close(self) -> None:
+        """Close the connections that the synchronous methods opened; the next call opens new ones."""
+        self._client.close()
+
+    def mget(self, keys: Sequence[str]) -> list[bytes | None]:
+        """Return the values, None for what is not there."""
+        with self._health.watched():
+            return cast("list[bytes | None]", self._client.mget(keys))
+
+    async def amget(self, keys: Sequence[str]) -> list[bytes | None]:
+        """Return the same without blocking the event loop."""
+        if self._aclient is None:
+            return await run_in_executor(None, self.mget, keys)
+        with self._health.watched():
+            return cast("list[bytes | None]", await self._aclient.mget(keys))
+
+    def mset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
+        """Keep the values."""
+        with self._health.watched():
+            self._written(self._client.pipeline(transaction=False), key_value_pairs, ttl_s).execute()
+
+    async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
+        """Do the same without blocking the event loop."""
+        if self._aclient is None:
+            await run_in_executor(None, self.mset, key_value_pairs, ttl_s=ttl_s)
+            return
+        with self._health.watched():
+            await self._written(self._aclient.pipeline(transaction=False), key_value_pairs, ttl_s).execute()
+
+    def mdelete(self, keys: Sequence[str]) -> None:
+        """Forget the values."""
+        with self._health.watched():
+            self._client.delete(*keys)
+
+    def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
+        """Yield the keys in Redis that begin with the prefix; each is asked for in turn, so this takes a while."""
+        with self._health.watched():
+            for key in self._client.scan_iter(f"{prefix or ''}*"):
+                yield key.decode()
+
+    def _written(self, pipeline: Any, pairs: Sequence[tuple[str, bytes]], ttl_s: float | None) -> Any:
+        for key, value in pairs:
+            pipeline.set(key, value, px=max(1, int(1000 * (ttl_s or self._ttl_s))))
+        return pipeline
+
+
+class Health:
+    """Whether Redis answers: after a failure it is not asked for PAUSE_S seconds. Going and coming are logged once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until = -inf
+        self._down = False
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Run the body if Redis is to be asked, and turn what it raises into a StoreError."""
+        if self._clock.now() < self._until:
+            msg = "Redis failed a moment ago"
+            raise StoreError(msg)
+        try:
+            yield
+        except (RedisError, OSError) as error:
+            self._fail(error)
+            msg = f"Redis did not answer ({type(error).__name__})"
+            raise StoreError(msg) from error
+        if self._down:
+            self._down = False
+            log.info("cache_back")
+
+    def _fail(self, error: Exception) -> None:
+        self._until = self._clock.now() + PAUSE_S
+        if not self._down:
+            self._down = True
+            log.warning("cache_down", error=type(error).__name__, meaning="answers take longer; check Redis")

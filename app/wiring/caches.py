@@ -1,0 +1,140 @@
+"""Settings -> the caches, put around embeddings, retriever and chain where they are switched on."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import Runnable
+from pydantic import TypeAdapter
+
+import prompts
+from app.adapters.index_version import IndexVersion
+from app.settings import Settings
+from app.wiring.stores import beside
+from chains.caching.counts import CacheCounts, LevelName
+from chains.caching.keys import canonical
+from chains.caching.level import Level
+from chains.clock import Clock
+from chains.retrieval import ChunkRetriever
+from chains.state import Answer, Question
+
+if TYPE_CHECKING:
+    from chains.caching.store import ExpiringStore
+
+# Some 1,500 answers, or 10,000 vectors.
+MEMORY_BYTES = 32 * 2**20
+
+# What may differ between processes that give the same answers, beside secrets: where things are, who may ask, what is
+# told about it. A setting that is not here makes another cache, which costs little; one forgotten would cost truth.
+_ELSEWHERE = (
+    *("chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"),
+    *("cache_enabled", "cache_embeddings", "cache_retrieval", "cache_llm", "cache_ttl", "cache_backend"),
+    *("redis_url", "redis_timeout_s", "cors_origins", "port", "log_level", "log_format"),
+)
+
+
+def index_version(settings: Settings) -> IndexVersion:
+    """Return the version of the index that the settings name."""
+    folder, name = beside(settings)
+    return IndexVersion(folder / f"{name.replace('/', '_')}.version")
+
+
+@dataclass(frozen=True)
+class Caches:
+    """The three levels over one store; what is switched off returns what it was given."""
+
+    settings: Settings
+    clock: Clock
+    counts: CacheCounts = field(default_factory=CacheCounts)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Hold connections for the event loop while the body runs."""
+        from app.adapters.redis import RedisStore
+
+        if self._on("embedding", "retrieval", "answer") and isinstance(self._store, RedisStore):
+            async with self._store.connected():
+                yield
+        else:
+            yield
+
+    def embeddings(self, embeddings: Embeddings) -> Embeddings:
+        """Return the embeddings with the vectors of questions kept; documents are embedded once, and pass by."""
+        if not self._on("embedding"):
+            return embeddings
+        from app.adapters.question_vectors import QuestionVectors
+
+        level = self._level("embedding", TypeAdapter(list[float]), self._embedding_facts())
+        return QuestionVectors(embeddings, level)
+
+    def retriever(self, retriever: ChunkRetriever) -> ChunkRetriever:
+        """Return the retriever with the chunks that it finds kept."""
+        if not self._on("retrieval"):
+            return retriever
+        from chains.caching.chunks import RememberedChunks
+
+        settings = self.settings
+        facts = self._embedding_facts() | settings.model_dump(include={"retriever_type", "mmr_fetch_k", "mmr_lambda"})
+        if settings.retriever_type == "compression":
+            facts |= {"llm": settings.model_dump(include={"llm_model", "llm_base_url", "llm_temperature"})}
+            facts |= {"prompt": prompts.load("compression")}
+        level = self._level("retrieval", TypeAdapter(list[Document]), facts)
+        limits = {"top_k": retriever.top_k, "threshold": retriever.threshold}
+        return RememberedChunks(retriever=retriever, level=level, version=index_version(settings).current, **limits)
+
+    def answers(self, chain: Runnable[Question, Answer], **facts: Any) -> Runnable[Question, Answer]:
+        """Return the chain with its answers kept; `facts` are what it was made of beside the settings."""
+        if not self._on("answer"):
+            return chain
+        from chains.caching.answers import CachedAnswers
+
+        settings = self.settings
+        return CachedAnswers(
+            chain,
+            level=self._level("answer", TypeAdapter(Answer), self._answer_facts() | facts),
+            version=index_version(settings).current,
+            counts=self.counts,
+            clock=self.clock,
+            ttl_s=settings.cache_ttl,
+            defaults={"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold, "history": []},
+        )
+
+    def _on(self, *levels: LevelName) -> bool:
+        settings = self.settings
+        switches = {
+            "embedding": settings.cache_embeddings,
+            "retrieval": settings.cache_retrieval,
+            "answer": settings.cache_llm,
+        }
+        return settings.cache_enabled and any(switches[level] for level in levels)
+
+    def _level(self, name: LevelName, form: TypeAdapter[Any], facts: Mapping[str, Any]) -> Level[Any]:
+        fingerprint = canonical([version("waypoint-copilot"), facts])
+        return Level(name, self._store, form, counts=self.counts, fingerprint=fingerprint)
+
+    @cached_property
+    def _store(self) -> "ExpiringStore":
+        settings, ttl_s = self.settings, self.settings.cache_ttl
+        if settings.cache_backend == "memory":
+            from chains.caching.memory import MemoryStore
+
+            return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
+        from app.adapters.redis import RedisStore
+
+        url = settings.redis_url.get_secret_value()
+        return RedisStore(url, ttl_s=ttl_s, timeout_s=settings.redis_timeout_s, clock=self.clock)
+
+    def _embedding_facts(self) -> dict[str, Any]:
+        names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}
+        return self.settings.model_dump(include=names)
+
+    def _answer_facts(self) -> dict[str, Any]:
+        settings = self.settings
+        # A secret is dumped as asterisks. Every prompt counts, whichever of them the chain was made with.
+        dumped = settings.model_dump(mode="json", exclude=set(_ELSEWHERE))
+        return dumped | {"provider": settings.provider, "prompts": prompts.texts()}

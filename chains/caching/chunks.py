@@ -1,0 +1,40 @@
+"""A retriever and a level -> the same retriever, which finds what it has found before without searching."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from langchain_core.documents import Document
+from pydantic import SkipValidation
+
+from chains.caching.keys import canonical
+from chains.caching.level import Level
+from chains.retrieval import ChunkRetriever, Filters
+
+
+class RememberedChunks(ChunkRetriever):
+    """The chunks that `retriever` finds, kept by limits, filters, question and version of the index.
+
+    Args:
+        retriever: what searches.
+        level: where found chunks are kept.
+        version: returns the version of the index; None is an index whose changes nobody tells of, so that nothing
+            is kept.
+    """
+
+    retriever: ChunkRetriever
+    level: SkipValidation[Level[list[Document]]]
+    version: Callable[[], str | None]
+
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        """Return the chunks that were found under the same conditions before, or search."""
+        limits: dict[str, Any] = {"top_k": top_k, "threshold": threshold}
+        version = self.version()
+        if version is None:
+            return self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
+        key = canonical([version, query, limits, asdict(filters)])
+        (found,) = self.level.mget([key])
+        if found is None:
+            found = self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
+            self.level.mset([(key, found)])
+        return found

@@ -1,0 +1,228 @@
+"""The caches around the real chain: a real store, the real ChatGroq against a server on loopback, a real Redis."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from app.settings import load_settings
+from app.wiring import Services
+from app.wiring.caches import Caches
+from chains.caching.counts import LEVELS
+from chains.clock import SystemClock
+from tests.chains.caching.chain import Chain
+from tests.fakes import WordEmbeddings
+from tests.streams import settled
+
+ROOT = Path(__file__).parents[3]
+REDIS_URL = "redis://127.0.0.1:6379/9"
+QUESTION: Any = {"question": "Which rate does GST have?"}
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    folder = tmp_path / "corpus" / "01_regulatory"
+    folder.mkdir(parents=True)
+    (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent.")
+    return tmp_path / "corpus"
+
+
+@pytest.fixture
+def redis_url() -> Iterator[str]:
+    with redis.Redis.from_url(REDIS_URL) as client:
+        try:
+            client.ping()
+        except redis.ConnectionError:
+            pytest.skip("no Redis listens at 127.0.0.1:6379")
+        yield REDIS_URL
+        if keys := list(client.scan_iter("waypoint:*")):
+            client.delete(*keys)
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.service)])
+def backend(request):
+    if request.param == "redis":
+        return {"cache_backend": "redis", "redis_url": request.getfixturevalue("redis_url"), "redis_timeout_s": 30}
+    return {"cache_backend": "memory"}
+
+
+class CountedEmbeddings(WordEmbeddings):
+    """Counts the questions that it embeds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions = 0
+
+    def embed_query(self, text: str) -> list[float]:
+        self.questions += 1
+        return super().embed_query(text)
+
+
+def make(groq, **settings) -> tuple[Services, CountedEmbeddings]:
+    options = {"llm_api_key": "k", "llm_base_url": groq.url, "cache_enabled": True, "scope_enabled": False, **settings}
+    services, embeddings = Services(load_settings(**options)), CountedEmbeddings()
+    services.__dict__["embeddings"] = services.caches.embeddings(embeddings)
+    return services, embeddings
+
+
+def hit(services: Services, **options: Any) -> str | None:
+    return services.chain.invoke(QUESTION | options)["metadata"]["cache"]
+
+
+async def test_a_repeated_question_makes_no_outside_call(corpus, groq, backend, monkeypatch):
+    services, embeddings = make(groq, **backend)
+    services.ingest([corpus])
+    first = services.chain.invoke(QUESTION)
+    searched: list[str] = []
+    for method in ("nearest", "get_by_ids", "vectors", "count"):
+        monkeypatch.setattr(type(services.store), method, lambda *_: searched.append("searched"))
+
+    async with services.running():
+        told: list[Any] = [
+            services.chain.invoke(QUESTION),
+            settled(services.chain.stream(QUESTION)),
+            await services.chain.ainvoke(QUESTION),
+            settled([part async for part in services.chain.astream(QUESTION)]),
+        ]
+
+    assert first["metadata"]["cache"] is None
+    assert [one | {"metadata": None} for one in told] == [first | {"metadata": None}] * 4
+    assert {one["metadata"]["cache"] for one in told} == {"answer"}
+    assert (len(groq.requests), embeddings.questions, searched) == (1, 1, [])
+
+
+@pytest.mark.service
+def test_another_service_over_the_same_redis_finds_what_this_one_made(corpus, groq, redis_url):
+    options = {"cache_backend": "redis", "redis_url": redis_url, "redis_timeout_s": 30}
+    make(groq, **options)[0].ingest([corpus])
+    make(groq, **options)[0].chain.invoke(QUESTION)
+
+    services, embeddings = make(groq, **options)
+    assert hit(services) == "answer"
+    assert hit(services, threshold=0.1) == "embedding"
+    assert (len(groq.requests), embeddings.questions) == (2, 0)
+
+
+@pytest.mark.service
+def test_another_process_finds_in_redis_what_this_one_made(corpus, redis_url, tmp_path):
+    settings = {
+        "llm_provider": "offline",
+        "vector_store_type": "memory",
+        "scope_enabled": "off",
+        "cache_enabled": "on",
+        "cache_backend": "redis",
+        "redis_url": redis_url,
+        "redis_timeout_s": "30",
+    }
+    services = Services(load_settings(**settings))
+    services.ingest([corpus])
+    made = services.chain.invoke(QUESTION)
+
+    environment = {name.upper(): value for name, value in settings.items()} | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", "from app.cli import main; main()", "ask", "--json", QUESTION["question"]]
+    told = json.loads(subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True).stdout)
+
+    assert told["metadata"]["cache"] == "answer"
+    assert told | {"metadata": None} == made | {"metadata": None}
+
+
+def test_each_level_is_switched_by_itself_and_the_furthest_hit_is_told(corpus, groq):
+    def second(**switches: bool) -> str | None:
+        services, _ = make(groq, **switches)
+        services.ingest([corpus])
+        hit(services)
+        return hit(services)
+
+    assert second() == "answer"
+    assert second(cache_llm=False) == "retrieval"
+    assert second(cache_llm=False, cache_retrieval=False) == "embedding"
+    assert second(cache_llm=False, cache_retrieval=False, cache_embeddings=False) is None
+    assert second(cache_enabled=False) is None
+
+
+def test_the_caches_are_off_by_default():
+    caches: Any = Services(load_settings()).caches
+    for put_around in (caches.embeddings, caches.retriever, caches.answers):
+        anything = object()
+        assert put_around(anything) is anything
+
+
+@pytest.mark.parametrize("cache_llm", [True, False], ids=["answers", "passages"])
+def test_a_new_index_never_serves_what_the_old_one_gave_whoever_made_it(corpus, groq, cache_llm):
+    services, _ = make(groq, cache_llm=cache_llm)
+    services.ingest([corpus])
+    hit(services)
+    kept = "answer" if cache_llm else "retrieval"
+    services.ingest([corpus])
+    assert hit(services) == kept  # Nothing has changed.
+    services.ingest([corpus / "01_regulatory"], dry_run=True)
+    assert hit(services) == kept
+
+    (corpus / "01_regulatory/gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST is ten percent.")
+    make(groq)[0].ingest([corpus])
+    told = services.chain.invoke(QUESTION)
+    assert told["metadata"]["cache"] == "embedding"
+    assert "ten percent" in told["documents"][0]["content"]
+
+    services.ingest([corpus], reset=True)
+    assert hit(services) == "embedding"
+
+
+def test_callers_of_another_audience_never_share_passages(corpus, groq):
+    services, _ = make(groq, cache_llm=False)
+    services.ingest([corpus])
+    configs: list[Any] = [{"configurable": {"audience": audience}} for audience in ("internal", "public", "public")]
+
+    told = [services.chain.invoke(QUESTION, config)["metadata"]["cache"] for config in configs]
+    assert told == [None, "embedding", "retrieval"]
+
+
+def told_by_another(*, settings: dict[str, Any] | None = None, scope: str = "intents") -> str | None:
+    """Return whether an answer that was made with the default settings is told under others, over the same store."""
+    first = Caches(load_settings(cache_enabled=True), SystemClock())
+    other = Caches(load_settings(cache_enabled=True, **(settings or {})), SystemClock())
+    other.__dict__["_store"] = first._store
+    first.answers(Chain(), scope="intents").invoke(QUESTION)
+    return other.answers(Chain(), scope=scope).invoke(QUESTION)["metadata"]["cache"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"llm_model": "other"}, {"llm_temperature": 0.0}, {"llm_max_tokens": 5}, {"max_context_tokens": 500}),
+        *({"citation_style": "numbered"}, {"min_citations": 2}, {"retriever_type": "mmr"}, {"llm_provider": "offline"}),
+        *({"retrieval_top_k": 3}, {"relevance_threshold": 0.0}, {"chunk_size": 500}, {"collection_name": "other"}),
+    ],
+    ids=str,
+)
+def test_an_answer_made_with_other_settings_is_not_told(settings):
+    key = {} if "llm_provider" in settings else {"llm_provider": "groq"}
+    assert told_by_another(settings={"llm_api_key": "k", **key, **settings}) is None
+
+
+@pytest.mark.parametrize("settings", [{"port": 4000}, {"log_level": "debug"}, {"redis_timeout_s": 1}], ids=str)
+def test_what_differs_between_processes_and_not_between_answers_makes_no_difference(settings):
+    assert told_by_another(settings=settings) == "answer"
+
+
+def test_an_answer_made_under_another_prompt_or_scope_is_not_told(monkeypatch):
+    assert told_by_another(scope="other") is None
+    texts = iter([{"system": "old"}, {"system": "new"}])
+    monkeypatch.setattr("prompts.texts", lambda: next(texts))
+    assert told_by_another() is None
+
+
+async def test_without_redis_answers_are_made_as_if_there_were_no_cache(corpus, groq):
+    services, _ = make(groq, cache_backend="redis", redis_url="redis://127.0.0.1:9/0")
+    services.ingest([corpus])
+    async with services.running():
+        told = [hit(services), (await services.chain.ainvoke(QUESTION))["metadata"]["cache"]]
+
+    assert told == [None, None]
+    assert len(groq.requests) == 2
+    assert all(services.caches.counts.of(level, "errors") for level in LEVELS)

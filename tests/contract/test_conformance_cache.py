@@ -1,0 +1,107 @@
+"""The peer's cache as it was recorded: its cases, run on ours. None deviates from what was expected of it."""
+
+import copy
+import json
+
+import pytest
+
+from app.settings import load_settings
+from app.wiring import Services
+from chains.caching.keys import canonical
+from chains.caching.memory import MemoryStore
+from tests.chains.caching.chain import StoppedClock
+from tests.conftest import SHARED
+from tests.fakes import WordEmbeddings
+
+AREAS = {"cache", "cache_keys"}
+CASES_FILE = SHARED / "conformance" / "lcel.jsonl"
+QUESTION = {"question": "What is the rate?"}
+
+
+def cases():
+    lines = CASES_FILE.read_text(encoding="utf-8").splitlines() if CASES_FILE.is_file() else []
+    return [case for case in map(json.loads, lines) if case["area"] in AREAS]
+
+
+CASES = cases()
+
+
+@pytest.fixture(params=CASES or [None], ids=[case["id"] for case in CASES] or ["absent"])
+def case(request, shared):
+    return request.param
+
+
+def test_the_peers_cases_hold(case, tmp_path, groq):
+    assert CHECKS[case["id"]](case["input"], tmp_path, groq) == case["expected"]
+
+
+def order_of_names(given, tmp_path, groq):
+    return canonical(given[0]) == canonical(given[1])
+
+
+def order_of_items(given, tmp_path, groq):
+    array = copy.copy(given["data"])
+    return {"same_as_sorted": canonical(array) == canonical(sorted(array)), "array_after": array}
+
+
+def lifetimes(given, tmp_path, groq):
+    clock = StoppedClock()
+    store = MemoryStore(capacity=1000, ttl_s=given["defaultTtl"], clock=clock)
+    for_ever = MemoryStore(capacity=1000, clock=clock)
+    store.mset([("key", b"v")])
+    store.mset([("zero", b"v")], ttl_s=0)
+    for_ever.mset([("key", b"v")])
+    began, told = clock.now(), []
+    for milliseconds in (0, 1999, 2000, 2001):
+        clock.time = began + milliseconds / 1000
+        told.append([milliseconds, text(store.mget(["key"]))])
+    return [
+        *told,
+        ["ttl 0 falls back to default", text(store.mget(["zero"]))],
+        ["no ttl never expires", text(for_ever.mget(["key"]))],
+    ]
+
+
+def text(values):
+    return values[0].decode() if values[0] else None
+
+
+def another_model(given, tmp_path, groq):
+    first, second = (services(groq, llm_model=model) for model in ("gpt-4o-mini", "gpt-4o"))
+    second.caches.__dict__["_store"] = first.caches._store
+    ingest(first, tmp_path, "The rate is nine.")
+    first.chain.invoke(QUESTION)
+    told = second.chain.invoke(QUESTION)["metadata"]
+    assert told["model"] == "gpt-4o"
+    return {"llmHit": told["cache"] == "answer"}
+
+
+def rebuilt_index(given, tmp_path, groq):
+    service = services(groq, cache_llm=False)
+    ingest(service, tmp_path, "The rate is nine.")
+    service.chain.invoke(QUESTION)
+    ingest(service, tmp_path, "The rate is ten.", reset=True)
+    told = service.chain.invoke(QUESTION)
+    return {"retrievalHit": told["metadata"]["cache"] == "retrieval", "docs": len(told["documents"])}
+
+
+def services(groq, **settings):
+    options = {"llm_api_key": "k", "llm_base_url": groq.url, "scope_enabled": False, "cache_enabled": True}
+    made = Services(load_settings(**options, **settings))
+    made.__dict__["embeddings"] = made.caches.embeddings(WordEmbeddings())
+    return made
+
+
+def ingest(service, tmp_path, words, **options):
+    (tmp_path / "corpus").mkdir(exist_ok=True)
+    (tmp_path / "corpus" / "guide.md").write_text(f"# Guide\n\n{words}")
+    service.ingest([tmp_path / "corpus"], **options)
+
+
+CHECKS = {
+    "lcel-194": order_of_names,
+    "lcel-195": order_of_items,
+    "lcel-196": lifetimes,
+    "lcel-238": another_model,
+    "lcel-239": rebuilt_index,
+}
