@@ -36,7 +36,7 @@ def main() -> None:
     """Soak, print, and exit with 1 where a claim does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=int, default=2_000)
-    parser.add_argument("--warm-up", type=int, default=500)
+    parser.add_argument("--warm-up", type=int, default=300)
     parser.add_argument("--at-once", type=int, default=50)
     parser.add_argument("--faults", type=float, default=0.2)
     given = parser.parse_args()
