@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=50)
     parser.add_argument("--faults", type=float, default=0.2)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # So that the other processes are ended too.
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         provider = stack.enter_context(_provider(given.faults))
