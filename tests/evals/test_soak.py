@@ -9,7 +9,7 @@ from evals.soak.claims import Soak, claims
 from evals.soak.clients import Told, ask_all, asked
 from evals.soak.service import PROBE, probed
 from tests.app.test_server import served
-from tests.service.fault_table import QUESTION, Desk, open_desk
+from tests.service.desk import QUESTION, Desk, open_desk
 
 HELD = {"tasks": 4, "connections": 1, "memory": 400}
 ANSWERED = Told("Why? (ref zqaaaa)", "ref zqaaaa", "whole", 200, ["answered"], "Your ref zqaaaa.", "Why? (ref zqaaaa)")

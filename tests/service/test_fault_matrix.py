@@ -8,20 +8,8 @@ import pytest
 
 from chains.state import Question
 from tests.faulty import faulty_groq
-from tests.service.fault_table import (
-    BEGIN,
-    END,
-    ENDLESS,
-    JITTER,
-    PAGE,
-    QUESTION,
-    Desk,
-    Result,
-    Row,
-    open_desk,
-    run,
-    table,
-)
+from tests.service.desk import ENDLESS, QUESTION, Desk, Result, open_desk
+from tests.service.fault_table import BEGIN, END, JITTER, PAGE, Row, run, table
 from tests.streams import settled
 from tests.waiting import wait_until
 
