@@ -30,6 +30,9 @@ format: $(VENV)/.dev ## Format the code and mend what can be mended
 bench: $(VENV)/.dev $(PARITY)/.done ## Measure speed, memory and size, and print them as a table
 	$(BIN)/python -m evals.bench
 
+bench-events: $(VENV)/.dev ## Measure what becomes of events while RabbitMQ is away (needs one on 127.0.0.1:5672)
+	$(BIN)/python -m evals.bench_events
+
 eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/evaluation.md
 	$(BIN)/python -m evals.strategies
 
@@ -56,7 +59,7 @@ clean: ## Remove the environments, the index and what tools left behind
 	rm -rf $(VENV) $(PARITY) storage dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 help: ## Print this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.12, say")'
@@ -80,4 +83,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check format bench eval soak parity serve ingest wheel lock clean help
+.PHONY: ask test check format bench eval soak parity serve ingest wheel lock clean help bench-events

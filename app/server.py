@@ -15,7 +15,7 @@ from langserve import add_routes
 from pydantic import BaseModel, Field, create_model
 from starlette.exceptions import HTTPException
 
-from app.api import health, query
+from app.api import feedback, health, query
 from app.problems import problem_of
 from app.settings import Settings
 from app.wiring import Services
@@ -45,6 +45,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     app.state.started = time.monotonic()
     app.include_router(query.router)
+    app.include_router(feedback.router)
     app.include_router(health.router)
     app.add_exception_handler(Exception, _explain)
     app.add_exception_handler(HTTPException, _explain_status)

@@ -6,7 +6,7 @@ A value that does not fit stops the program at start, with the variable's name a
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -21,9 +21,16 @@ def _boolean(value: object) -> object:
     return value
 
 
+def _usual(*names: str) -> AliasChoices:
+    """Return the names that LangChain knows a variable by, the older ones too."""
+    return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
+
+
 Flag = Annotated[bool, BeforeValidator(_boolean)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
+
+LANGSMITH = "https://api.smith.langchain.com"
 
 
 class SettingsError(Exception):
@@ -99,6 +106,11 @@ class Settings(BaseSettings):
     redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
     redis_timeout_s: float = Field(0.25, gt=0)
 
+    rabbitmq_url: SecretStr | None = Field(None, description="no events")
+    events_enabled: Flag = True
+    events_path: Path = Path("storage/events.sqlite3")
+    events_max: Positive = 10_000
+
     chunk_size: int = Field(800, ge=100)
     chunk_overlap: int = Field(100, ge=0)
     min_chunks: int = Field(20, ge=0)
@@ -107,6 +119,19 @@ class Settings(BaseSettings):
     port: int = Field(3000, ge=1, le=65535)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "text"] = "auto"
+
+    langsmith_tracing: Flag = Field(False, validation_alias=_usual("tracing", "tracing_v2"))
+    langsmith_api_key: SecretStr | None = Field(None, validation_alias=_usual("api_key"))
+    langsmith_endpoint: str = Field(LANGSMITH, pattern=r"^https?://", validation_alias=_usual("endpoint"))
+    langsmith_project: str = Field("waypoint", validation_alias=_usual("project"))
+
+    @field_validator("rabbitmq_url")
+    @classmethod
+    def _check_broker(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not url.get_secret_value().startswith(("amqp://", "amqps://")):
+            msg = "has to be an address like amqp://user:password@host:5672/"
+            raise ValueError(msg)
+        return url
 
     @model_validator(mode="after")
     def _check_together(self) -> "Settings":

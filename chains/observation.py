@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from uuid import UUID, uuid4
 
 import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
@@ -27,6 +28,7 @@ class Call:
         answer: The whole answer; None while the call runs, and where it failed or was left.
         error: What broke the call off; a client that leaves is a cancellation or GeneratorExit.
         seconds: How long the call took; the reader's pauses count in a stream.
+        id: What its beginning and its end have in common where no `request_id` says so.
     """
 
     question: Mapping[str, Any]
@@ -35,6 +37,7 @@ class Call:
     answer: Answer | None = None
     error: BaseException | None = None
     seconds: float = 0.0
+    id: UUID = field(default_factory=uuid4)
 
 
 class Observer(Protocol):

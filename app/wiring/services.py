@@ -1,7 +1,7 @@
 """Settings -> adapters -> chain, each made when it is first asked for."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable
 import prompts
 from app.settings import Settings
 from app.wiring.caches import Caches, index_version
+from app.wiring.events import event_observers, outbox_of, scores_of
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
 
     from app.adapters.fts import LexicalIndex
+    from app.adapters.langsmith_scores import LangSmithScores
+    from app.adapters.rabbitmq.outbox import Outbox
     from app.wiring.stores import Store
     from chains.ingestion import Index, Report
     from chains.ports import Progress
@@ -122,12 +125,25 @@ class Services:
     @cached_property
     def observers(self) -> list[Observer]:
         """Return who is told of every question and its answer."""
-        return []
+        return [*event_observers(self.settings, self.outbox)]
+
+    @cached_property
+    def outbox(self) -> "Outbox | None":
+        """Return where events are handed over for the broker; None where they are off."""
+        return outbox_of(self.settings)
+
+    @cached_property
+    def scores(self) -> "LangSmithScores | None":
+        """Return where the users' scores go beside the events; None where nothing is traced."""
+        return scores_of(self.settings)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
-        async with self.caches.running():
+        async with AsyncExitStack() as life:
+            await life.enter_async_context(self.caches.running())
+            if self.outbox:
+                await life.enter_async_context(self.outbox.running())
             yield
 
     @cached_property

@@ -1,9 +1,8 @@
 """A chat model, its breaker and its budget -> answers, or the error that says why there is none."""
 
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from typing import Any, cast
 
@@ -75,19 +74,17 @@ class Provider:
 
     def generate(self, request: Request) -> ChatResult:
         """Return the model's answer."""
-        result: ChatResult = retrying(self.policy, self.clock, partial(self._left_s, request))(self._generate, request)
+        result: ChatResult = retrying(*self._rules(request))(self._generate, request)
         return result
 
     async def agenerate(self, request: Request) -> ChatResult:
         """Return the model's answer."""
-        result: ChatResult = await aretrying(self.policy, self.clock, partial(self._left_s, request))(
-            self._agenerate, request
-        )
+        result: ChatResult = await aretrying(*self._rules(request))(self._agenerate, request)
         return result
 
     def stream(self, request: Request) -> Chunks:
         """Yield the answer's chunks; what fails after the first words ends them with a chunk that says so."""
-        opened: tuple[Any, Any] = retrying(self.policy, self.clock, partial(self._left_s, request))(self._open, request)
+        opened: tuple[Any, Any] = retrying(*self._rules(request))(self._open, request)
         (head, rest), words = opened, 0
         with closing(rest):
             try:
@@ -99,9 +96,7 @@ class Provider:
 
     async def astream(self, request: Request) -> AsyncChunks:
         """Yield the answer's chunks; what fails after the first words ends them with a chunk that says so."""
-        opened: tuple[Any, Any] = await aretrying(self.policy, self.clock, partial(self._left_s, request))(
-            self._aopen, request
-        )
+        opened: tuple[Any, Any] = await aretrying(*self._rules(request))(self._aopen, request)
         (head, rest), words = opened, 0
         async with aclosing(rest):
             try:
@@ -114,9 +109,12 @@ class Provider:
             except LLMError as error:
                 yield self._broken_off(request, words, error)
 
-    def _left_s(self, request: Request) -> float:
-        """Return the seconds left for a wait: none once the breaker is open, for no call would follow."""
-        return 0.0 if self.breaker.state == "open" else request.left_s()
+    def _rules(self, request: Request) -> tuple[RetryPolicy, Clock, Callable[[], float]]:
+        def left_s() -> float:
+            # Once the breaker is open no wait is begun, for no call would follow.
+            return 0.0 if self.breaker.state == "open" else request.left_s()
+
+        return self.policy, self.clock, left_s
 
     def _generate(self, request: Request) -> ChatResult:
         with self._turn(request) as (place, wait):

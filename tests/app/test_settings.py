@@ -58,6 +58,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("MMR_LAMBDA", "2", "less than or equal to 1"),
         ("MMR_FETCH_K", "0", "greater than 0"),
         ("EMBEDDING_BASE_URL", "localhost", "pattern"),
+        ("EVENTS_MAX", "0", "greater than 0"),
         ("PORT", "70000", "less than or equal to 65535"),
     ],
 )
@@ -98,6 +99,12 @@ def test_an_embedding_service_without_an_address_is_refused(monkeypatch):
 
 def test_a_secret_is_never_shown():
     assert "gsk_secret" not in repr(load_settings(llm_api_key="gsk_secret"))
+
+
+def test_an_address_that_is_no_brokers_is_refused_without_showing_its_password():
+    with pytest.raises(SettingsError) as caught:
+        load_settings(rabbitmq_url="http://guest:secret@host/")
+    assert str(caught.value) == "RABBITMQ_URL: has to be an address like amqp://user:password@host:5672/"
 
 
 def test_zero_is_a_value(monkeypatch):

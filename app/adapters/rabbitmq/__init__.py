@@ -1,0 +1,1 @@
+"""Messages -> a topic exchange of RabbitMQ: kept on disk until the broker has them, delivered in order."""

@@ -1,0 +1,22 @@
+"""A process that keeps messages for a broker that does not answer, until it is killed: FILE PORT COUNT."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from app.adapters.rabbitmq.message import Message
+from app.adapters.rabbitmq.outbox import Outbox
+from app.adapters.rabbitmq.publisher import Publisher
+from tests.rabbit import url
+
+
+async def main(path: Path, port: int, count: int) -> None:
+    outbox = Outbox(path, Publisher(url(port)), capacity=count)
+    async with outbox.running():
+        for number in range(count):
+            outbox.put(Message(f"m{number}", "analytics.test", "r", "{}"))
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,78 @@
+"""The machine's RabbitMQ, spoken to under names of the test's own."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import aio_pika
+import pytest
+from aio_pika.abc import AbstractIncomingMessage
+
+PORT = 5672
+
+
+def url(port: int = PORT) -> str:
+    return f"amqp://guest:guest@127.0.0.1:{port}/"
+
+
+def skip_without_broker() -> None:
+    try:
+        socket.create_connection(("127.0.0.1", PORT), timeout=5).close()
+    except OSError:
+        pytest.skip("no RabbitMQ listens on 127.0.0.1:5672")
+
+
+@dataclass
+class Sink:
+    """An exchange of the test's own, and what came to it, in order."""
+
+    exchange: str
+    messages: list[AbstractIncomingMessage] = field(default_factory=list)
+
+    def holds(self, count: int) -> bool:
+        return len(self.messages) >= count
+
+    @property
+    def ids(self) -> list[str | None]:
+        return [message.message_id for message in self.messages]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(message.body) for message in self.messages]
+
+
+@asynccontextmanager
+async def sink() -> AsyncIterator[Sink]:
+    """Listen to everything that is published to a new exchange, which is deleted after, receipts and all."""
+    taken = Sink(f"test.{uuid4().hex}")
+    async with await aio_pika.connect(url()) as connection:
+        channel = await connection.channel()
+        exchange = await channel.declare_exchange(taken.exchange, aio_pika.ExchangeType.TOPIC, durable=True)
+        queue = await channel.declare_queue(exclusive=True)
+        await queue.bind(exchange, "#")
+
+        async def take(message: AbstractIncomingMessage) -> None:
+            taken.messages.append(message)
+
+        await queue.consume(take, no_ack=True)
+        try:
+            yield taken
+        finally:
+            await exchange.delete()
+
+
+async def delete_queue(name: str) -> None:
+    async with await aio_pika.connect(url()) as connection:
+        await (await connection.channel()).queue_delete(name)
+
+
+async def until(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait until the condition holds; on a busy machine it may take its time."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - nobody else knows what is waited for.
+            await asyncio.sleep(0.01)

@@ -1,0 +1,115 @@
+"""The whole service with a real RabbitMQ: what is asked and scored over HTTP arrives as events, outage or not."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from app.adapters.rabbitmq.outbox import Outbox
+from app.adapters.rabbitmq.publisher import Publisher, receipts_of
+from app.adapters.rabbitmq.store import EventStore
+from app.server import create_app
+from app.settings import load_settings
+from app.wiring import Services
+from evals.proxy import Proxy
+from tests.rabbit import PORT, Sink, delete_queue, sink, skip_without_broker, until, url
+
+pytestmark = pytest.mark.service
+
+QUESTION = "What is the GST rate on imports into Singapore?"
+USERS = 4
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _broker():
+    skip_without_broker()
+
+
+@dataclass
+class Desk:
+    """The service, what came of its events, and the line between it and the broker."""
+
+    client: httpx.AsyncClient
+    outbox: Outbox
+    taken: Sink
+    proxy: Proxy
+
+    async def ask(self, question: str = QUESTION) -> httpx.Response:
+        return await self.client.post("/api/query", json={"query": question})
+
+
+@asynccontextmanager
+async def desk(folder) -> AsyncIterator[Desk]:
+    (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.")
+    path = folder / "events.sqlite3"
+    services = Services(load_settings(vector_store_type="memory", scope_enabled=False, min_chunks=0))
+    services.ingest([folder / "gst.md"])
+    async with sink() as taken, Proxy(PORT) as proxy:
+        outbox = Outbox(path, Publisher(url(proxy.port), exchange=taken.exchange), capacity=1000, longest_pause_s=0.2)
+        vars(services)["outbox"] = outbox
+        transport = httpx.ASGITransport(create_app(services))
+        async with services.running(), httpx.AsyncClient(transport=transport, base_url="http://desk") as client:
+            yield Desk(client, outbox, taken, proxy)
+    store = EventStore(path, capacity=1)
+    store.close()
+    await delete_queue(receipts_of(store.name))
+
+
+async def test_a_question_and_its_score_arrive_as_events_that_can_be_joined(tmp_path):
+    async with desk(tmp_path) as service:
+        trace_id = (await service.ask()).json()["metadata"]["traceId"]
+        scored = await service.client.post("/api/feedback", json={"trace_id": trace_id, "score": 1, "comment": "Yes."})
+        await until(lambda: len(service.taken.messages) == 4)
+
+    assert (scored.status_code, scored.json()) == (202, {"status": "accepted"})
+    keys = [message.routing_key for message in service.taken.messages]
+    assert keys == [
+        "analytics.query.submitted",
+        "analytics.response.generated",
+        "chat.answer.generated",
+        "analytics.feedback.received",
+    ]
+    submitted, response, generated, feedback = service.taken.events
+    assert submitted["correlationId"] == response["correlationId"] == generated["correlationId"]
+    assert submitted["payload"] == {"query": QUESTION, "userSessionId": None, "modelId": "offline"}
+    assert generated["payload"]["trace_id"] == trace_id
+    assert feedback["payload"] == {"traceId": trace_id, "score": 1.0, "comment": "Yes."}
+
+
+async def test_answers_do_not_wait_for_a_broker_that_is_away_and_every_event_arrives_after(tmp_path):
+    answered: list[str] = []
+    done = asyncio.Event()
+
+    async def user(name: int) -> None:
+        while not done.is_set():
+            question = f"{QUESTION} ({name}, {uuid4()})"
+            response = await service.ask(question)
+            assert response.status_code == 200
+            answered.append(question)
+
+    def reached(count: int) -> bool:
+        return len(answered) >= count
+
+    async with desk(tmp_path) as service, asyncio.TaskGroup() as users:
+        for name in range(USERS):
+            users.create_task(user(name))
+        for _ in range(2):
+            await until(partial(reached, len(answered) + 5))
+            await until(lambda: service.outbox.sent)
+            await service.proxy.cut()
+            await until(partial(reached, len(answered) + 10))
+            assert service.outbox.waiting
+            await service.proxy.restore()
+        done.set()
+        await until(lambda: len(service.taken.messages) == 3 * len(answered))
+
+    events = service.taken.events
+    assert len({event["eventId"] for event in events}) == 3 * len(answered)
+    assert [event["timestamp"] for event in events] == sorted(event["timestamp"] for event in events)
+    of_one = [event["eventType"] for event in events if event["payload"]["query"] == answered[-1]]
+    assert of_one == ["QuerySubmitted", "ResponseGenerated", "AnswerGenerated"]
