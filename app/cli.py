@@ -33,6 +33,13 @@ app = typer.Typer(
 )
 
 
+@app.callback()
+def _prepare() -> None:
+    from app.logs import configure_logs
+
+    configure_logs("warning")  # Answers go to stdout and nothing else does; `serve` has a level of its own.
+
+
 @app.command()
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)],
@@ -111,6 +118,7 @@ def serve(
         create_app(services),
         host=host,
         port=port or settings.port,
+        log_config=None,  # Its lines take the form of all others.
         log_level=settings.log_level,
         server_header=False,
     )

@@ -1,24 +1,117 @@
-"""A level and a format -> structured log lines on stderr: JSON for collectors, text for people."""
+"""A level and a format -> structured log lines on stderr, those of the libraries among them; no secret in any."""
 
 import logging
+import re
 import sys
-from typing import Literal
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Literal
 
 import structlog
+from structlog.types import Processor
 
 Format = Literal["auto", "json", "text"]
 
+# What these say of every request, or over and over of a backend that is away, the application says once.
+QUIETER = {"httpx": "WARNING", "httpcore": "WARNING", "urllib3": "ERROR"}
+QUIETER |= dict.fromkeys(("langsmith", "opentelemetry"), "CRITICAL")
+
+MASK = "***"
+_SECRETS = (
+    re.compile(r"(?P<kept>://[^\s/:@]*:)[^\s/@]+(?=@)"),
+    re.compile(r"(?P<kept>\bbearer\s+)[\w.~+/=-]{8,}", re.IGNORECASE),
+    re.compile(r"(?P<kept>(?:api[_-]?key|token|password|secret)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;)}]+", re.IGNORECASE),
+    re.compile(r"(?P<kept>)\b(?:gsk|sk|pk|lsv2)[_-][\w-]{8,}"),
+)
+_SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|authorization|cookie|password|secret)$", re.IGNORECASE)
+
 
 def configure_logs(level: str, form: Format = "auto") -> None:
-    """Set up structlog; `auto` is text on a terminal and JSON elsewhere."""
+    """Set up structlog and the standard library's logging alike; `auto` is text on a terminal and JSON elsewhere."""
     as_text = form == "text" or (form == "auto" and sys.stderr.isatty())
+    render = _lines_for_people() if as_text else _lines_for_collectors()
+    number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        processors=[structlog.contextvars.merge_contextvars, *_COMMON, *render],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=_stderr_logger,
     )
+    _configure_libraries(number, render)
+
+
+def reset_logs() -> None:
+    """Undo it: structlog's defaults, and nothing of ours in the standard library's logging."""
+    structlog.reset_defaults()
+    _remove_handler()
+    logging.root.setLevel(logging.WARNING)
+    for name in QUIETER:
+        logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def mask_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Replace keys, bearer tokens and the passwords of addresses, wherever in a log event they stand."""
+    return {name: MASK if _SECRET_NAME.search(name) else masked(value) for name, value in event.items()}
+
+
+def masked(value: Any) -> Any:
+    """Return a value of a log event without the secrets in its strings."""
+    if isinstance(value, str):
+        for pattern in _SECRETS:
+            value = pattern.sub(rf"\g<kept>{MASK}", value)
+        return value
+    if isinstance(value, Mapping):
+        return mask_secrets(None, "", dict(value))
+    if isinstance(value, list | tuple):
+        return [masked(inner) for inner in value]
+    return value if isinstance(value, int | float | None) else masked(str(value))
+
+
+_COMMON: list[Processor] = [
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+
+
+def _lines_for_people() -> list[Processor]:
+    plain = structlog.dev.plain_traceback
+    return [
+        structlog.processors.format_exc_info,
+        mask_secrets,
+        structlog.dev.ConsoleRenderer(exception_formatter=plain),
+    ]
+
+
+def _lines_for_collectors() -> list[Processor]:
+    return [structlog.processors.format_exc_info, mask_secrets, structlog.processors.JSONRenderer()]
+
+
+def _stderr_logger(*_: Any) -> structlog.PrintLogger:
+    return structlog.PrintLogger(sys.stderr)
+
+
+class _LibraryHandler(logging.StreamHandler[Any]):
+    """Writes what libraries log to whatever `sys.stderr` is by then; its class tells it from the handlers of others."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
+
+
+def _configure_libraries(level: int, render: list[Processor]) -> None:
+    handler = _LibraryHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.contextvars.merge_contextvars, structlog.stdlib.add_logger_name, *_COMMON],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+        )
+    )
+    _remove_handler()
+    logging.root.addHandler(handler)
+    logging.root.setLevel(level)
+    for name, least in QUIETER.items():
+        logging.getLogger(name).setLevel(max(level, logging.getLevelNamesMapping()[least]))
+
+
+def _remove_handler() -> None:
+    for handler in list(logging.root.handlers):
+        if isinstance(handler, _LibraryHandler):
+            logging.root.removeHandler(handler)

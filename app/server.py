@@ -15,8 +15,10 @@ from langserve import add_routes
 from pydantic import BaseModel, Field, create_model
 from starlette.exceptions import HTTPException
 
-from app.api import feedback, health, query
+from app.api import feedback, health, metrics, query
 from app.problems import problem_of
+from app.request_ids import RequestIds
+from app.request_metrics import RequestMetrics
 from app.settings import Settings
 from app.wiring import Services
 from chains.state import QUESTION_MAX_CHARACTERS
@@ -47,12 +49,15 @@ def create_app(services: Services) -> FastAPI:
     app.include_router(query.router)
     app.include_router(feedback.router)
     app.include_router(health.router)
+    app.include_router(metrics.router)
     app.add_exception_handler(Exception, _explain)
     app.add_exception_handler(HTTPException, _explain_status)
     app.middleware("http")(_guard)
     if origins := [origin.strip() for origin in services.settings.cors_origins.split(",") if origin.strip()]:
         app.add_middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     _add_langserve(app, services)
+    app.add_middleware(RequestMetrics, metrics=services.metrics)
+    app.add_middleware(RequestIds)  # The outermost: all that is logged of a request has its id.
     return app
 
 

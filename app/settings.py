@@ -119,11 +119,16 @@ class Settings(BaseSettings):
     port: int = Field(3000, ge=1, le=65535)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "text"] = "auto"
+    log_questions: Flag = False
+    prometheus_multiproc_dir: Path | None = Field(None, description="each process tells its own figures")
 
     langsmith_tracing: Flag = Field(False, validation_alias=_usual("tracing", "tracing_v2"))
     langsmith_api_key: SecretStr | None = Field(None, validation_alias=_usual("api_key"))
     langsmith_endpoint: str = Field(LANGSMITH, pattern=r"^https?://", validation_alias=_usual("endpoint"))
     langsmith_project: str = Field("waypoint", validation_alias=_usual("project"))
+    langsmith_hide_inputs: Flag = Field(False, validation_alias=_usual("hide_inputs"))
+    langsmith_hide_outputs: Flag = Field(False, validation_alias=_usual("hide_outputs"))
+    otel_exporter_otlp_endpoint: str | None = Field(None, pattern=r"^https?://")
 
     @field_validator("rabbitmq_url")
     @classmethod
@@ -154,6 +159,9 @@ class Settings(BaseSettings):
             raise ValueError(msg)
         if self.embedding_provider == "openai-compatible" and self.embedding_base_url is None:
             msg = "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
+            raise ValueError(msg)
+        if self.langsmith_tracing and self.langsmith_endpoint == LANGSMITH and self.langsmith_api_key is None:
+            msg = "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
             raise ValueError(msg)
         return self
 

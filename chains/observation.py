@@ -1,5 +1,6 @@
 """A chain and who watches it -> the same chain; its observers are told of every call, whichever way it was made."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ from chains.pieces import joined
 from chains.state import Answer, Question
 
 log = structlog.get_logger(__name__)
+
+LEFT = (asyncio.CancelledError, GeneratorExit)
+"""What breaks a call off when its client goes away: nothing failed."""
 
 
 @dataclass

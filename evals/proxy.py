@@ -1,6 +1,7 @@
 """A port -> another port that leads there until it is cut: a broken network, as those see it who speak through it."""
 
 import asyncio
+import socket
 from asyncio import StreamReader, StreamWriter
 from contextlib import suppress
 from types import TracebackType
@@ -22,7 +23,11 @@ class Proxy:
         self._targets: set[StreamWriter] = set()
         self._flowing = asyncio.Event()
         self._holding = 0
-        self.port = 0
+        # Bound and never listening: while the proxy is cut, nobody else can take its port.
+        self._place = socket.socket()
+        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._place.bind(("127.0.0.1", 0))
+        self.port = int(self._place.getsockname()[1])
         self.deaf = False
         self.accepted = 0
         self.held = 0
@@ -35,11 +40,11 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.cut()
+        self._place.close()
 
     async def restore(self) -> None:
         """Accept connections, on the same port as before."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, reuse_address=True)
 
     async def cut(self) -> None:
         """Break all connections, and refuse new ones."""

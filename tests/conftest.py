@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
+from app.logs import reset_logs
 from app.settings import Settings
 from tests.fakes import FakeGroq, fake_groq
 
@@ -28,9 +29,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the machine's environment and any `.env` out of the tests."""
-    for name in Settings.model_fields:
-        monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    for name, field in Settings.model_fields.items():
+        for variable in (name, *getattr(field.validation_alias, "choices", ())):
+            monkeypatch.delenv(variable.upper(), raising=False)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.chdir(tmp_path)
 
@@ -49,6 +50,7 @@ def waypoint(
         except SystemExit as done:
             code = int(done.code or 0)
         gc.enable()  # One question's process does without; this one goes on.
+        reset_logs()
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 

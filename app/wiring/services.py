@@ -1,5 +1,6 @@
 """Settings -> adapters -> chain, each made when it is first asked for."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,12 +13,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 import prompts
+from app.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.caches import Caches, index_version
 from app.wiring.events import event_observers, outbox_of, scores_of
+from app.wiring.figures import metrics_of
 from app.wiring.language import chat_model
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import alone, beside, chunker, delete_store, loaders, open_store
+from app.wiring.tracing import Tracing, tracing_of
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from app.adapters.fts import LexicalIndex
     from app.adapters.langsmith_scores import LangSmithScores
     from app.adapters.rabbitmq.outbox import Outbox
+    from app.metrics import Metrics
     from app.wiring.stores import Store
     from chains.ingestion import Index, Report
     from chains.ports import Progress
@@ -120,12 +125,14 @@ class Services:
             timeout_s=settings.request_timeout_s,
             clock=self.clock,
         )
-        return observed(self.caches.answers(chain, scope=self._scope_text()), self.observers)
+        answers = self.caches.answers(chain, scope=self._scope_text())
+        return observed(self.tracing.traced(answers), self.observers)
 
     @cached_property
     def observers(self) -> list[Observer]:
         """Return who is told of every question and its answer."""
-        return [*event_observers(self.settings, self.outbox)]
+        log = AnswerLog(questions=self.settings.log_questions)
+        return [log, self.metrics, *self.tracing.observers, *event_observers(self.settings, self.outbox)]
 
     @cached_property
     def outbox(self) -> "Outbox | None":
@@ -137,10 +144,27 @@ class Services:
         """Return where the users' scores go beside the events; None where nothing is traced."""
         return scores_of(self.settings)
 
+    @cached_property
+    def metrics(self) -> "Metrics":
+        """Return the figures that GET /metrics tells."""
+        return metrics_of(
+            self.settings,
+            tracing=self.tracing,
+            caches=self.caches.counts,
+            outbox=self.outbox,
+            model=lambda: self.model,
+        )
+
+    @cached_property
+    def tracing(self) -> Tracing:
+        """Return where traces go."""
+        return tracing_of(self.settings)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Open what lives as long as the service does, and close it after."""
         async with AsyncExitStack() as life:
+            life.push_async_callback(asyncio.to_thread, self.tracing.close)
             await life.enter_async_context(self.caches.running())
             if self.outbox:
                 await life.enter_async_context(self.outbox.running())

@@ -97,6 +97,24 @@ def test_an_embedding_service_without_an_address_is_refused(monkeypatch):
         load_settings()
 
 
+def test_tracing_to_langsmith_needs_a_key_and_to_a_server_of_ones_own_none(monkeypatch):
+    monkeypatch.setenv("LANGSMITH_TRACING", "true")
+    with pytest.raises(SettingsError, match="LANGSMITH_TRACING=true needs LANGSMITH_API_KEY"):
+        load_settings()
+    monkeypatch.setenv("LANGSMITH_ENDPOINT", "http://127.0.0.1:1984")
+    assert load_settings().langsmith_tracing
+
+
+def test_the_older_names_of_langsmiths_variables_work_and_the_newer_win(monkeypatch):
+    monkeypatch.delenv("LANGSMITH_TRACING")
+    monkeypatch.setenv("LANGCHAIN_TRACING_V2", "true")
+    monkeypatch.setenv("LANGCHAIN_API_KEY", "lsv2_x")
+    monkeypatch.setenv("LANGCHAIN_PROJECT", "old")
+    assert (load_settings().langsmith_tracing, load_settings().langsmith_project) == (True, "old")
+    monkeypatch.setenv("LANGSMITH_PROJECT", "new")
+    assert load_settings().langsmith_project == "new"
+
+
 def test_a_secret_is_never_shown():
     assert "gsk_secret" not in repr(load_settings(llm_api_key="gsk_secret"))
 

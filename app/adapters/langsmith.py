@@ -1,0 +1,166 @@
+"""The runs of a call -> LangSmith. The only import of its client.
+
+LangChain's own tracer sends the parts of a trace as they happen, in the caller's thread up to the socket, and keeps the
+process alive until the backend has taken them. Here the runs of a call are handed over once, when it has ended, and
+what becomes of them then is no business of the answer's.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tracers import LangChainTracer
+from langchain_core.tracers.context import tracing_v2_callback_var
+from langchain_core.tracers.schemas import Run
+from langsmith import Client, get_current_run_tree
+from langsmith.utils import LangSmithError, LangSmithRetry
+from pydantic import SecretStr
+
+from chains.errors import ConfigurationError
+
+Trace = list[Run]
+RETRIED = (429, 500, 502, 503, 504)
+_LINKS = {"child_runs", "parent_run", "ls_client", "inputs", "outputs"}
+
+
+class CallTracer(LangChainTracer):
+    """Collects the runs of one call, and delivers them when the call has ended.
+
+    It is a LangChainTracer so that LangChain adds none of its own where the environment asks for tracing. The unnamed
+    steps of LCEL (`RunnableParallel<...>`), two in three, are left out: what runs in them is the named step's around.
+    """
+
+    def __init__(self, client: Client, project: str, deliver: Callable[[Trace], None], **options: Any) -> None:
+        super().__init__(client=client, project_name=project, **options)
+        self._deliver = deliver
+        self._runs: Trace = []
+        self._around: dict[UUID, UUID] = {}
+
+    def on_chain_start(
+        self, serialized: dict[str, Any], inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> Any:
+        """Begin a run, unless the step has no name."""
+        if parent_run_id and parent_run_id in self.order_map and str(kwargs.get("name")).startswith("Runnable"):
+            self._around[run_id] = self._named(parent_run_id)
+            self.order_map[run_id] = self.order_map[self._around[run_id]]
+            return None
+        return super().on_chain_start(serialized, inputs, run_id=run_id, parent_run_id=parent_run_id, **kwargs)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
+        """End a run."""
+        return None if run_id in self._around else super().on_chain_end(outputs, run_id=run_id, **kwargs)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
+        """End a run that failed."""
+        return None if run_id in self._around else super().on_chain_error(error, run_id=run_id, **kwargs)
+
+    def copy_with_metadata_defaults(self, **defaults: Any) -> "CallTracer":
+        """Return itself: a copy would collect apart."""
+        return self
+
+    def _named(self, run_id: UUID) -> UUID:
+        return self._around.get(run_id, run_id)
+
+    def _start_trace(self, run: Run) -> None:
+        if run.parent_run_id:
+            run.parent_run_id = self._named(run.parent_run_id)
+        super()._start_trace(run)
+        self._runs.append(run)
+
+    def _persist_run_single(self, run: Run) -> None:
+        """Send nothing yet."""
+
+    @staticmethod
+    def _update_run_single(run: Run) -> None:
+        """Send nothing yet."""
+
+    def _persist_run(self, run: Run) -> None:
+        """Deliver the runs: this one, which has ended, is their root."""
+        _describe(run)
+        runs, self._runs = self._runs, []
+        self._deliver(runs)
+
+
+def _describe(root: Run) -> None:
+    """Put on the root what one looks for: the outcome, the confidence and the model."""
+    answer = root.outputs or {}
+    if "outcome" not in answer:
+        return
+    described = {
+        "outcome": answer["outcome"],
+        "confidence": (answer.get("confidence") or {}).get("level"),
+        "model": (answer.get("metadata") or {}).get("model"),
+    }
+    root.extra = {**root.extra, "metadata": {**(root.extra.get("metadata") or {}), **described}}
+    root.tags = [*(root.tags or []), str(answer["outcome"])]
+
+
+class LangSmith:
+    """A project on a LangSmith server, to which whole traces are sent."""
+
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        api_key: SecretStr | None,
+        project: str,
+        hide_inputs: bool = False,
+        hide_outputs: bool = False,
+    ) -> None:
+        self.project = project
+        self.hides = hide_inputs or hide_outputs
+        self._failure: Exception | None = None
+        try:
+            self.client = Client(
+                api_url,
+                api_key=api_key.get_secret_value() if api_key else "",
+                hide_inputs=hide_inputs,
+                hide_outputs=hide_outputs,
+                auto_batch_tracing=False,  # Its threads keep the process alive for as long as the backend takes.
+                retry_config=LangSmithRetry(2, connect=0, read=0, backoff_factor=0.5, status_forcelist=RETRIED),
+                tracing_mode="langsmith",
+                tracing_error_callback=self._note,
+            )
+        except LangSmithError as error:
+            msg = f"LangSmith's client cannot be set up: {error}; check the LANGSMITH_ variables"
+            raise ConfigurationError(msg) from error
+
+    def callbacks(self, config: RunnableConfig, deliver: Callable[[Trace], None]) -> RunnableConfig:
+        """Return the config that traces a call, or nothing where the caller traces it."""
+        if _traced_already(config):
+            return {}
+        return {"callbacks": [CallTracer(self.client, self.project, deliver)]}
+
+    def send(self, traces: list[Trace]) -> None:
+        """Send traces in one request.
+
+        Raises:
+            Exception: They did not arrive.
+        """
+        self._failure = None
+        self.client.multipart_ingest(create=[self._row(run) for trace in traces for run in trace])
+        if self._failure is not None:
+            raise self._failure
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.session.close()
+
+    def _note(self, error: Exception) -> None:
+        self._failure = error
+
+    def _row(self, run: Run) -> dict[str, Any]:
+        row = run.model_dump(exclude=_LINKS, exclude_none=True)
+        if run.run_type != "llm":
+            row.pop("events", None)  # They repeat the times; of a model they tell when the first token came.
+        if self.hides and run.error:
+            row["error"] = run.error.partition("(")[0]  # The rest may tell what was to be hidden.
+        return row | {"inputs": run.inputs or {}, "outputs": run.outputs}
+
+
+def _traced_already(config: RunnableConfig) -> bool:
+    callbacks = config.get("callbacks") or []
+    handlers = callbacks if isinstance(callbacks, list) else callbacks.handlers
+    traced = any(isinstance(handler, LangChainTracer) for handler in handlers)
+    return traced or tracing_v2_callback_var.get() is not None or get_current_run_tree() is not None

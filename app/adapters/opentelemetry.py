@@ -1,0 +1,134 @@
+"""A question and its answer -> a span for the call and one for each stage, by OTLP over HTTP."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from uuid import UUID
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import SpanExportResult
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
+
+from chains.errors import WaypointError
+from chains.observation import LEFT, Call
+from chains.state import Answer
+
+SERVICE = "waypoint-copilot"
+EXPORT_TIMEOUT_S = 5
+
+_trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
+
+
+class CallSpans:
+    """Makes the spans of a call when it has ended. Stages follow each other by their laps, streamed or not.
+
+    The trace has the answer's own `trace_id`, unless the call is part of somebody else's trace. No span holds a word of
+    question, documents or answer.
+    """
+
+    def __init__(self, deliver: Callable[[ReadableSpan], None]) -> None:
+        provider = TracerProvider(resource=_resource(), shutdown_on_exit=False, id_generator=_AnswersIds())
+        provider.add_span_processor(_Deliver(deliver))
+        self._tracer = provider.get_tracer("waypoint")
+
+    def started(self, call: Call, /) -> None:
+        """Do nothing yet: the call will tell how long it took."""
+
+    def ended(self, call: Call, /) -> None:
+        """Make the spans."""
+        ended = time.time_ns()
+        started = ended - int(call.seconds * 1e9)
+        with _of_trace(call.answer):
+            root = self._tracer.start_span("cited_answer", start_time=started, attributes=_attributes(call))
+        self._stages(root, started, call.answer)
+        if call.error is not None and not isinstance(call.error, LEFT):
+            root.set_status(Status(StatusCode.ERROR, type(call.error).__name__))
+        root.end(ended)
+
+    def _stages(self, root: Span, started: int, answer: Answer | None) -> None:
+        context = set_span_in_context(root)
+        for stage, lap_ms in _metadata(answer).get("timings_ms", {}).items():
+            span = self._tracer.start_span(stage, context=context, start_time=started)
+            started += int(lap_ms * 1e6)
+            span.end(started)
+
+
+def _resource() -> Resource:
+    """Return what OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say, under our own name where they say none."""
+    found = Resource.create()
+    named = not str(found.attributes.get(SERVICE_NAME)).startswith("unknown_service")
+    return found if named else found.merge(Resource({SERVICE_NAME: SERVICE}))
+
+
+class Collector:
+    """An OpenTelemetry collector, to which spans are sent."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=EXPORT_TIMEOUT_S)
+
+    def send(self, spans: list[ReadableSpan]) -> None:
+        """Send spans in one request.
+
+        Raises:
+            ConnectionError: They did not arrive.
+        """
+        if self._exporter.export(spans) is not SpanExportResult.SUCCESS:
+            msg = "the collector did not take the spans"
+            raise ConnectionError(msg)
+
+    def close(self) -> None:
+        """Close the connections, and wait for no retry."""
+        shutdown: Callable[[], None] = self._exporter.shutdown
+        shutdown()
+
+
+class _Deliver(SpanProcessor):
+    def __init__(self, deliver: Callable[[ReadableSpan], None]) -> None:
+        self._deliver = deliver
+
+    def on_end(self, span: ReadableSpan) -> None:
+        if span.context and span.context.trace_flags.sampled:
+            self._deliver(span)
+
+
+class _AnswersIds(RandomIdGenerator):
+    """Random ids, but for the trace of an answer, which has the answer's."""
+
+    def generate_trace_id(self) -> int:
+        trace_id = _trace_id.get()
+        return UUID(trace_id).int if trace_id else super().generate_trace_id()
+
+
+@contextmanager
+def _of_trace(answer: Answer | None) -> Iterator[None]:
+    token = _trace_id.set(_metadata(answer).get("trace_id"))
+    try:
+        yield
+    finally:
+        _trace_id.reset(token)
+
+
+def _attributes(call: Call) -> dict[str, Any]:
+    answer, metadata = call.answer, _metadata(call.answer)
+    stage = call.error.stage if isinstance(call.error, WaypointError) else None
+    told = {
+        "waypoint.request_id": call.metadata.get("request_id"),
+        "waypoint.streamed": call.streamed,
+        "waypoint.outcome": answer["outcome"] if answer else None,
+        "waypoint.confidence": answer["confidence"]["level"] if answer else None,
+        "waypoint.cache": metadata.get("cache"),
+        "gen_ai.response.model": metadata.get("model"),
+        **{f"gen_ai.usage.{name}": count for name, count in (metadata.get("usage") or {}).items()},
+        "error.type": type(call.error).__name__ if call.error else None,
+        "waypoint.stage": stage,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _metadata(answer: Answer | None) -> Mapping[str, Any]:
+    return answer["metadata"] if answer else {}

@@ -1,0 +1,62 @@
+"""A question and its answer -> one line in the log, with what happened on the way and no word of either."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from chains.errors import WaypointError
+from chains.observation import LEFT, Call
+from chains.state import Answer
+
+log = structlog.get_logger(__name__)
+
+HASH_CHARACTERS = 12
+
+
+class AnswerLog:
+    """Logs an `answer` event for each question; the question's words only where `questions` says so."""
+
+    def __init__(self, *, questions: bool = False) -> None:
+        self.questions = questions
+
+    def started(self, call: Call, /) -> None:
+        """Say nothing yet: a question has one line."""
+
+    def ended(self, call: Call, /) -> None:
+        """Log what came of it: the answer's outcome, `failed`, or `left` by its client."""
+        level, outcome = ("info", _answered(call.answer)) if call.answer else _broken_off(call.error)
+        told = {
+            "question": self._question(call.question.get("question")),
+            "streamed": call.streamed,
+            "seconds": round(call.seconds, 4),
+            **outcome,
+        }
+        if request_id := call.metadata.get("request_id"):
+            told["request_id"] = request_id
+        getattr(log, level)("answer", **told)
+
+    def _question(self, question: object) -> str:
+        text = str(question)
+        return text if self.questions else hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS]
+
+
+def _answered(answer: Answer) -> dict[str, Any]:
+    metadata: Mapping[str, Any] = answer.get("metadata") or {}
+    citations = answer.get("citations") or []
+    return {
+        "outcome": answer.get("outcome"),
+        "confidence": (answer.get("confidence") or {}).get("level"),
+        "citations": sum(citation["matched"] for citation in citations),
+        "laps_ms": metadata.get("timings_ms"),
+        "tokens": metadata.get("usage"),
+        **{name: metadata.get(name) for name in ("model", "cache", "finish_reason", "trace_id")},
+    }
+
+
+def _broken_off(error: BaseException | None) -> tuple[str, dict[str, Any]]:
+    if isinstance(error, LEFT):
+        return "info", {"outcome": "left"}
+    stage = error.stage if isinstance(error, WaypointError) else None
+    return "warning", {"outcome": "failed", "error": type(error).__name__, "stage": stage}

@@ -1,0 +1,113 @@
+"""A LangSmith server on loopback, as far as taking in runs goes, and an OpenTelemetry collector of the same kind."""
+
+import email
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+
+@dataclass
+class Backend:
+    """What came in. `status` is what it answers; while `hangs` is set it answers nothing at all.
+
+    Attributes:
+        runs: The runs that LangSmith's clients sent, by id, with inputs and outputs in place.
+        spans: The spans that OpenTelemetry's exporters sent.
+        bodies: All that came, as it came.
+    """
+
+    url: str = ""
+    status: int = 200
+    hangs: bool = False
+    keys: set[str | None] = field(default_factory=set)
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    spans: list[Any] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def wait_for(self, what: Any) -> None:
+        """Wait until `what()` holds."""
+        with self.changed:
+            assert self.changed.wait_for(what, timeout=30), f"{len(self.bodies)} requests came, and not what was meant"
+
+    def root(self, **metadata: Any) -> dict[str, Any]:
+        """Return the one root that has the given metadata."""
+        roots = [run for run in self.runs.values() if run.get("parent_run_id") is None]
+        [root] = [run for run in roots if metadata.items() <= run["extra"]["metadata"].items()]
+        return root
+
+    def children(self, run: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the runs below a run, in the order in which they began."""
+        below = [child for child in self.runs.values() if child.get("parent_run_id") == run["id"]]
+        return sorted(below, key=lambda child: child["dotted_order"])
+
+    def take(self, path: str, kind: str, body: bytes) -> None:
+        """Note a request."""
+        with self.changed:
+            self.bodies.append(body)
+            if self.status == 200 and path == "/runs/multipart":
+                _read_runs(self.runs, kind, body)
+            elif self.status == 200 and path == "/v1/traces":
+                self.spans.extend(_read_spans(body))
+            self.changed.notify_all()
+
+
+@contextmanager
+def backend() -> Iterator[Backend]:
+    """Run the server while the body runs."""
+    stub = Backend()
+    closing = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            stub.keys.add(self.headers.get("x-api-key"))
+            if stub.hangs:
+                stub.take("hung", "", body)
+                closing.wait()
+                return
+            stub.take(self.path, self.headers["Content-Type"], body)
+            self.send_response(stub.status)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    stub.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield stub
+    finally:
+        closing.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _read_runs(runs: dict[str, dict[str, Any]], kind: str, body: bytes) -> None:
+    message = email.message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
+    for part in message.walk():
+        if part.is_multipart():
+            continue
+        name = str(part.get_param("name", header="content-disposition"))
+        _, run_id, *inner = name.split(".")
+        content = part.get_payload(decode=True)
+        value = json.loads(content if isinstance(content, bytes) else b"null")
+        runs.setdefault(run_id, {}).update({inner[0]: value} if inner else value)
+
+
+def _read_spans(body: bytes) -> Iterator[Any]:
+    for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+        for scope in resource.scope_spans:
+            yield from scope.spans
