@@ -42,6 +42,9 @@ soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and prin
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m evals.parity
 
+services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them and nginx where absent
+	.ci/services
+
 serve: $(VENV)/.base ## Serve the HTTP API on port 3000
 	@$(BIN)/waypoint serve
 
@@ -83,4 +86,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check format bench eval soak parity serve ingest wheel lock clean help bench-events
+.PHONY: ask test check format bench eval soak parity serve ingest wheel lock clean help bench-events services

@@ -101,27 +101,23 @@ def ingest(
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; by default PORT, 3000.")] = None,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes answer.")] = 1,
 ) -> None:
     """Serve the HTTP API: POST /api/query, GET /api/health, LangServe at /copilot."""
-    import uvicorn
-
     from app.logs import configure_logs
-    from app.server import create_app
+    from app.serving import check_workers
+    from app.serving import serve as serve_until_drained
     from app.wiring import Services
+    from app.wiring.access import check_door
 
     settings = load_settings()
+    check_door(settings, host)
+    check_workers(settings, workers)
     configure_logs(settings.log_level, settings.log_format)
     services = Services(settings)
     if services.count() == 0:
         _ingest_sample(services)
-    uvicorn.run(
-        create_app(services),
-        host=host,
-        port=port or settings.port,
-        log_config=None,  # Its lines take the form of all others.
-        log_level=settings.log_level,
-        server_header=False,
-    )
+    serve_until_drained(services, host=host, port=port or settings.port, workers=workers)
 
 
 @app.command(name="eval")

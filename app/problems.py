@@ -1,7 +1,9 @@
 """An error -> its HTTP status and what the client is told: one table. Inner detail stays in the log."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.identity import IdentityStoreError
 from chains.errors import (
     ConfigurationError,
     DeadlineError,
@@ -33,6 +35,16 @@ class Problem:
     message: str
 
 
+class RequestRefusedError(Exception):
+    """A request that is refused before it reaches a route, with its problem and the headers that belong to it."""
+
+    def __init__(self, problem: Problem, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+        self.headers = dict(headers or {})
+
+
+NOTHING_HERE = Problem(404, "Not Found", "There is nothing at this address.")
 _SEARCH_DOWN = Problem(503, "Service Unavailable", "The documents cannot be searched at the moment. Try again soon.")
 _MODEL_FAILED = Problem(502, "Bad Gateway", "The language model could not answer. Try again soon.")
 _MODEL_BUSY = Problem(503, "Service Unavailable", "The language model is busy. Try again in a minute.")
@@ -41,6 +53,9 @@ _OURS = Problem(500, "Internal Server Error", "Something went wrong on our side.
 # The nearest class in an error's own line of ancestors decides.
 TABLE: dict[type[WaypointError], Problem] = {
     QuestionError: Problem(400, "Bad Request", ""),  # Its own message is for the client.
+    IdentityStoreError: Problem(
+        503, "Service Unavailable", "Who asks cannot be checked at the moment. Try again soon."
+    ),
     ConfigurationError: _OURS,
     IngestionError: _OURS,
     RetrievalError: _SEARCH_DOWN,
@@ -64,6 +79,10 @@ TABLE: dict[type[WaypointError], Problem] = {
 
 def problem_of(error: Exception) -> Problem:
     """Return what the client is told about an error."""
+    if isinstance(error, RequestRefusedError):
+        return error.problem
+    if isinstance(error, IsADirectoryError):
+        return NOTHING_HERE  # LangServe's playground opens whatever lies under its path, folders as well.
     if isinstance(error, QuestionError):
         return Problem(400, "Bad Request", str(error))
     rows = (TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)

@@ -1,14 +1,14 @@
 """Services -> the HTTP application: the Waypoint routes, and LangServe at /copilot. The only import of langserve."""
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any, Literal, cast, get_args
 
 import structlog
-from fastapi import FastAPI, Request, Response
-from fastapi.middleware.cors import CORSMiddleware
+from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from langchain_core.runnables import Runnable
 from langserve import add_routes
@@ -16,7 +16,11 @@ from pydantic import BaseModel, Field, create_model
 from starlette.exceptions import HTTPException
 
 from app.api import feedback, health, metrics, query
+from app.call import config_of
+from app.drain import Gate, Traffic
+from app.guards import guards
 from app.problems import problem_of
+from app.readiness import Readiness
 from app.request_ids import RequestIds
 from app.request_metrics import RequestMetrics
 from app.settings import Settings
@@ -32,10 +36,14 @@ LANGSERVE_ENDPOINTS: tuple[EndpointName, ...] = get_args(EndpointName)
 
 def create_app(services: Services) -> FastAPI:
     """Return the application over `services`; nothing is opened before."""
+    traffic = Traffic()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services.running():
+            if services.settings.warm_up:
+                await asyncio.to_thread(services.warm_up)
+            traffic.phase = "ready"
             yield
 
     app = FastAPI(
@@ -43,18 +51,19 @@ def create_app(services: Services) -> FastAPI:
         description="Cited answers from a company's own documents.",
         version=version("waypoint-copilot"),
         lifespan=lifespan,
+        middleware=guards(services, explain=_explain),
     )
     app.state.services = services
     app.state.started = time.monotonic()
+    app.state.traffic = traffic
+    app.state.readiness = Readiness(services.checks(), traffic, clock=services.clock.now)
     app.include_router(query.router)
     app.include_router(feedback.router)
     app.include_router(health.router)
     app.include_router(metrics.router)
     app.add_exception_handler(Exception, _explain)
     app.add_exception_handler(HTTPException, _explain_status)
-    app.middleware("http")(_guard)
-    if origins := [origin.strip() for origin in services.settings.cors_origins.split(",") if origin.strip()]:
-        app.add_middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
+    app.add_middleware(Gate, traffic=traffic)
     _add_langserve(app, services)
     app.add_middleware(RequestMetrics, metrics=services.metrics)
     app.add_middleware(RequestIds)  # The outermost: all that is logged of a request has its id.
@@ -68,7 +77,9 @@ def _add_langserve(app: FastAPI, services: Services) -> None:
         app,
         typed,
         path="/copilot",
-        config_keys=(),  # The default lets a client set whatever is configurable.
+        # Whatever a client sends under these keys is overwritten; a batch would drop what is not among them.
+        config_keys=("configurable", "metadata"),
+        per_req_config_modifier=_config,
         enabled_endpoints=LANGSERVE_ENDPOINTS,
     )
 
@@ -84,20 +95,14 @@ def question_model(settings: Settings) -> type[BaseModel]:
     )
 
 
-async def _guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Refuse a large body before it is parsed, and translate errors that routes raise."""
-    if request.url.path == "/api/query" and len(await request.body()) > query.MAX_BODY_BYTES:
-        return _problem(413, "Payload Too Large", "The request is larger than 10 kB; shorten it")
-    try:
-        return await call_next(request)
-    except Exception as error:  # The last place where an error can still become an answer.
-        return await _explain(request, error)
+def _config(_: dict[str, Any], request: Request) -> dict[str, Any]:
+    return {**config_of(request)}
 
 
 async def _explain(request: Request, error: Exception) -> JSONResponse:
     problem = problem_of(error)
     log.warning("request_failed", path=request.url.path, status=problem.status, error=type(error).__name__)
-    return _problem(problem.status, problem.error, problem.message)
+    return _problem(problem.status, problem.error, problem.message, getattr(error, "headers", None))
 
 
 async def _explain_status(request: Request, error: Exception) -> JSONResponse:
@@ -106,5 +111,5 @@ async def _explain_status(request: Request, error: Exception) -> JSONResponse:
     return _problem(status, str(detail), f"{request.method} {request.url.path}: {detail}")
 
 
-def _problem(status: int, error: str, message: str) -> JSONResponse:
-    return JSONResponse({"error": error, "message": message}, status_code=status)
+def _problem(status: int, error: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": error, "message": message}, status_code=status, headers=headers)

@@ -115,8 +115,27 @@ class Settings(BaseSettings):
     chunk_overlap: int = Field(100, ge=0)
     min_chunks: int = Field(20, ge=0)
 
+    auth_mode: Literal["none", "session", "api_key"] = "none"
+    allow_anonymous: Flag = False
+    anonymous_audience: Literal["public", "internal"] | None = Field(
+        None, description="internal on this machine, public with ALLOW_ANONYMOUS"
+    )
+    auth_url: str | None = Field(None, pattern=r"^https?://", description="sessions are read from Redis")
+    api_keys: SecretStr | None = None
+    rate_limit: str | None = Field(
+        None, pattern=r"^(off|[1-9]\d*/(second|minute|hour|day))$", description="60/minute where others may ask"
+    )
+    rate_limit_backend: Literal["memory", "redis"] = "memory"
+    batch_max: Positive = 10
+    max_concurrent_questions: Positive = 100
+    question_queue_s: float = Field(10, gt=0)
+    body_timeout_s: float = Field(10, gt=0)
+    forwarded_allow_ips: str = "127.0.0.1"
+
     cors_origins: str = ""
     port: int = Field(3000, ge=1, le=65535)
+    warm_up: Flag = True
+    drain_timeout_s: float = Field(30, ge=0)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "text"] = "auto"
     log_questions: Flag = False
@@ -164,6 +183,24 @@ class Settings(BaseSettings):
             msg = "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
             raise ValueError(msg)
         return self
+
+    @model_validator(mode="after")
+    def _check_access(self) -> "Settings":
+        if self.auth_mode == "api_key" and self.api_keys is None:
+            msg = "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def open_to_others(self) -> bool:
+        """Say whether somebody beside the users of this machine may ask."""
+        return self.auth_mode != "none" or self.allow_anonymous
+
+    @property
+    def rate(self) -> str | None:
+        """Return the rate in force: the one that is set, else 60/minute where others may ask; None is no limit."""
+        rate = self.rate_limit or ("60/minute" if self.open_to_others else "off")
+        return None if rate == "off" else rate
 
     @property
     def provider(self) -> str:

@@ -4,6 +4,7 @@ LangChain leaves the generators of such a stream to the garbage collector; a con
 on writing and being paid, cannot wait for that.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import Any
@@ -13,6 +14,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 from chains.around import Around
+
+_END = object()
 
 
 class Lifeline(BaseCallbackHandler):
@@ -59,10 +62,25 @@ class Attended(Around):
             lifeline.cut()
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield the answer's parts as they come."""
+        """Yield the answer's parts as they come.
+
+        They are read in a task of their own, which is cancelled once when the reader leaves. A web server cancels a
+        stream again and again until it has ended, and would so break off what closes the connection to the model.
+        """
+        parts: asyncio.Queue[Any] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(parts, input, config, **kwargs))
+        try:
+            while (part := await parts.get()) is not _END:
+                yield part
+            await reading
+        finally:
+            reading.cancel()
+
+    async def _read(self, parts: asyncio.Queue[Any], input: Any, config: RunnableConfig | None, **kwargs: Any) -> None:
         lifeline = Lifeline()
         try:
             async for part in super().astream(input, merge_configs(config, {"callbacks": [lifeline]}), **kwargs):
-                yield part
+                parts.put_nowait(part)
         finally:
             await lifeline.acut()
+            parts.put_nowait(_END)

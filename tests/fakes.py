@@ -6,7 +6,7 @@ import math
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,6 +24,7 @@ class Reply:
     status: int = 200
     finish_reason: str = "stop"
     headers: dict[str, str] = field(default_factory=dict)
+    release: threading.Event | None = None  # A stream stops after its first word until this is set.
 
 
 @dataclass
@@ -65,6 +66,10 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
+        with suppress(ConnectionError):  # The client may leave in the middle.
+            self._answer()
+
+    def _answer(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.groq.requests.append(body)
         self.groq.authorizations.append(self.headers.get("Authorization"))
@@ -96,10 +101,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
-        for event in _events(body, reply):
+        for number, event in enumerate(_events(body, reply)):
+            if number == 1 and reply.release:
+                reply.release.wait()
             self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\n\n")
+
+    def finish(self) -> None:
+        with suppress(ConnectionError):
+            super().finish()
+        self.rfile.close()
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

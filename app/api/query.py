@@ -12,8 +12,6 @@ from app.call import config_of
 from chains.errors import QuestionError
 from chains.state import Answer, check_question
 
-MAX_BODY_BYTES = 10 * 1024
-
 router = APIRouter(tags=["Waypoint"])
 
 

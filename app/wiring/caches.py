@@ -34,7 +34,10 @@ MEMORY_BYTES = 32 * 2**20
 _ELSEWHERE = (
     *("chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"),
     *("cache_enabled", "cache_embeddings", "cache_retrieval", "cache_llm", "cache_ttl", "cache_backend"),
+    *("auth_mode", "allow_anonymous", "anonymous_audience", "auth_url", "forwarded_allow_ips", "body_timeout_s"),
+    *("rate_limit", "rate_limit_backend", "batch_max", "max_concurrent_questions", "question_queue_s"),
     *("redis_url", "redis_timeout_s", "cors_origins", "port", "log_level", "log_format"),
+    *("warm_up", "drain_timeout_s"),
 )
 
 

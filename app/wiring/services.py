@@ -15,7 +15,9 @@ from langchain_core.runnables import Runnable
 import prompts
 from app.answer_log import AnswerLog
 from app.settings import Settings
+from app.wiring.access import Access
 from app.wiring.caches import Caches, index_version
+from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
 from app.wiring.events import event_observers, outbox_of, scores_of
 from app.wiring.figures import metrics_of
 from app.wiring.language import chat_model
@@ -25,9 +27,10 @@ from app.wiring.tracing import Tracing, tracing_of
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.context import FormatContext
+from chains.generation.resilient import ResilientChatModel
 from chains.observation import Observer, observed
 from chains.pipeline import build_chain
-from chains.ports import TokenCounter
+from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope
 from chains.state import Answer, Question
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
     from app.wiring.stores import Store
     from chains.ingestion import Index, Report
     from chains.ports import Progress
+
+# What is loaded once and stands behind every answer.
+LOADED = ("embedder", "embeddings", "tokens", "store", "words", "word_similarity")
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,11 @@ class Services:
         return self.caches.retriever(found)
 
     @cached_property
+    def word_similarity(self) -> WordSimilarity:
+        """Return the nearness of words, by which quotations are checked."""
+        return word_similarity()
+
+    @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
         settings = self.settings
@@ -119,7 +130,7 @@ class Services:
                 style=settings.citation_style,
                 min_citations=settings.min_citations,
                 repair=settings.citation_repair,
-                similarity=word_similarity(),
+                similarity=self.word_similarity,
             ),
             scope=self.scope,
             timeout_s=settings.request_timeout_s,
@@ -166,9 +177,15 @@ class Services:
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
             await life.enter_async_context(self.caches.running())
+            await life.enter_async_context(self.access.running())
             if self.outbox:
                 await life.enter_async_context(self.outbox.running())
             yield
+
+    @cached_property
+    def access(self) -> Access:
+        """Return what says who may ask, and how much."""
+        return Access(self.settings)
 
     @cached_property
     def scope(self) -> ScopeGate | None:
@@ -192,6 +209,32 @@ class Services:
     def count(self) -> int:
         """Return the number of chunks in the store."""
         return self.store.count()
+
+    def checks(self) -> list[Check]:
+        """Return what readiness asks: everything that these settings lean on."""
+        settings = self.settings
+        checks = [store_check(self.count)]
+        if isinstance(self.model, ResilientChatModel):
+            checks.extend(breaker_check(provider.breaker) for provider in self.model.providers)
+        if settings.cache_enabled and settings.cache_backend == "redis":
+            checks.append(redis_check(settings.redis_url.get_secret_value(), required=False))
+        if self.outbox is not None and settings.rabbitmq_url is not None:
+            checks.append(broker_check(settings.rabbitmq_url.get_secret_value()))
+        return checks
+
+    def warm_up(self) -> None:
+        """Answer a question without the language model, so that the first real one finds everything loaded."""
+        from app.wiring.warm_up import warm_up
+
+        warm_up(self._offline().chain, self.scope)
+
+    def _offline(self) -> "Services":
+        """Return services that share what is loaded, ask no language model, keep no answer and tell nobody."""
+        changed = {"llm_provider": "offline", "retriever_type": "hybrid", "cache_enabled": False}
+        twin = Services(self.settings.model_copy(update=changed), self.clock)
+        shared = {name: getattr(self, name) for name in LOADED}
+        twin.__dict__.update(shared, scope=None, observers=[], tracing=Tracing())
+        return twin
 
     def ingest(
         self,

@@ -124,11 +124,24 @@ def test_a_model_that_cannot_be_reached_fails_without_a_traceback(waypoint, corp
     monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("LLM_MAX_RETRIES", "0")
+    monkeypatch.setenv("LLM_FALLBACK", "off")
     code, _, err = waypoint("ask", "What is the GST rate?")
 
     assert code == 1
     assert "cannot be reached" in err
     assert "Traceback" not in err
+
+
+def test_a_model_that_cannot_be_reached_is_made_up_for_and_the_answer_says_so(waypoint, corpus, monkeypatch):
+    waypoint("ingest", str(corpus))
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("LLM_MAX_RETRIES", "0")
+    code, out, _ = waypoint("ask", "What is the GST rate?")
+
+    assert code == 0
+    assert "Confidence: Low (The language model could not be reached; the words are quoted" in out
+    assert "outcome: degraded" in out
 
 
 def test_two_ingestions_into_one_store_do_not_mix(waypoint, corpus):

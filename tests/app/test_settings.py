@@ -59,6 +59,10 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("MMR_FETCH_K", "0", "greater than 0"),
         ("EMBEDDING_BASE_URL", "localhost", "pattern"),
         ("EVENTS_MAX", "0", "greater than 0"),
+        ("AUTH_MODE", "basic", "'none', 'session' or 'api_key'"),
+        ("AUTH_URL", "auth:8004", "pattern"),
+        ("RATE_LIMIT", "often", "pattern"),
+        ("BATCH_MAX", "0", "greater than 0"),
         ("PORT", "70000", "less than or equal to 65535"),
     ],
 )
@@ -113,6 +117,20 @@ def test_the_older_names_of_langsmiths_variables_work_and_the_newer_win(monkeypa
     assert (load_settings().langsmith_tracing, load_settings().langsmith_project) == (True, "old")
     monkeypatch.setenv("LANGSMITH_PROJECT", "new")
     assert load_settings().langsmith_project == "new"
+
+
+def test_keys_are_needed_to_ask_for_keys(monkeypatch):
+    monkeypatch.setenv("AUTH_MODE", "api_key")
+    with pytest.raises(SettingsError, match="AUTH_MODE=api_key needs API_KEYS"):
+        load_settings()
+
+
+def test_questions_are_limited_where_others_may_ask_or_where_it_is_said():
+    assert load_settings().rate is None
+    assert load_settings(allow_anonymous=True).rate == "60/minute"
+    assert load_settings(auth_mode="session").rate == "60/minute"
+    assert load_settings(auth_mode="session", rate_limit="off").rate is None
+    assert load_settings(rate_limit="5/second").rate == "5/second"
 
 
 def test_a_secret_is_never_shown():

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
+import structlog
 
 from app.adapters.remembered import RememberedEmbeddings
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
-from chains.errors import ConfigurationError
+from chains.errors import ConfigurationError, EmbeddingError
 from chains.ingestion.files import find_files
+from chains.observation import Call
 from tests.fakes import WordEmbeddings
 
 VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
@@ -80,3 +82,46 @@ def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path):
     remembered = RememberedEmbeddings(WordEmbeddings(), model="words", folder=tmp_path / "file" / "below")
 
     assert len(remembered.embed_documents(["a", "b"])) == 2
+
+
+class Watching:
+    """Counts the calls that it is told of."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def started(self, call: Call, /) -> None:
+        self.calls += 1
+
+    def ended(self, call: Call, /) -> None:
+        self.calls += 1
+
+
+def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
+    (tmp_path / "gst.md").write_text("# GST\n\nThe rate is nine percent.\n")
+    warm = Services(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False))
+    watching = Watching()
+    warm.observers.append(watching)
+    warm.__dict__["embeddings"] = embeddings = WordEmbeddings()
+    warm.ingest([tmp_path])
+    before = embeddings.embedded
+    warm.warm_up()
+
+    assert embeddings.embedded > before
+    assert (groq.requests, watching.calls) == ([], 0)
+
+
+def test_a_warm_up_that_fails_stops_nothing(tmp_path):
+    cold = services(memory_store_path=tmp_path / "s.json", vector_store_type="memory")
+
+    class Broken(WordEmbeddings):
+        def embed_query(self, text: str) -> list[float]:
+            msg = "no service"
+            raise EmbeddingError(msg)
+
+    cold.__dict__["embeddings"] = Broken()
+    with structlog.testing.capture_logs() as logs:
+        cold.warm_up()
+    assert logs == [
+        {"event": "warm_up_failed", "log_level": "warning", "stage": "retrieval", "error": "EmbeddingError"}
+    ]

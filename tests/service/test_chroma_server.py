@@ -1,5 +1,6 @@
 """The Chroma server: a real `chroma run` on loopback, from the package itself."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -19,16 +20,11 @@ from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
+from tests.processes import PATIENCE_S, free_port, service, wait_until
 
 pytestmark = pytest.mark.service
 
 CHROMA = Path(sys.executable).with_name("chroma")
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +111,28 @@ def test_a_store_that_was_deleted_on_the_server_is_filled_again(server, tmp_path
     services = Services(settings)
     assert services.ingest([sample_corpus() / "02_carriers"]).added == first.added
     assert services.count() == services.words.count() == first.chunks
+
+
+@pytest.mark.timeout(400)
+def test_several_processes_answer_from_one_server_are_started_again_and_drain_together(server, groq, tmp_path):
+    settings = load_settings(chroma_host=server.host, chroma_port=server.port, collection_name="shared")
+    Services(settings).ingest([sample_corpus() / "02_carriers"])
+    environment = {"CHROMA_PORT": str(server.port), "CHROMA_HOST": server.host, "COLLECTION_NAME": "shared"}
+    model = {"LLM_API_KEY": "gsk_test", "LLM_BASE_URL": groq.url}
+
+    with service(tmp_path, "--workers", "2", **environment, **model) as running:
+        first, second = running.workers()
+        body = {"query": "Which services does PIL run?"}
+        answers = [httpx.post(f"{running.url}/api/query", json=body, timeout=PATIENCE_S) for _ in range(4)]
+        assert {answer.json()["metadata"]["chunksRetrieved"] for answer in answers} == {10}
+
+        first.kill()
+        wait_until(lambda: len(running.workers()) == 2 and first not in running.workers())
+        wait_until(lambda: running.phase() == "ready")
+        running.send(signal.SIGTERM)
+        assert running.exit_code() == 0
+        assert not second.is_running()
+    delete_collection(server, "shared")
 
 
 def test_a_server_that_goes_away_is_a_clear_error_at_query_time(tmp_path):

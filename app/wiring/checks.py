@@ -1,0 +1,68 @@
+"""What the service leans on -> checks, each of which asks one of them whether it works now."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from chains.errors import LLMCircuitError
+from chains.generation.breaker import Breaker
+
+# How long a check waits; readiness itself waits no longer for any of them.
+ANSWER_WITHIN_S = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A thing that is asked whether it works.
+
+    Attributes:
+        name: What is asked.
+        ask: Returns what there is to tell (or None) where it works, and raises where it does not.
+        required: Whether the service can answer nothing without it; else it answers worse.
+    """
+
+    name: str
+    ask: Callable[[], Awaitable[str | None]]
+    required: bool = False
+
+
+def store_check(count: Callable[[], int]) -> Check:
+    """Ask the vector store for the number of its chunks."""
+
+    async def ask() -> str:
+        return f"{await asyncio.to_thread(count)} chunks"
+
+    return Check("vector_store", ask, required=True)
+
+
+def breaker_check(breaker: Breaker) -> Check:
+    """Ask the breaker, not the provider: a probe costs no tokens. While it is open, others answer in its place."""
+
+    async def ask() -> str:
+        if breaker.state == "open":
+            raise LLMCircuitError
+        return breaker.state
+
+    return Check(breaker.name.replace(" ", "_"), ask)
+
+
+def redis_check(url: str, *, required: bool) -> Check:
+    """Ask Redis; `required` where sessions live in it."""
+
+    async def ask() -> None:
+        from app.adapters.pings import ping_redis
+
+        await ping_redis(url, timeout_s=ANSWER_WITHIN_S)
+
+    return Check("redis", ask, required=required)
+
+
+def broker_check(url: str) -> Check:
+    """Ask RabbitMQ; while it is away events wait, and answers do not."""
+
+    async def ask() -> None:
+        from app.adapters.pings import ping_rabbitmq
+
+        await ping_rabbitmq(url, timeout_s=ANSWER_WITHIN_S)
+
+    return Check("rabbitmq", ask)

@@ -1,0 +1,204 @@
+"""A service over a public and an internal document, on loopback -> what the tests of access and limits talk to."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from app.connections import BoundedConnection
+from app.server import create_app
+from app.settings import Settings, load_settings
+from app.wiring import Services
+
+PATIENCE_S = 30  # What a busy machine may take; nothing waits that long on a good one.
+QUESTION = "What is the surcharge on weekends?"
+POSTED = {"query": QUESTION}
+# Every way to ask, with a body that asks.
+ASKED: dict[str, dict[str, Any]] = {
+    "/api/query": POSTED,
+    "/copilot/invoke": {"input": {"question": QUESTION}},
+    "/copilot/batch": {"inputs": [{"question": QUESTION}]},
+    "/copilot/stream": {"input": {"question": QUESTION}},
+    "/copilot/stream_events": {"input": {"question": QUESTION}},
+}
+
+
+def settings_over(folder: Path, groq_url: str, **overrides: Any) -> Settings:
+    """Return settings of a service over `folder`, with a Groq on loopback."""
+    chosen: dict[str, Any] = {
+        "chroma_path": folder / "store",
+        "llm_api_key": "gsk_test",
+        "llm_base_url": groq_url,
+        "llm_max_retries": 0,
+        "llm_fallback": False,
+        "scope_enabled": False,
+        "relevance_threshold": 0,
+    }
+    return load_settings(_env_file=None, **chosen | overrides)
+
+
+def write_corpus(folder: Path) -> Path:
+    """Write a public and an internal document about the same thing, and index them."""
+    for category, rate in (("01_regulatory", "5 %"), ("04_internal_synthetic", "7 %, in confidence")):
+        (folder / category).mkdir()
+        text = f"---\ntitle: {category} guide\n---\n\n## Rate\n\nThe surcharge on weekends is {rate}."
+        (folder / category / "rate.md").write_text(text)
+    Services(settings_over(folder, "http://127.0.0.1:1")).ingest([folder])
+    return folder
+
+
+@contextmanager
+def serving(settings: Settings, *, connection: type[BoundedConnection] = BoundedConnection) -> Iterator[str]:
+    """Run the service while the body runs; yield its address."""
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
+        config = uvicorn.Config(
+            create_app(Services(settings)), log_level="error", ws="none", loop="asyncio", http=connection
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        until(lambda: server.started)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def until(true: Callable[[], Any], *, within_s: float = PATIENCE_S) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.01)
+
+
+def key_entry(name: str, key: str, scopes: str) -> str:
+    """Return an entry of API_KEYS."""
+    return f"{name}:{sha256(key.encode()).hexdigest()}:{scopes}"
+
+
+def bearer(token: str) -> dict[str, str]:
+    """Return the header of a token."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+def sources_shown(request: dict[str, Any]) -> str:
+    """Return the words that the model was sent."""
+    return json.dumps(request["messages"])
+
+
+@contextmanager
+def talking(url: str) -> Iterator["Client"]:
+    """Open a connection while the body runs."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        yield Client(connection)
+
+
+class Client:
+    """A client that says what a well-behaved one would not."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+
+    def say(self, text: str) -> None:
+        self.connection.sendall(text.encode("latin-1"))
+
+    def ask(self, path: str = "/api/query") -> None:
+        """Post a question and do not wait for the answer."""
+        body = json.dumps(ASKED[path])
+        self.say(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}")
+
+    def heard(self) -> str:
+        """Return the status line and the headers of the answer, in lower case but for the former; empty: hung up."""
+        told = b""
+        while b"\r\n\r\n" not in told and (piece := self._receive()):
+            told += piece
+        status, _, headers = told.decode("latin-1").partition("\r\n")
+        return f"{status}\r\n{headers.lower()}".strip()
+
+    def hears(self, words: str) -> None:
+        """Wait until the service says so."""
+        told = b""
+        while words.encode() not in told:
+            piece = self._receive()
+            assert piece, "it hung up"
+            told += piece
+
+    def hung_up(self) -> bool:
+        """Wait until the service closes the connection."""
+        while self._receive():
+            pass
+        return True
+
+    def leave(self) -> None:
+        self.connection.close()
+
+    def _receive(self) -> bytes:
+        try:
+            return self.connection.recv(65536)
+        except ConnectionError:
+            return b""
+
+
+@contextmanager
+def hanging_groq(first: bytes = b"") -> Iterator["HangingGroq"]:
+    """Run a Groq that takes questions, says `first`, and never ends."""
+    groq = HangingGroq(first)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        groq.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        listener.settimeout(0.05)
+        thread = threading.Thread(target=groq.accept, args=(listener,), daemon=True)
+        thread.start()
+        try:
+            yield groq
+        finally:
+            groq.closing.set()
+            thread.join()
+
+
+class HangingGroq:
+    """Counts who asked, and who gave up."""
+
+    def __init__(self, first: bytes) -> None:
+        self.first = first
+        self.url = ""
+        self.asked = 0
+        self.left = 0
+        self.closing = threading.Event()
+
+    def accept(self, listener: socket.socket) -> None:
+        talks = []
+        while not self.closing.is_set():
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            talks.append(threading.Thread(target=self._listen, args=(connection,), daemon=True))
+            talks[-1].start()
+        for talk in talks:
+            talk.join()
+
+    def _listen(self, connection: socket.socket) -> None:
+        with connection:
+            connection.settimeout(0.05)
+            connection.sendall(self.first)
+            self.asked += 1
+            while not self.closing.is_set():
+                try:
+                    if not connection.recv(65536):
+                        self.left += 1
+                        return
+                except TimeoutError:
+                    continue
+                except OSError:
+                    self.left += 1
+                    return

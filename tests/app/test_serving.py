@@ -1,0 +1,130 @@
+"""The service as real processes, stopped by real signals."""
+
+import json
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+
+from app.settings import load_settings
+from app.wiring import Services
+from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.processes import PATIENCE_S, Service, service, wait_until
+from tests.streams import merged
+
+QUESTION = "What is the GST rate on imports into Singapore?"
+DOCUMENT = "---\ntitle: GST Guide\n---\n\n# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
+ANSWER = "It is 9 % [GST Guide > Rate]."
+
+
+pytestmark = pytest.mark.timeout(400)  # Processes that start on a busy machine take as long as they take.
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_they_were() -> Iterator[None]:
+    yield
+    structlog.reset_defaults()  # The command line sets up logs for its own process, which here is everybody's.
+
+
+@pytest.fixture(scope="module")
+def groq() -> Iterator[FakeGroq]:
+    with fake_groq() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a small index, in a store that several processes may open."""
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "desk").mkdir()
+    (folder / "desk" / "gst.md").write_text(DOCUMENT)
+    Services(load_settings(_env_file=None, **store(folder))).ingest([folder / "desk"])
+    return folder
+
+
+def store(folder: Path) -> dict[str, str]:
+    return {"vector_store_type": "memory", "memory_store_path": str(folder / "store.json")}
+
+
+def settings(folder: Path, groq: FakeGroq) -> dict[str, str]:
+    model = {"llm_api_key": "gsk_test", "llm_base_url": groq.url, "llm_timeout_s": "600", "request_timeout_s": "600"}
+    values = store(folder) | model
+    return {name.upper(): value for name, value in values.items()}
+
+
+@contextmanager
+def held_stream(running: Service, groq: FakeGroq) -> Iterator[tuple[Iterator[str], threading.Event]]:
+    """Ask for a stream whose model stops after its first word; the body gets the lines to come, and what goes on."""
+    release = threading.Event()
+    groq.replies[:] = [Reply(ANSWER, release=release)]
+    body = {"input": {"question": QUESTION}}
+    try:
+        with httpx.stream("POST", f"{running.url}/copilot/stream", json=body, timeout=PATIENCE_S) as response:
+            lines = response.iter_lines()
+            next(line for line in lines if '"documents"' in line)
+            yield lines, release
+    finally:
+        release.set()
+
+
+def test_at_sigterm_a_stream_ends_whole_new_questions_are_refused_and_the_exit_code_is_0(folder, groq):
+    values = settings(folder, groq) | {"WARM_UP": "on"}
+    with service(folder, **values) as running, held_stream(running, groq) as (lines, release):
+        running.send(signal.SIGTERM)
+        wait_until(lambda: running.phase() == "draining")
+        drained, alive = (httpx.get(f"{running.url}/health/{name}", timeout=PATIENCE_S) for name in ("ready", "live"))
+        refused = httpx.post(f"{running.url}/api/query", json={"query": QUESTION}, timeout=PATIENCE_S)
+        release.set()
+        rest = list(lines)
+
+        assert (drained.status_code, drained.json()) == (503, {"status": "draining", "checks": {}})
+        assert (refused.status_code, refused.headers["connection"]) == (503, "close")
+        assert int(refused.headers["retry-after"]) > 0
+        assert set(refused.json()) == {"error", "message"}
+        assert alive.status_code == 200
+        assert "event: end" in rest
+        assert merged(_parts(rest))["outcome"] == "answered"
+        assert running.exit_code() == 0
+
+
+def _parts(lines: list[str]) -> list[dict[str, Any]]:
+    data = (line.removeprefix("data: ") for line in lines if line.startswith("data: {"))
+    return [part for part in map(json.loads, data) if "run_id" not in part]
+
+
+def test_a_second_signal_stops_at_once(folder, groq):
+    with service(folder, **settings(folder, groq)) as running, held_stream(running, groq) as (lines, _):
+        running.send(signal.SIGTERM)
+        wait_until(lambda: running.phase() == "draining")
+        running.send(signal.SIGTERM)
+
+        assert running.exit_code() == 128 + signal.SIGTERM
+        with pytest.raises(httpx.TransportError):
+            list(lines)
+
+
+def test_workers_over_a_folder_of_chroma_are_refused_before_anything_is_opened(waypoint):
+    code, _, err = waypoint("serve", "--workers", "2")
+
+    assert code == 2
+    assert "start a Chroma server (`chroma run`) and set CHROMA_HOST, or set VECTOR_STORE_TYPE=memory" in err
+    assert not Path("storage").exists()
+
+
+def test_a_port_that_is_taken_is_a_clear_error(waypoint, monkeypatch, folder):
+    for name, value in store(folder).items():
+        monkeypatch.setenv(name.upper(), value)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        code, _, err = waypoint("serve", "--port", str(port))
+
+    assert code == 1
+    assert f"waypoint: cannot listen on 127.0.0.1:{port} (Address already in use)" in err

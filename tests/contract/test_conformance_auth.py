@@ -1,0 +1,79 @@
+"""Sessions as the peer's auth service recorded them: its cases, run on ours; what is its own business stands here."""
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from redis import Redis
+from redis.asyncio import ConnectionPool
+from redis.exceptions import RedisError
+
+from app.adapters.redis_sessions import RedisSessions
+from tests.access import POSTED, serving, settings_over, write_corpus
+from tests.conftest import SHARED
+
+pytestmark = pytest.mark.service
+
+REDIS = "redis://127.0.0.1:6379/10"
+FILE = SHARED / "conformance" / "marp.jsonl"
+# The routes that make and end sessions belong to the auth service; this one reads what they leave in Redis.
+THEIRS = {
+    "marp-130": "a login",
+    "marp-133": "a logout",
+}
+STORED = {"session:tok": json.dumps({"user_id": "u1", "email": "a@b.c"}), "session:corrupt": "{not json"}
+
+
+def cases():
+    lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.is_file() else []
+    return [case for case in map(json.loads, lines) if case["area"] == "auth" and case["id"] not in THEIRS]
+
+
+CASES = cases()
+
+
+@pytest.fixture(params=CASES or [None], ids=[case["id"] for case in CASES] or ["absent"])
+def case(request, shared):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    with Redis.from_url(REDIS) as redis:
+        try:
+            redis.ping()
+        except RedisError:
+            pytest.skip("no Redis listens on 127.0.0.1:6379")
+        yield redis
+        redis.delete(*STORED)
+
+
+@pytest.fixture(scope="module")
+def url(redis, tmp_path_factory) -> Iterator[str]:
+    corpus = write_corpus(tmp_path_factory.mktemp("conformance"))
+    options = {"auth_mode": "session", "redis_url": REDIS, "llm_provider": "offline"}
+    with serving(settings_over(corpus, "http://127.0.0.1:1", **options)) as url:
+        yield url
+
+
+async def test_a_session_that_the_peer_finds_valid_is_who_it_says_and_others_are_nobody(case, redis, url):
+    redis.mset(STORED)
+    if case["id"] == "marp-132":  # After the logout, which deletes the session.
+        headers, status = {"Authorization": "Bearer tok"}, case["expected"]["validate_after"]
+        redis.delete("session:tok")
+    else:
+        headers, status = case["input"]["headers"], case["expected"]["status"]
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+        assert (await client.post("/api/query", json=POSTED, headers=headers)).status_code == status
+    if status == 200:
+        await _check_identity(case["expected"]["body"])
+
+
+async def _check_identity(body):
+    connections = ConnectionPool.from_url(REDIS)
+    identity = await RedisSessions(connections).find("tok")
+    await connections.disconnect()
+    assert identity is not None
+    assert (identity.user_id, identity.email) == (body["user_id"], body["email"])
+    assert (identity.audience == "internal") is body["is_admin"]

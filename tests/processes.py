@@ -1,0 +1,99 @@
+"""`waypoint serve` as a real process on loopback, started and stopped as an operator does it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+
+ROOT = Path(__file__).parents[1]
+# Generous, for a machine that runs much else: whoever waits goes on as soon as the condition holds.
+PATIENCE_S = 150
+UNHURRIED = {"WARM_UP": "off", "DRAIN_TIMEOUT_S": "600"}
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service, where it listens, and the file that its messages go to."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    messages: Path
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def exit_code(self) -> int:
+        """Wait until it has ended."""
+        return self.process.wait(PATIENCE_S)
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the living processes that it started to answer; multiprocessing's tracker of resources is none."""
+        children = psutil.Process(self.process.pid).children()
+        return [child for child in children if _answers(child)]
+
+    def phase(self) -> str | None:
+        """Return what it says of its readiness; None where nothing answers."""
+        try:
+            return str(httpx.get(f"{self.url}/health/ready", timeout=PATIENCE_S).json()["status"])
+        except httpx.TransportError:
+            return None
+
+
+def _answers(child: psutil.Process) -> bool:
+    try:
+        return "spawn_main" in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
+@contextmanager
+def service(folder: Path, *words: str, **settings: str) -> Iterator[Service]:
+    """Run `waypoint serve` in `folder` with these options and settings; it is ready when the body begins."""
+    port = free_port()
+    messages = folder / "messages.txt"
+    with messages.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from app.cli import main; main()", "serve", "--port", str(port), *words],
+            cwd=folder,
+            env={
+                "PATH": os.defpath,
+                "HOME": str(Path.home()),
+                "PYTHONPATH": str(ROOT),
+                "WARM_UP": "off",
+                "DRAIN_TIMEOUT_S": "600",
+                **settings,
+            },
+            stdout=file,
+            stderr=file,
+        )
+    running = Service(process, f"http://127.0.0.1:{port}", messages)
+    try:
+        wait_until(lambda: process.poll() is not None or running.phase() == "ready")
+        assert process.poll() is None, messages.read_text()
+        yield running
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Return as soon as the condition holds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "the condition never held"
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,0 +1,130 @@
+"""The Dockerfile, the compose file and the systemd unit, as far as they can be tried without Docker and systemd."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from app.settings import Settings
+from app.wiring import Services
+
+ROOT = Path(__file__).parents[1]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+SETTINGS = {name.upper() for name in Settings.model_fields}
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Return the Dockerfile's instructions with their arguments, comments and line ends removed."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    lines = text.replace("\\\n", " ").splitlines()
+    return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in lines if line.strip())]
+
+
+def arguments(name: str) -> list[str]:
+    return [rest for word, rest in instructions() if word == name]
+
+
+def program(argument: str) -> list[str]:
+    """Return the words of a command in the exec form."""
+    words: list[str] = json.loads(argument[argument.index("[") :])
+    return words
+
+
+def test_the_image_runs_as_a_user_without_rights_and_gets_signals_itself():
+    last = [word for word, _ in instructions()][-1]
+
+    assert arguments("USER") == ["waypoint"]
+    assert last == "CMD"
+    assert program(arguments("CMD")[-1])[:2] == ["waypoint", "serve"]
+
+
+def test_the_image_holds_the_pinned_dependencies_and_what_the_wheel_is_made_of():
+    [lock] = [run for run in arguments("RUN") if "requirements" in run]
+    assert lock == "python -m pip install --no-deps --require-hashes -r requirements.lock"
+    sources = [copy.rsplit(" ", 1)[0].split() for copy in arguments("COPY") if not copy.startswith("--from")]
+    admitted = {
+        line.removeprefix("!")
+        for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+        if line.startswith("!")
+    }
+    assert {name for names in sources for name in names} == admitted
+    assert [name for name in admitted if not (ROOT / name).exists()] == []
+
+
+def test_every_image_is_pinned_to_a_version():
+    bases = [image.split(" ")[0] for image in arguments("FROM")]
+    images = [*bases, *(service["image"] for service in COMPOSE["services"].values())]
+
+    assert [image for image in images if not re.search(r":\d+\.\d+", image)] == []
+
+
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
+def test_the_image_is_healthy_while_the_service_is_ready(httpserver, status, code):
+    httpserver.expect_request("/health/ready").respond_with_data("", status=status)
+    [check] = arguments("HEALTHCHECK")
+    _, *words = program(check[check.index("CMD") :])
+
+    done = subprocess.run(
+        [sys.executable, *words], env={"PORT": str(httpserver.port)}, capture_output=True, check=False
+    )
+    assert done.returncode == code
+
+
+def test_the_model_is_prepared_when_the_image_is_built(monkeypatch):
+    asked: list[object] = []
+    monkeypatch.setattr(Services, "scope", type("Gate", (), {"recognise": asked.append}))
+    [prepare] = [program(run) for run in arguments("RUN") if run.startswith("[")]
+    exec(prepare[-1])  # noqa: S102 - the very words of the Dockerfile.
+
+    assert len(asked) == 1
+    assert set(Path.cwd().iterdir()) == set()
+
+
+def test_every_composed_service_is_watched_and_started_again_and_nothing_is_lost_with_a_container():
+    services = COMPOSE["services"]
+    watched = {name for name, service in services.items() if "healthcheck" in service}
+    mounted = {volume.split(":")[0] for service in services.values() for volume in service.get("volumes", [])}
+
+    assert watched == set(services) - {"waypoint"}  # Whose check is the image's.
+    assert {service["restart"] for service in services.values()} == {"unless-stopped"}
+    assert mounted == set(COMPOSE["volumes"])
+    assert set(services["waypoint"]["depends_on"]) == watched
+
+
+def test_the_composed_service_is_set_by_settings_that_exist_and_may_have_several_processes():
+    waypoint = COMPOSE["services"]["waypoint"]
+
+    assert set(waypoint["environment"]) - SETTINGS == set()
+    settings = Settings(_env_file=None, **{name.lower(): value for name, value in waypoint["environment"].items()})
+    assert settings.chroma_host in COMPOSE["services"]
+    assert int(waypoint["stop_grace_period"].removesuffix("s")) > settings.drain_timeout_s + 5
+    assert waypoint["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
+
+
+def unit() -> str:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    [found] = re.findall(r"```ini\n(.*?)```", text, flags=re.DOTALL)
+    return str(found)
+
+
+def test_the_unit_stops_the_service_by_one_signal_and_waits_for_its_answers():
+    seconds = int(re.findall(r"TimeoutStopSec=(\d+)", unit())[0])
+
+    assert "KillMode=mixed" in unit()
+    assert seconds > Settings.model_fields["drain_timeout_s"].default + 5
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd on this machine")
+def test_systemd_understands_the_unit(tmp_path):
+    file = tmp_path / "waypoint.service"
+    file.write_text(re.sub(r"ExecStart=\S+", f"ExecStart={sys.executable}", unit()))
+    done = subprocess.run(["systemd-analyze", "verify", str(file)], capture_output=True, text=True, check=False)
+
+    assert [line for line in done.stderr.splitlines() if "waypoint" in line] == []
+    assert done.returncode == 0
