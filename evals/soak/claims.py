@@ -45,7 +45,7 @@ class Soak:
 def claims(soak: Soak) -> Iterator[Claim]:
     """Yield every claim."""
     stayed = [told for told in soak.told if not told.left]
-    silent = [told for told in stayed if told.lost or not (told.outcomes or told.problem)]
+    silent = [told for told in stayed if not told.problem and (told.lost or not told.outcomes)]
     yield Claim("every client that stays gets an answer or a clear error", f"{len(silent)} got neither", not silent)
     twice = [told for told in stayed if len(told.outcomes) > 1 or told.answer.count(told.token) > 1]
     yield Claim("nobody is answered twice", f"{len(twice)} were", not twice)
@@ -101,6 +101,6 @@ def figures(soak: Soak) -> Iterator[tuple[str, str]]:
 
 
 def _error(told: Told) -> str:
-    if told.lost:
+    if not told.problem:
         return told.lost
     return f"{told.problem} (in a stream)" if told.way == "streamed" else f"{told.status}: {told.problem}"

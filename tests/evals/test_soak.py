@@ -42,7 +42,7 @@ def test_a_soak_in_which_all_went_well_breaks_no_claim():
     ("told", "sentence"),
     [
         (replace(FAILED, problem=""), "every client that stays gets an answer or a clear error"),
-        (replace(FAILED, lost="ReadError"), "every client that stays gets an answer or a clear error"),
+        (replace(ANSWERED, lost="ReadError"), "every client that stays gets an answer or a clear error"),
         (replace(ANSWERED, outcomes=["answered", "answered"]), "nobody is answered twice"),
         (replace(ANSWERED, answer="Your ref zqaaaa. Your ref zqaaaa."), "nobody is answered twice"),
         (replace(ANSWERED, echoed=FAILED.question), "everybody gets the answer to their own question"),
