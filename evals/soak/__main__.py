@@ -4,25 +4,28 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, cast
 
 import httpx
 
 from evals.soak.claims import Soak, claims, figures
-from evals.soak.clients import ask_all, asked
+from evals.soak.clients import Told, ask_all, asked
 from evals.soak.service import PROBE
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
-START_S, SETTLE_S = 120, 60
+START_S, SETTLE_S = 120, 90
+QUIET_S = 6  # Longer than the service keeps idle connections.
 SETTINGS = {
     "LLM_API_KEY": "gsk_soak",
     "LLM_TIMEOUT_S": "20",
@@ -36,10 +39,11 @@ def main() -> None:
     """Soak, print, and exit with 1 where a claim does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=int, default=2_000)
-    parser.add_argument("--warm-up", type=int, default=500)
+    parser.add_argument("--warm-up", type=int, default=300)
     parser.add_argument("--at-once", type=int, default=50)
     parser.add_argument("--faults", type=float, default=0.2)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # So that the other processes are ended too.
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         provider = stack.enter_context(_provider(given.faults))
@@ -52,13 +56,13 @@ def main() -> None:
 
 
 async def _soak(service: str, provider: str, given: argparse.Namespace) -> Soak:
-    questions = _questions()
+    questions, every = _questions(), given.warm_up + given.questions
     await ask_all(service, asked(questions, 0, given.warm_up), at_once=given.at_once)
-    before = await _settled(service)
+    before = await _held(service, next(asked(questions, every, 1)))
     started = time.perf_counter()
     told = await ask_all(service, asked(questions, given.warm_up, given.questions), at_once=given.at_once)
     seconds = time.perf_counter() - started
-    after = await _settled(service, limits=before)
+    after = await _held(service, next(asked(questions, every + 1, 1)))
     calls = await _calls(provider)
     ours = {one.question for one in told}
     return Soak(told, [(question, deed) for question, deed in calls if question in ours], before, after, seconds)
@@ -69,23 +73,22 @@ async def _calls(provider: str) -> list[tuple[str, str]]:
         return [(question, deed) for question, deed in (await client.get(f"{provider}/received")).json()["calls"]]
 
 
-async def _settled(service: str, limits: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Return what the service holds once it holds no more than `limits`, or has held the same for a while."""
-    deadline = time.monotonic() + SETTLE_S
-    same_since = time.monotonic()
-    held: dict[str, int] = {}
-    now: dict[str, int] = {}
-    async with httpx.AsyncClient() as client:
-        while time.monotonic() < deadline:
-            now = (await client.get(f"{service}{PROBE}")).json()
-            counted = {name: now[name] for name in ("tasks", "connections")}
-            if counted != held:
-                same_since, held = time.monotonic(), counted
-            within = limits is not None and all(counted[name] <= limits[name] for name in counted)
-            if within or time.monotonic() - same_since > 6:  # Longer than idle connections are kept.
-                break
-            await asyncio.sleep(0.5)
-    return now
+async def _held(service: str, last: Told) -> dict[str, int]:
+    """Return what the service holds when it has come to rest; the `last` question makes it drop idle connections."""
+    async with httpx.AsyncClient(base_url=service) as client:
+        await _until_quiet(client)
+        await ask_all(service, [replace(last, way="whole")], at_once=1)
+        await asyncio.sleep(1)
+        held: dict[str, int] = (await client.get(PROBE)).json()
+        return held
+
+
+async def _until_quiet(client: httpx.AsyncClient) -> None:
+    deadline, quiet_since, tasks = time.monotonic() + SETTLE_S, time.monotonic(), -1
+    while time.monotonic() < min(deadline, quiet_since + QUIET_S):
+        if (now := (await client.get(PROBE)).json()["tasks"]) != tasks:
+            quiet_since, tasks = time.monotonic(), now
+        await asyncio.sleep(0.5)
 
 
 def _questions() -> list[str]:

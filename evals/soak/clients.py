@@ -24,7 +24,14 @@ LEAVES_AFTER_S = 0.05
 
 @dataclass
 class Told:
-    """One question, how it was asked, and what came back; `outcomes` has one entry for each answer that came."""
+    """One question, how it was asked, and what came back.
+
+    Attributes:
+        outcomes: One entry for each answer that came.
+        echoed: The question that the answer says it is for.
+        problem: The message of an error.
+        lost: What became of the connection where it ended before the answer did.
+    """
 
     question: str
     token: str
@@ -34,6 +41,7 @@ class Told:
     answer: str = ""
     echoed: str = ""
     problem: str = ""
+    lost: str = ""
     seconds: float = 0.0
 
     @property
@@ -86,7 +94,7 @@ async def _ask(client: httpx.AsyncClient, told: Told) -> None:
         if not told.left:
             raise
     except httpx.HTTPError as error:
-        told.problem = f"{type(error).__name__}: {error}"
+        told.lost = f"{type(error).__name__}: {error}"
 
 
 async def _ask_whole(client: httpx.AsyncClient, told: Told) -> None:

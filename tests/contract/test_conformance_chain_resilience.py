@@ -8,7 +8,7 @@ import pytest
 from app.problems import problem_of
 from chains.errors import LLMError
 from tests.conftest import SHARED
-from tests.service.fault_table import QUESTION, open_desk
+from tests.service.desk import QUESTION, open_desk
 
 CASES = SHARED / "conformance" / "lcel.jsonl"
 

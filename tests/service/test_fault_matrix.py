@@ -6,20 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from tests.service.fault_table import (
-    BEGIN,
-    END,
-    ENDLESS,
-    JITTER,
-    PAGE,
-    QUESTION,
-    Desk,
-    Result,
-    Row,
-    open_desk,
-    run,
-    table,
-)
+from chains.state import Question
+from tests.faulty import faulty_groq
+from tests.service.desk import ENDLESS, QUESTION, Desk, Result, open_desk
+from tests.service.fault_table import BEGIN, END, JITTER, PAGE, Row, run, table
 from tests.streams import settled
 from tests.waiting import wait_until
 
@@ -126,6 +116,19 @@ def test_five_failed_calls_open_the_breaker_and_then_nothing_is_asked_for_a_minu
     assert [desk.ask("500", "whole") for _ in range(3)][1:] == [Result(1, (), "degraded"), Result(0, (), "degraded")]
     desk.clock.time += 61
     assert [desk.ask("answer", way).told for way in ("whole", "streamed")] == ["answered", "answered"]
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+def test_a_second_provider_answers_in_place_of_the_first_and_nothing_is_degraded(tmp_path, way):
+    settings = {"llm_fallback_model": "second", "llm_fallback_api_key": "sk-test"}
+    with faulty_groq() as second, open_desk(tmp_path, llm_fallback_base_url=f"{second.url}/v1", **settings) as desk:
+        desk.groq.always = "500"
+        chain, question = desk.services.chain, Question(question=QUESTION)
+        answer: Any = chain.invoke(question) if way == "invoke" else settled(chain.stream(question))
+
+    assert (answer["outcome"], answer["metadata"]["model"]) == ("answered", "second")
+    assert answer["metadata"]["usage"]["total_tokens"] > 0
+    assert (len(desk.groq.received), len(second.received)) == (4, 1)
 
 
 def test_a_client_that_leaves_a_stream_ends_the_call_of_the_provider(desk):
