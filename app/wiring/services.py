@@ -220,8 +220,10 @@ class Services:
         checks = [store_check(self.count)]
         if isinstance(self.model, ResilientChatModel):
             checks.extend(breaker_check(provider.breaker) for provider in self.model.providers)
-        if settings.cache_enabled and settings.cache_backend == "redis":
-            checks.append(redis_check(settings.redis_url.get_secret_value(), required=False))
+        sessions = settings.auth_mode == "session" and settings.auth_url is None
+        counted = settings.rate is not None and settings.rate_limit_backend == "redis"
+        if sessions or counted or (settings.cache_enabled and settings.cache_backend == "redis"):
+            checks.append(redis_check(settings.redis_url.get_secret_value(), required=sessions))
         if settings.rabbitmq_url and settings.events_enabled:
             checks.append(broker_check(settings.rabbitmq_url.get_secret_value()))
         return checks
