@@ -36,6 +36,9 @@ bench-events: $(VENV)/.dev ## Measure what becomes of events while RabbitMQ is a
 eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/evaluation.md
 	$(BIN)/python -m evals.strategies
 
+load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, beside a bare route, and print the table
+	$(BIN)/python -m evals.load
+
 soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and print what was promised and held
 	$(BIN)/python -m evals.soak
 
@@ -86,4 +89,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check format bench eval soak parity serve ingest wheel lock clean help bench-events services
+.PHONY: ask test check format bench eval load soak parity serve ingest wheel lock clean help bench-events services

@@ -1,0 +1,142 @@
+"""Load the service, a bare route beside it, and a language model of half a second; print the table: `make load`.
+
+Service, model and users share the cores of this machine, and everything is on loopback. The shares of a run can be
+compared with each other; milliseconds of another run on another day cannot.
+"""
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+import httpx
+import numpy as np
+import psutil
+
+from app.settings import Settings, load_settings
+from evals.load.profile import profiled
+from evals.load.users import Ask, Sample, ask_all, streamed, whole
+from tests.processes import Service, free_port, service, wait_until
+
+ROOT = Path(__file__).parents[2]
+QUESTIONS = ROOT / "evals" / "questions.jsonl"
+MODEL_MS = 500
+WARM_S = 3.0
+SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "MAX_CONCURRENT_QUESTIONS": "400", "WARM_UP": "on"}
+
+
+def main() -> None:
+    """Run it all, and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=15, help="How long each load lasts.")
+    given = parser.parse_args()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        provider = stack.enter_context(_provider())
+        settings = SETTINGS | {"LLM_BASE_URL": provider, "CHROMA_PATH": str(folder / "store")}
+        with service(folder, **settings) as running, _bare(provider) as bare:
+            print(_table(running, bare, given.seconds), flush=True)
+        own = load_settings(_env_file=None, **{name.lower(): value for name, value in settings.items()})
+        print(asyncio.run(_profile(own)))
+
+
+def _table(running: Service, bare: str, seconds: float) -> str:
+    process = psutil.Process(running.process.pid)
+    lines = [
+        "| asked | users | answers a second | errors | p50 / p95 | beside the model p50 / p95 | processor an answer |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    loads: list[tuple[str, str, Ask, int, psutil.Process | None]] = [
+        ("bare route", bare, whole, 16, None),
+        ("bare route", bare, whole, 50, None),
+        ("bare route", bare, whole, 200, None),
+        ("`/api/query`", running.url, whole, 16, process),
+        ("`/api/query`", running.url, whole, 50, process),
+        ("`/api/query`", running.url, whole, 200, process),
+        ("`/copilot/stream`", running.url, streamed, 1, process),
+        ("`/copilot/stream`", running.url, streamed, 16, process),
+    ]
+    for name, url, ask, users, watched in loads:
+        asyncio.run(ask_all(url, questions(), ask, users=users, seconds=WARM_S))
+        used = _used(watched)
+        samples = asyncio.run(ask_all(url, questions(), ask, users=users, seconds=seconds))
+        lines.append(_row(name, users, samples, seconds, _used(watched) - used))
+    return "\n".join(lines)
+
+
+def _row(name: str, users: int, samples: list[Sample], seconds: float, used: float) -> str:
+    good = [sample for sample in samples if not sample.error]
+    beside = [sample.handler - MODEL_MS for sample in good if sample.handler is not None]
+    cells = [name, str(users), f"{len(good) / seconds:.1f}", str(len(samples) - len(good))]
+    cells += [_percentiles([sample.whole for sample in good]), _percentiles(beside) if beside else _streams(good)]
+    return f"| {' | '.join([*cells, f'{1000 * used / max(len(good), 1):.1f} ms' if used else ''])} |"
+
+
+def _streams(samples: list[Sample]) -> str:
+    events = [sample.first_event for sample in samples if sample.first_event is not None]
+    words = [sample.first_word for sample in samples if sample.first_word is not None]
+    if not events:
+        return ""
+    return f"first event {_percentiles(events)}, first word {_percentiles(words)}"
+
+
+def _percentiles(values: list[float]) -> str:
+    return " / ".join(f"{value:.0f} ms" for value in np.percentile(values, [50, 95])) if values else ""
+
+
+def _used(process: psutil.Process | None) -> float:
+    if process is None:
+        return 0.0
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+async def _profile(settings: Settings) -> str:
+    ms, shares = await profiled(settings, questions(), users=16)
+    rows = [f"| {name} | {share:.0%} |" for name, share in shares]
+    head = f"The event loop's thread, {ms:.0f} ms of its own a question under the profiler:"
+    return "\n".join(["", head, "", "| in | share |", "|---|---|", *rows])
+
+
+def questions() -> list[str]:
+    """Return the sample corpus's questions that its documents answer."""
+    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    return [row["question"] for row in rows if row["kind"] == "answerable"]
+
+
+@contextmanager
+def _provider() -> Iterator[str]:
+    command = [sys.executable, "-m", "evals.load.provider", "--delay-ms", str(MODEL_MS)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield cast("IO[str]", process.stdout).readline().strip()
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def _bare(provider: str) -> Iterator[str]:
+    port = free_port()
+    with subprocess.Popen([sys.executable, "-m", "evals.load.bare", provider, str(port)], cwd=ROOT) as process:
+        try:
+            wait_until(lambda: _answers(port))
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/openapi.json").is_success
+    except httpx.TransportError:
+        return False
+
+
+if __name__ == "__main__":
+    main()

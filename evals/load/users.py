@@ -1,0 +1,97 @@
+"""Users who ask again as soon as they are answered -> how long each answer took."""
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+USERS_A_CLIENT = 10  # httpx looks through all connections of a client at each request.
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One answer, in milliseconds.
+
+    Attributes:
+        whole: Until its last byte.
+        handler: What the service itself says it took, the language model's time included; None where it does not say.
+        first_event: Until the first event of a stream.
+        first_word: From the sending of the model's first word to its arrival.
+        error: What went wrong.
+    """
+
+    whole: float
+    handler: float | None = None
+    first_event: float | None = None
+    first_word: float | None = None
+    error: str = ""
+
+
+Ask = Callable[[httpx.AsyncClient, str], Coroutine[Any, Any, Sample]]
+
+
+async def ask_all(url: str, questions: list[str], ask: Ask, *, users: int, seconds: float) -> list[Sample]:
+    """Return a sample for each answer to so many users in so many seconds; answers under way are waited for."""
+    clients = [httpx.AsyncClient(base_url=url, timeout=60) for _ in range(-(-users // USERS_A_CLIENT))]
+    end, turn, samples = time.perf_counter() + seconds, itertools.count(), list[Sample]()
+
+    async def user(client: httpx.AsyncClient) -> None:
+        while time.perf_counter() < end:
+            samples.append(await _told(ask, client, questions[next(turn) % len(questions)]))
+
+    try:
+        await asyncio.gather(*(user(clients[number % len(clients)]) for number in range(users)))
+    finally:
+        for client in clients:
+            await client.aclose()
+    return samples
+
+
+async def _told(ask: Ask, client: httpx.AsyncClient, question: str) -> Sample:
+    try:
+        return await ask(client, question)
+    except (httpx.HTTPError, KeyError, ValueError) as error:
+        return Sample(whole=0, error=type(error).__name__)
+
+
+async def whole(client: httpx.AsyncClient, question: str) -> Sample:
+    """Ask for a whole answer by POST /api/query."""
+    started = time.perf_counter()
+    response = await client.post("/api/query", json={"query": question})
+    took = 1000 * (time.perf_counter() - started)
+    if response.status_code != httpx.codes.OK:
+        return Sample(took, error=str(response.status_code))
+    answer = response.json()
+    if answer["outcome"] != "answered":
+        return Sample(took, error=answer["outcome"])
+    return Sample(took, handler=answer.get("metadata", {}).get("latencyMs"))
+
+
+async def streamed(client: httpx.AsyncClient, question: str) -> Sample:
+    """Ask for a stream by POST /copilot/stream."""
+    started = time.perf_counter()
+    first_event = first_word = None
+    async for part in _parts(client, question):
+        if first_event is None and "documents" in part:
+            first_event = 1000 * (time.perf_counter() - started)
+        if first_word is None and part.get("answer", "").strip():
+            first_word = 1000 * (time.time() - float(part["answer"].split()[0]))
+    return Sample(1000 * (time.perf_counter() - started), first_event=first_event, first_word=first_word)
+
+
+async def _parts(client: httpx.AsyncClient, question: str) -> AsyncIterator[dict[str, Any]]:
+    async with client.stream("POST", "/copilot/stream", json={"input": {"question": question}}) as response:
+        response.raise_for_status()
+        event = ""
+        async for line in response.aiter_lines():
+            if line.startswith("event: "):
+                event = line.removeprefix("event: ")
+            elif line.startswith("data: ") and event == "data":
+                yield json.loads(line.removeprefix("data: "))
+            elif event == "error":
+                raise ValueError(line)
