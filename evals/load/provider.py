@@ -1,7 +1,7 @@
 """Questions in, a cited answer out after half a second: a language model that does nothing but wait.
 
-The first word of a stream is the time at which it was sent, in seconds since the epoch: a reader on the same machine knows
-how long it was under way.
+The first word of a stream is the time at which it was sent, in seconds since the epoch: a reader on the same machine
+knows how long it was under way.
 """
 
 import argparse
