@@ -189,4 +189,4 @@ def _fail(error: Exception, code: int) -> None:
 def main() -> None:
     """Run the command line."""
     with _errors_explained():
-        app()
+        app(prog_name="waypoint")

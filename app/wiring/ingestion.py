@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ingestion:
-    """Writes the store; `reopen` is called when it was deleted, after which `store` opens a new one."""
+    """Writes what `store` and `words` open; `reopen` is called when the store is to be opened anew."""
 
     settings: Settings
     store: "Callable[[], Store]"
-    words: "LexicalIndex"
+    words: "Callable[[], LexicalIndex]"
     reopen: Callable[[], None]
 
     def run(self, paths: list[Path], *, reset: bool, dry_run: bool, progress: "Progress | None") -> "Report":
@@ -67,7 +67,7 @@ class Ingestion:
     def _reset(self) -> None:
         self.reopen()
         delete_store(self.settings)
-        self.words.clear()
+        self.words().clear()
         self._forget()
 
     def _forget(self) -> None:

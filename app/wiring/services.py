@@ -259,7 +259,7 @@ class Services:
         """
         from app.wiring.ingestion import Ingestion
 
-        ingestion = Ingestion(self.settings, store=lambda: self.store, words=self.words, reopen=self._reopen)
+        ingestion = Ingestion(self.settings, store=lambda: self.store, words=lambda: self.words, reopen=self._reopen)
         return ingestion.run(paths, reset=reset, dry_run=dry_run, progress=progress)
 
     def _reopen(self) -> None:

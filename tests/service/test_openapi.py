@@ -20,8 +20,15 @@ CONFIG = {
     "request-timeout": 60,
     "generation": {"max-examples": 6, "deterministic": True, "database": "none"},
     "phases": {"stateful": {"enabled": False}},
-    # Every way in which a body can be wrong is tried on the other routes; the models of these are LangServe's.
-    "operations": [{"include-path": LANGSERVE, "phases": {"coverage": {"enabled": False}}}],
+    # Every way in which a body can be wrong is tried on the other routes; the models of these are LangServe's, and a
+    # wrong item in a list that is then left empty passes for wrong.
+    "operations": [
+        {
+            "include-path": LANGSERVE,
+            "phases": {"coverage": {"enabled": False}},
+            "generation": {"mode": "positive", "max-examples": 6, "deterministic": True},
+        }
+    ],
 }
 
 

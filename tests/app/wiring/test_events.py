@@ -16,7 +16,7 @@ def test_events_are_off_unless_a_broker_is_named(settings, on):
     services = Services(load_settings(**settings))
 
     assert (services.outbox is not None) == on
-    assert [type(observer).__name__ for observer in services.observers] == ["Events"] * on
+    assert ("Events" in {type(observer).__name__ for observer in services.observers}) == on
 
 
 def test_scores_go_to_langsmith_only_where_answers_are_traced():
