@@ -16,8 +16,8 @@ from chains.metadata import describe
 from chains.retrieval import retrieve
 from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
 from chains.settling import Settle
-from chains.stage import also, spread, stage
-from chains.state import Answer, Question, Reading
+from chains.stage import Spread, stage
+from chains.state import Answer, Question
 from chains.timing import Laps
 
 STAGES = ("retrieval", "context", "generation", "citations", "confidence")
@@ -55,7 +55,7 @@ def build_chain(
         stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
         | stage("generation", cite.words(), message=answer)
-        | stage("citations", also(**spread("reading", Reading)), reading=cite)
+        | stage("citations", Spread("reading"), reading=cite)
         | stage("confidence", confidence=score_confidence)
         | stage("metadata", metadata=describe)
         | RunnablePick([*Answer.__annotations__, "replacement"])

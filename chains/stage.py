@@ -1,10 +1,11 @@
 """A name and the fields a stage adds -> a step of the pipeline, traced and timed under that name."""
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableParallel
+from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableLambda, RunnableParallel
 from langchain_core.runnables.config import patch_config
 from langchain_core.runnables.utils import AddableDict
 
@@ -20,7 +21,7 @@ class Assign(RunnableAssign):
     """
 
     def __init__(self, **fields: Runnable[Any, Any] | Callable[..., Any]) -> None:
-        super().__init__(RunnableParallel(fields))
+        super().__init__(RunnableParallel({name: _step(field) for name, field in fields.items()}))
 
     def _invoke(
         self, value: State, run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
@@ -73,18 +74,56 @@ def stage(
     return body.with_config(run_name=name)
 
 
-def also(**fields: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
-    """Add fields inside a stage that are derived from the ones the stage has just added."""
-    return Assign(**fields)
+class Spread(Runnable[State, State]):
+    """Adds the fields of the record that stands in the state's `field`, each as a field of the state itself."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
+        """Return the state with the record's fields."""
+        record: State = input[self._field]
+        return input | record
+
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
+        """Return the state with the record's fields."""
+        return self.invoke(input)
+
+    def transform(self, input: Iterator[State], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
+        """Pass the stream on, and the record's fields behind the record."""
+        for part in input:
+            yield from self._spread(part)
+
+    async def atransform(
+        self, input: AsyncIterator[State], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[State]:
+        """Pass the stream on, and the record's fields behind the record."""
+        async for part in input:
+            for shown in self._spread(part):
+                yield shown
+
+    def _spread(self, part: State) -> Iterator[State]:
+        yield part
+        if self._field in part:
+            yield AddableDict(part[self._field])
 
 
-def spread(field: str, record: type) -> dict[str, Callable[..., Any]]:
-    """Return the fields of the `record` that stands in the state's `field`, each as a field of the state itself."""
-    return {name: _inner(field, name) for name in record.__annotations__}
+def _step(field: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
+    """Return the field as a step; a plain function, which only computes, needs no thread to be awaited."""
+    if isinstance(field, Runnable):
+        return field
+    function = field
+    if "config" in inspect.signature(function).parameters:
 
+        async def compute_with(state: State, config: RunnableConfig) -> Any:
+            return function(state, config)
 
-def _inner(field: str, name: str) -> Callable[..., Any]:
-    return lambda state: state[field][name]
+        return RunnableLambda(function, afunc=compute_with)
+
+    async def compute(state: State) -> Any:
+        return function(state)
+
+    return RunnableLambda(function, afunc=compute)
 
 
 def _child(config: RunnableConfig, run_manager: Any) -> RunnableConfig:
