@@ -61,7 +61,9 @@ class Services:
     @cached_property
     def embeddings(self) -> Embeddings:
         """Return what the questions and the passages are embedded with."""
-        return self.caches.embeddings(self.embedder)
+        from app.adapters.recent_questions import RecentQuestions
+
+        return self.caches.embeddings(RecentQuestions(self.embedder))
 
     @cached_property
     def caches(self) -> Caches:

@@ -45,6 +45,11 @@ class Budget:
         self._taken: deque[Place] = deque()
         self._closed_until = 0.0
 
+    @property
+    def counts_tokens(self) -> bool:
+        """Say whether tokens are limited: whoever takes a place need not measure a prompt else."""
+        return self._tokens is not None
+
     def take(self, tokens: int, *, left_s: float) -> tuple[Place, float]:
         """Return a place for a request of so many tokens, and the seconds to wait for it.
 

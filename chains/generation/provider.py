@@ -27,16 +27,19 @@ AsyncChunks = AsyncGenerator[ChatGenerationChunk]
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a model: the messages, LangChain's own arguments, and its size in tokens.
+    """What is asked of a model: the messages and LangChain's own arguments.
 
-    `callbacks` are those of the call it belongs to, which know how long that may take.
+    Attributes:
+        callbacks: Those of the call it belongs to, which know how long that may take.
+        prompt_tokens: Counts the prompt, which costs milliseconds: where it is asked for only.
+        max_tokens: The longest reply.
     """
 
     messages: list[BaseMessage]
     stop: list[str] | None
     run_manager: Any
     callbacks: Any
-    prompt_tokens: int
+    prompt_tokens: Callable[[], int]
     max_tokens: int
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -169,7 +172,8 @@ class Provider:
     @contextmanager
     def _turn(self, request: Request) -> Iterator[tuple[Place, float]]:
         with self.breaker.guarding():
-            place, wait = self.budget.take(request.prompt_tokens + request.max_tokens, left_s=request.time_s())
+            size = request.prompt_tokens() + request.max_tokens if self.budget.counts_tokens else 0
+            place, wait = self.budget.take(size, left_s=request.time_s())
             try:
                 yield place, wait
             except LLMRateLimitError as error:
@@ -191,7 +195,7 @@ class Provider:
     def _broken_off(self, request: Request, words: int, error: LLMError) -> ChatGenerationChunk:
         log.warning("answer_broke_off", error=type(error).__name__)
         model = getattr(self.model, "model_name", None)
-        return broken_off(model, prompt_tokens=request.prompt_tokens, completion_tokens=words)
+        return broken_off(model, prompt_tokens=request.prompt_tokens(), completion_tokens=words)
 
     def _settle(self, place: Place, message: BaseMessage) -> None:
         usage = message.usage_metadata if isinstance(message, AIMessage) else None

@@ -125,10 +125,12 @@ class ResilientChatModel(BaseChatModel):
     def _request(
         self, messages: list[BaseMessage], stop: list[str] | None, run_manager: Any, options: dict[str, Any]
     ) -> Request:
-        prompt = sum(self.tokens.count(str(message.text)) + TOKENS_PER_MESSAGE for message in messages)
+        def prompt_tokens() -> int:
+            return sum(self.tokens.count(str(message.text)) + TOKENS_PER_MESSAGE for message in messages)
+
         # LangChain hands no run manager to a stream; the call's callbacks are in the context then.
         callbacks = run_manager or ensure_config().get("callbacks")
-        return Request(messages, stop, run_manager, callbacks, prompt, self.max_tokens, options)
+        return Request(messages, stop, run_manager, callbacks, prompt_tokens, self.max_tokens, options)
 
     def _resort(self, failures: "_Failures") -> BaseChatModel:
         if self.last_resort is None:

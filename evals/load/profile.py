@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, cast
 
+from app.logs import configure_logs
 from app.settings import Settings
 from app.wiring import Services
 
@@ -16,12 +17,14 @@ MOST = 8
 
 async def profiled(settings: Settings, questions: list[str], *, users: int, rounds: int = 8) -> tuple[float, list[Any]]:
     """Return the milliseconds of a question, and (package, share of them) for the packages that take most."""
+    configure_logs("error")
     services = Services(settings)
     await asyncio.to_thread(services.warm_up)
 
     async def user(number: int) -> None:
         for turn in range(rounds):
-            await services.chain.ainvoke({"question": questions[(number + turn) % len(questions)]})
+            question = f"{questions[(number + turn) % len(questions)]} (case {number}-{turn})"
+            await services.chain.ainvoke({"question": question})
 
     await user(0)
     profile = cProfile.Profile()

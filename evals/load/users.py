@@ -42,7 +42,8 @@ async def ask_all(url: str, questions: list[str], ask: Ask, *, users: int, secon
 
     async def user(client: httpx.AsyncClient) -> None:
         while time.perf_counter() < end:
-            samples.append(await _told(ask, client, questions[next(turn) % len(questions)]))
+            number = next(turn)  # No question is asked twice: nothing of an answer may be there already.
+            samples.append(await _told(ask, client, f"{questions[number % len(questions)]} (case {number})"))
 
     try:
         await asyncio.gather(*(user(clients[number % len(clients)]) for number in range(users)))

@@ -124,4 +124,4 @@ def test_two_kinds_of_store_keep_records_of_their_own(corpus):
 
 def test_embeddings_may_come_from_a_service():
     settings = load_settings(embedding_provider="openai-compatible", embedding_base_url="http://127.0.0.1:9/v1")
-    assert type(Services(settings).embeddings).__name__ == "HttpEmbeddings"
+    assert type(Services(settings).embedder).__name__ == "HttpEmbeddings"
