@@ -21,6 +21,7 @@ from pathlib import Path
 import httpx
 import psutil
 
+from app.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.ingestion.index import indexed_text
@@ -44,6 +45,7 @@ Row = tuple[str, str, str]
 
 def main() -> None:
     """Run every measurement and print the table."""
+    configure_logs("warning")
     with tempfile.TemporaryDirectory() as folder:
         settings = load_settings(_env_file=None, chroma_path=Path(folder) / "store", llm_provider="offline")
         services = Services(settings)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import redis
 from langchain_core.callbacks import BaseCallbackHandler
 
+from app.logs import configure_logs
 from app.settings import Settings, load_settings
 from app.wiring import Services, sample_corpus
 from chains.state import Question
@@ -117,6 +118,7 @@ async def _timed(ask: Callable[[], Awaitable[None]], outside: Outside) -> Figure
 
 
 def _services(folder: str, backend: str) -> Services:
+    configure_logs("warning")
     path = Path(folder) / "store" / "vectors.json"
     options = {"memory_store_path": path, "vector_store_type": "memory", "llm_provider": "offline"}
     return Services(load_settings(_env_file=None, cache_enabled=True, cache_backend=backend, **options))

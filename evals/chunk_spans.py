@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from app.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Services
 
@@ -113,6 +114,7 @@ def table_row(strategy: str, found: Mapping[str, Sequence[Coverage]]) -> str:
 
 def main() -> None:
     """Print the table of the strategy in force."""
+    configure_logs("warning")
     if len(sys.argv) != 2:
         sys.exit("usage: python -m evals.chunk_spans FOLDER")
     with tempfile.TemporaryDirectory() as store:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.scope import SCOPE_FILE, LeftOut, ScopeGate, load_scope
@@ -18,6 +19,7 @@ THRESHOLDS = (0.30, 0.36, 0.42, 0.48, 0.54)
 
 def main() -> None:
     """Print the table of the file that is named, or of the packaged one."""
+    configure_logs("warning")
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else sample_corpus() / SCOPE_FILE
     scope = load_scope(path)
     rows = ScopeGate(scope, Services(load_settings()).embeddings).leave_one_out()

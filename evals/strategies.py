@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
+from app.logs import configure_logs
 from app.settings import Settings, SettingsError, load_settings
 from app.wiring import Services, sample_corpus
 from evals.chunk_spans import print_spans
@@ -47,6 +48,7 @@ def strategies() -> tuple[str, ...]:
 
 def main() -> None:
     """Print the tables."""
+    configure_logs("warning")
     shared = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT.parent / "shared"
     spans = shared / "eval" / "chunk_spans"
     sets = (OWN, ("waypoint", shared / "eval" / "waypoint" / "questions.jsonl", shared / "kb" / "waypoint"))
