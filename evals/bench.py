@@ -49,6 +49,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = load_settings(_env_file=None, chroma_path=Path(folder) / "store", llm_provider="offline")
         services = Services(settings)
+        services.__dict__["embeddings"] = (
+            services.embedder
+        )  # The same questions are asked again: each is embedded anew.
         corpus = REAL_CORPUS if REAL_CORPUS.is_dir() else sample_corpus()
         services.ingest([corpus])
         rows = [
