@@ -1,67 +1,36 @@
 """Groq's API -> a LangChain chat model that raises this project's errors and leaves retries to others."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import groq
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_groq import ChatGroq
 from pydantic import SecretStr
 
 from app.adapters.chat.bounded import async_client, client
+from app.adapters.chat.checked import Checked
 from app.adapters.chat.kept import AsyncKept, Kept
-from app.adapters.chat.replies import awhole, complete, whole
-from app.adapters.chat.translation import translated
 
 
-class GroqModel(ChatGroq):
-    """ChatGroq, its vendor's errors translated, its replies checked, its streams closed when they are left."""
+class ClosingChatGroq(ChatGroq):
+    """ChatGroq, whose streams are closed when they are left."""
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        with translated(groq):
-            return complete(super()._generate(messages, stop, run_manager, **kwargs))
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        with Kept(self.client) as kept:
+            yield from ChatGroq._stream(self.model_copy(update={"client": kept}), *args, **kwargs)
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        with translated(groq):
-            return complete(await super()._agenerate(messages, stop, run_manager, **kwargs))
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        async with AsyncKept(self.async_client) as kept:
+            async for chunk in ChatGroq._astream(self.model_copy(update={"async_client": kept}), *args, **kwargs):
+                yield chunk
 
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        with translated(groq), Kept(self.client) as kept:
-            model = self.model_copy(update={"client": kept})
-            yield from whole(ChatGroq._stream(model, messages, stop, run_manager, **kwargs))
 
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        with translated(groq):
-            async with AsyncKept(self.async_client) as kept:
-                model = self.model_copy(update={"async_client": kept})
-                async for chunk in awhole(ChatGroq._astream(model, messages, stop, run_manager, **kwargs)):
-                    yield chunk
+class GroqModel(Checked, ClosingChatGroq):
+    """The same, checked."""
+
+    vendor: ClassVar[ModuleType] = groq
 
 
 def groq_model(

@@ -1,0 +1,48 @@
+"""A vendor's chat model -> the same, its errors translated and its replies checked, whichever way it is asked."""
+
+from collections.abc import AsyncIterator, Iterator
+from types import ModuleType
+from typing import Any, ClassVar
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+
+from app.adapters.chat.replies import awhole, complete, whole
+from app.adapters.chat.translation import translated
+
+
+class Checked(BaseChatModel):
+    """Stands before the vendor's class among the bases of a model; `vendor` is the client library."""
+
+    vendor: ClassVar[ModuleType]
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with translated(self.vendor):
+            return complete(super()._generate(messages, stop, run_manager, **kwargs))  # type: ignore[safe-super]
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with translated(self.vendor):
+            return complete(await super()._agenerate(messages, stop, run_manager, **kwargs))
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        with translated(self.vendor):
+            yield from whole(super()._stream(*args, **kwargs))
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        with translated(self.vendor):
+            async for chunk in awhole(super()._astream(*args, **kwargs)):
+                yield chunk
