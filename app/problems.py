@@ -81,8 +81,6 @@ def problem_of(error: Exception) -> Problem:
     """Return what the client is told about an error."""
     if isinstance(error, RequestRefusedError):
         return error.problem
-    if isinstance(error, IsADirectoryError):
-        return NOTHING_HERE  # LangServe's playground opens whatever lies under its path, folders as well.
     if isinstance(error, QuestionError):
         return Problem(400, "Bad Request", str(error))
     rows = (TABLE[kind] for kind in type(error).__mro__ if kind in TABLE)

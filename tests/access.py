@@ -3,8 +3,7 @@
 import json
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ from app.connections import BoundedConnection
 from app.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
+from tests.waiting import wait_until
 
 PATIENCE_S = 30  # What a busy machine may take; nothing waits that long on a good one.
 QUESTION = "What is the surcharge on weekends?"
@@ -64,20 +64,12 @@ def serving(settings: Settings, *, connection: type[BoundedConnection] = Bounded
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
-        until(lambda: server.started)
+        wait_until(lambda: server.started)
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join()
-
-
-def until(true: Callable[[], Any], *, within_s: float = PATIENCE_S) -> None:
-    """Wait until something is true."""
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true"
-        time.sleep(0.01)
 
 
 def key_entry(name: str, key: str, scopes: str) -> str:

@@ -5,14 +5,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import psutil
+
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
 # Generous, for a machine that runs much else: whoever waits goes on as soon as the condition holds.
@@ -77,20 +78,12 @@ def service(folder: Path, *words: str, **settings: str) -> Iterator[Service]:
         )
     running = Service(process, f"http://127.0.0.1:{port}", messages)
     try:
-        wait_until(lambda: process.poll() is not None or running.phase() == "ready")
+        wait_until(lambda: process.poll() is not None or running.phase() == "ready", limit_s=PATIENCE_S)
         assert process.poll() is None, messages.read_text()
         yield running
     finally:
         process.kill()
         process.wait()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Return as soon as the condition holds."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "the condition never held"
-        time.sleep(0.05)
 
 
 def free_port() -> int:

@@ -1,9 +1,8 @@
 """The machine's RabbitMQ, spoken to under names of the test's own."""
 
-import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,10 +68,3 @@ async def sink() -> AsyncIterator[Sink]:
 async def delete_queue(name: str) -> None:
     async with await aio_pika.connect(url()) as connection:
         await (await connection.channel()).queue_delete(name)
-
-
-async def until(condition: Callable[[], object], seconds: float = 30) -> None:
-    """Wait until the condition holds; on a busy machine it may take its time."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - nobody else knows what is waited for.
-            await asyncio.sleep(0.01)

@@ -142,4 +142,4 @@ class Caches:
         settings = self.settings
         # A secret is dumped as asterisks. Every prompt counts, whichever of them the chain was made with.
         dumped = settings.model_dump(mode="json", exclude=set(_ELSEWHERE))
-        return dumped | {"provider": settings.provider, "prompts": prompts.texts()}
+        return dumped | {"provider": settings.provider, "prompts": prompts.texts(settings.prompts_path)}

@@ -12,7 +12,6 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
-import prompts
 from app.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.access import Access
@@ -141,8 +140,7 @@ class Services:
             similarity=self.word_similarity,
             clock=self.clock,
         )
-        facts = {"style": style, "model_id": model_id, "texts": prompts.texts(self.settings.prompts_path)}
-        answers = self.caches.answers(chain, scope=self._scope_text(), **facts)
+        answers = self.caches.answers(chain, scope=self._scope_text(), style=style, model_id=model_id)
         return observed(self.tracing.traced(answers), self.observers)
 
     @cached_property

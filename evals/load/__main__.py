@@ -22,7 +22,8 @@ import psutil
 from app.settings import Settings, load_settings
 from evals.load.profile import profiled
 from evals.load.users import Ask, Sample, ask_all, streamed, whole
-from tests.processes import Service, free_port, service, wait_until
+from tests.processes import PATIENCE_S, Service, free_port, service
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
@@ -125,7 +126,7 @@ def _bare(provider: str) -> Iterator[str]:
     port = free_port()
     with subprocess.Popen([sys.executable, "-m", "evals.load.bare", provider, str(port)], cwd=ROOT) as process:
         try:
-            wait_until(lambda: _answers(port))
+            wait_until(lambda: _answers(port), limit_s=PATIENCE_S)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()

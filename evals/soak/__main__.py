@@ -5,7 +5,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import httpx
 from evals.soak.claims import Soak, claims, figures
 from evals.soak.clients import Told, ask_all, asked
 from evals.soak.service import PROBE
+from tests.processes import free_port
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
@@ -108,7 +108,7 @@ def _provider(faults: float) -> Iterator[str]:
 
 @contextmanager
 def _service(folder: Path, provider: str) -> Iterator[str]:
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "evals.soak.service", "serve", "--port", str(port)]
     environment = {
         **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},  # noqa: TID251
@@ -123,12 +123,6 @@ def _service(folder: Path, provider: str) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:

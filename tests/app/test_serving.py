@@ -16,8 +16,9 @@ import structlog
 from app.settings import load_settings
 from app.wiring import Services
 from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.processes import PATIENCE_S, Service, service, wait_until
+from tests.processes import PATIENCE_S, Service, service
 from tests.streams import merged
+from tests.waiting import wait_until
 
 QUESTION = "What is the GST rate on imports into Singapore?"
 DOCUMENT = "---\ntitle: GST Guide\n---\n\n# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
@@ -78,7 +79,7 @@ def test_at_sigterm_a_stream_ends_whole_new_questions_are_refused_and_the_exit_c
     values = settings(folder, groq) | {"WARM_UP": "on"}
     with service(folder, **values) as running, held_stream(running, groq) as (lines, release):
         running.send(signal.SIGTERM)
-        wait_until(lambda: running.phase() == "draining")
+        wait_until(lambda: running.phase() == "draining", limit_s=PATIENCE_S)
         drained, alive = (httpx.get(f"{running.url}/health/{name}", timeout=PATIENCE_S) for name in ("ready", "live"))
         refused = httpx.post(f"{running.url}/api/query", json={"query": QUESTION}, timeout=PATIENCE_S)
         release.set()
@@ -102,7 +103,7 @@ def _parts(lines: list[str]) -> list[dict[str, Any]]:
 def test_a_second_signal_stops_at_once(folder, groq):
     with service(folder, **settings(folder, groq)) as running, held_stream(running, groq) as (lines, _):
         running.send(signal.SIGTERM)
-        wait_until(lambda: running.phase() == "draining")
+        wait_until(lambda: running.phase() == "draining", limit_s=PATIENCE_S)
         running.send(signal.SIGTERM)
 
         assert running.exit_code() == 128 + signal.SIGTERM

@@ -20,8 +20,9 @@ from pathlib import Path
 
 import httpx
 
-from tests.access import PATIENCE_S, POSTED, until, write_corpus
+from tests.access import PATIENCE_S, POSTED, write_corpus
 from tests.processes import free_port
+from tests.waiting import wait_until
 
 HELD_OPEN = 1000
 QUESTIONS = 200
@@ -98,7 +99,7 @@ def service() -> Iterator[str]:
         with subprocess.Popen([*few, *command], env=environment, cwd=folder, stdout=subprocess.DEVNULL) as process:
             try:
                 url = f"http://127.0.0.1:{port}"
-                until(lambda: _is_up(url), within_s=3 * PATIENCE_S)
+                wait_until(lambda: _is_up(url), limit_s=3 * PATIENCE_S)
                 yield url
             finally:
                 process.terminate()

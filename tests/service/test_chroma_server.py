@@ -20,7 +20,8 @@ from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
-from tests.processes import PATIENCE_S, free_port, service, wait_until
+from tests.processes import PATIENCE_S, free_port, service
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.service
 
@@ -127,8 +128,8 @@ def test_several_processes_answer_from_one_server_are_started_again_and_drain_to
         assert {answer.json()["metadata"]["chunksRetrieved"] for answer in answers} == {10}
 
         first.kill()
-        wait_until(lambda: len(running.workers()) == 2 and first not in running.workers())
-        wait_until(lambda: running.phase() == "ready")
+        wait_until(lambda: len(running.workers()) == 2 and first not in running.workers(), limit_s=PATIENCE_S)
+        wait_until(lambda: running.phase() == "ready", limit_s=PATIENCE_S)
         running.send(signal.SIGTERM)
         assert running.exit_code() == 0
         assert not second.is_running()

@@ -17,7 +17,8 @@ from app.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
 from evals.proxy import Proxy
-from tests.rabbit import PORT, Sink, delete_queue, sink, skip_without_broker, until, url
+from tests.rabbit import PORT, Sink, delete_queue, sink, skip_without_broker, url
+from tests.waiting import await_until
 
 pytestmark = pytest.mark.service
 
@@ -64,7 +65,7 @@ async def test_a_question_and_its_score_arrive_as_events_that_can_be_joined(tmp_
     async with desk(tmp_path) as service:
         trace_id = (await service.ask()).json()["metadata"]["traceId"]
         scored = await service.client.post("/api/feedback", json={"trace_id": trace_id, "score": 1, "comment": "Yes."})
-        await until(lambda: len(service.taken.messages) == 4)
+        await await_until(lambda: len(service.taken.messages) == 4)
 
     assert (scored.status_code, scored.json()) == (202, {"status": "accepted"})
     keys = [message.routing_key for message in service.taken.messages]
@@ -99,14 +100,14 @@ async def test_answers_do_not_wait_for_a_broker_that_is_away_and_every_event_arr
         for name in range(USERS):
             users.create_task(user(name))
         for _ in range(2):
-            await until(partial(reached, len(answered) + 5))
-            await until(lambda: service.outbox.sent)
+            await await_until(partial(reached, len(answered) + 5))
+            await await_until(lambda: service.outbox.sent)
             await service.proxy.cut()
-            await until(partial(reached, len(answered) + 10))
+            await await_until(partial(reached, len(answered) + 10))
             assert service.outbox.waiting
             await service.proxy.restore()
         done.set()
-        await until(lambda: len(service.taken.messages) == 3 * len(answered))
+        await await_until(lambda: len(service.taken.messages) == 3 * len(answered))
 
     events = service.taken.events
     assert len({event["eventId"] for event in events}) == 3 * len(answered)

@@ -4,19 +4,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers import LangChainTracer
 from langsmith import Client, tracing_context
-from pydantic import SecretStr
 from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
@@ -26,14 +22,12 @@ from app.wiring import Services
 from chains.errors import LLMError
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.langsmith_stub import Backend, backend
-from tests.streams import settled
+from tests.traced import CONFIG, QUESTION, ask, tracing, tree
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-QUESTION = "What is the GST rate on imports into Singapore?"
 WORDS = "It is 9 % [GST Guide > Rate]."
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
-CONFIG: Any = {"metadata": {"request_id": "r1"}}
 TREE: dict[str, Any] = {
     "scope": {"recognise": {}},
     "retrieval": {"search": {"HybridRetriever": {}}},
@@ -83,41 +77,6 @@ def services(desk, stub) -> Iterator[Services]:
     """Services that trace to the stub."""
     with tracing(desk, stub.url) as services:
         yield services
-
-
-@contextmanager
-def tracing(desk: Settings, url: str, **options: Any) -> Iterator[Services]:
-    """Run services that trace to `url`, both ways, while the body runs."""
-    there = {"langsmith_tracing": True, "langsmith_endpoint": url, "langsmith_api_key": SecretStr("lsv2_key")}
-    there |= {"otel_exporter_otlp_endpoint": url}
-    services = Services(desk.model_copy(update=there | options))
-    vars(services)["embeddings"] = _embeddings()
-    try:
-        yield services
-    finally:
-        services.tracing.close()
-
-
-@cache
-def _embeddings() -> Embeddings:
-    """Return the one model that all services here share: loading it takes longer than a test."""
-    return Services(load_settings(_env_file=None)).embeddings
-
-
-async def ask(services: Services, way: str = "invoke") -> dict[str, Any]:
-    question: Any = {"question": QUESTION}
-    match way:
-        case "invoke":
-            return dict(services.chain.invoke(question, CONFIG))
-        case "ainvoke":
-            return dict(await services.chain.ainvoke(question, CONFIG))
-        case "stream":
-            return settled(list(services.chain.stream(question, CONFIG)))
-    return settled([part async for part in services.chain.astream(question, CONFIG)])
-
-
-def tree(stub: Backend, run: dict[str, Any]) -> dict[str, Any]:
-    return {child["name"]: tree(stub, child) for child in stub.children(run)}
 
 
 @pytest.mark.parametrize("way", WAYS)

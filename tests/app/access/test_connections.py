@@ -2,7 +2,8 @@ import httpx
 import pytest
 
 from app.connections import BoundedConnection
-from tests.access import ASKED, hanging_groq, serving, settings_over, talking, until
+from tests.access import ASKED, hanging_groq, serving, settings_over, talking
+from tests.waiting import wait_until
 
 
 class Impatient(BoundedConnection):
@@ -71,8 +72,8 @@ def test_a_client_that_leaves_stops_the_generation_whichever_way_it_asked(hangin
     asked, left = groq.asked, groq.left
     with talking(url) as client:
         client.ask(path)
-        until(lambda: groq.asked > asked)
+        wait_until(lambda: groq.asked > asked)
         if groq.first and path.endswith("/stream"):
             client.hears("It is")
-    until(lambda: groq.left > left)
+    wait_until(lambda: groq.left > left)
     assert (groq.asked, groq.left) == (asked + 1, left + 1)

@@ -22,9 +22,9 @@ from tests.access import (
     serving,
     settings_over,
     talking,
-    until,
 )
 from tests.clocks import StoppedClock
+from tests.waiting import wait_until
 
 REDIS = "redis://127.0.0.1:6379/11"
 
@@ -147,9 +147,9 @@ def test_after_the_time_that_was_told_questions_pass_again(corpus, groq):
             refused.append(httpx.post(f"{url}/api/query", json=POSTED, timeout=20))
             return refused[-1].status_code == 429
 
-        until(refuses)
+        wait_until(refuses)
         assert refused[-1].headers["Retry-After"] in {"1", "2"}
-        until(lambda: not refuses())
+        wait_until(lambda: not refuses())
 
 
 @pytest.mark.service
@@ -205,13 +205,13 @@ def test_questions_that_find_no_turn_in_time_are_told_to_come_back_and_turns_are
         with serving(settings) as url, talking(url) as one, talking(url) as two, talking(url) as three:
             one.ask()
             two.ask()
-            until(lambda: groq.asked == 2)
+            wait_until(lambda: groq.asked == 2)
             refused = httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"], timeout=20)
             healthy = httpx.get(f"{url}/api/health")
             one.leave()
-            until(lambda: groq.left == 1)
+            wait_until(lambda: groq.left == 1)
             three.ask()
-            until(lambda: groq.asked == 3)
+            wait_until(lambda: groq.asked == 3)
 
     assert (refused.status_code, refused.json()["error"]) == (503, "Service Unavailable")
     assert refused.headers["Retry-After"] == "1"

@@ -10,7 +10,7 @@ from app.api import feedback
 from app.api.errors import add_error_handlers
 from app.settings import load_settings
 from app.wiring import Services
-from tests.rabbit import until
+from tests.waiting import await_until
 
 TRACE = str(uuid4())
 
@@ -73,7 +73,7 @@ async def test_a_score_reaches_langsmith_under_the_trace_of_its_answer(langsmith
         return [json.loads(request.data) for request, _ in langsmith.log if request.path == "/feedback"]
 
     await give({"trace_id": TRACE, "score": -1, "comment": "Out of date."}, services)
-    await until(sent)
+    await await_until(sent)
 
     [score] = sent()
     kept = {name: score[name] for name in ("key", "score", "comment", "trace_id")}
@@ -84,4 +84,4 @@ async def test_a_langsmith_that_is_away_costs_the_score_and_nothing_else():
     scores = LangSmithScores("http://127.0.0.1:9", "ls", "desk")
     scores.give(uuid4(), 1, None)
 
-    await until(lambda: scores.dropped == 1)
+    await await_until(lambda: scores.dropped == 1)

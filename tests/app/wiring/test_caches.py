@@ -213,7 +213,7 @@ def test_what_differs_between_processes_and_not_between_answers_makes_no_differe
 def test_an_answer_made_under_another_prompt_or_scope_is_not_told(monkeypatch):
     assert told_by_another(scope="other") is None
     texts = iter([{"system": "old"}, {"system": "new"}])
-    monkeypatch.setattr("prompts.texts", lambda: next(texts))
+    monkeypatch.setattr("prompts.texts", lambda folder: next(texts))
     assert told_by_another() is None
 
 

@@ -1,0 +1,52 @@
+"""Services that trace to a backend, a question to them, and the tree of runs that the backend was sent."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+from pydantic import SecretStr
+
+from app.settings import Settings, load_settings
+from app.wiring import Services
+from tests.langsmith_stub import Backend
+from tests.streams import settled
+
+QUESTION = "What is the GST rate on imports into Singapore?"
+CONFIG: Any = {"metadata": {"request_id": "r1"}}
+
+
+@contextmanager
+def tracing(desk: Settings, url: str, **options: Any) -> Iterator[Services]:
+    """Run services that trace to `url`, both ways, while the body runs."""
+    there = {"langsmith_tracing": True, "langsmith_endpoint": url, "langsmith_api_key": SecretStr("lsv2_key")}
+    there |= {"otel_exporter_otlp_endpoint": url}
+    services = Services(desk.model_copy(update=there | options))
+    vars(services)["embeddings"] = _embeddings()
+    try:
+        yield services
+    finally:
+        services.tracing.close()
+
+
+@cache
+def _embeddings() -> Embeddings:
+    """Return the one model that all services here share: loading it takes longer than a test."""
+    return Services(load_settings(_env_file=None)).embeddings
+
+
+async def ask(services: Services, way: str = "invoke") -> dict[str, Any]:
+    question: Any = {"question": QUESTION}
+    match way:
+        case "invoke":
+            return dict(services.chain.invoke(question, CONFIG))
+        case "ainvoke":
+            return dict(await services.chain.ainvoke(question, CONFIG))
+        case "stream":
+            return settled(list(services.chain.stream(question, CONFIG)))
+    return settled([part async for part in services.chain.astream(question, CONFIG)])
+
+
+def tree(stub: Backend, run: dict[str, Any]) -> dict[str, Any]:
+    return {child["name"]: tree(stub, child) for child in stub.children(run)}
