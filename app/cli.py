@@ -103,7 +103,7 @@ def serve(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; by default PORT, 3000.")] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes answer.")] = 1,
 ) -> None:
-    """Serve the HTTP API: POST /api/query, GET /api/health, LangServe at /copilot."""
+    """Serve the HTTP API: POST /api/query and /chat, LangServe at /copilot, all described at /docs."""
     from app.logs import configure_logs
     from app.serving import check_workers
     from app.serving import serve as serve_until_drained
