@@ -135,7 +135,10 @@ class Chunker:
         first = FIRST_CHARACTER.match(source, heading.end, end)
         if first is None:
             return
-        glued = [Span(heading.start, first.end())]
+        together = Span(heading.start, first.end())
+        # A heading that fills a chunk to its last characters has no room for text, and the bound holds.
+        filled = heading.end - heading.start <= self.size < together.end - together.start
+        glued = [Span(heading.start, heading.end) if filled else together]
         for table in tables[bisect_left(tables, heading.end, key=START) : bisect_left(tables, end, key=START)]:
             lines = [Span(*line.span()) for line in LINE.finditer(source, table.start, table.end)]
             glued += lines

@@ -182,3 +182,12 @@ def test_a_long_document_is_cut_to_its_end():
     part = "## Part\n\nSome words here. And more of them, on and on.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
     source = part * 4000 + "word " * 100_000
     assert Chunker().split_markdown(source)[-1].end_char == len(source.rstrip())
+
+
+def test_a_heading_that_fills_a_chunk_leaves_its_text_to_the_next():
+    chunks = Chunker(20, 0, separator_stays="start", fill=False).split_markdown("# ? ? ? ? ???? ????\n`")
+
+    assert [(chunk.text, chunk.section) for chunk in chunks] == [
+        ("# ? ? ? ? ???? ????", "? ? ? ? ???? ????"),
+        ("`", "? ? ? ? ???? ????"),
+    ]
