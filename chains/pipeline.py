@@ -1,8 +1,9 @@
 """The stages in order -> one chain: a question goes in, a cited and scored answer comes out."""
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnablePick
+from langchain_core.runnables import Runnable
 
 from chains.caching.hits import CacheHits
 from chains.citations import CiteSources
@@ -11,12 +12,11 @@ from chains.confidence import score_confidence
 from chains.context import FormatContext
 from chains.deadline import Deadline
 from chains.generation import generate
-from chains.lifeline import Attended
 from chains.metadata import describe
 from chains.retrieval import retrieve
 from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
-from chains.settling import Settle
-from chains.stage import Spread, stage
+from chains.stage import stage
+from chains.staged import Staged
 from chains.state import Answer, Question
 from chains.timing import Laps
 
@@ -51,21 +51,18 @@ def build_chain(
     timer = clock or SystemClock()
     cite = citations or CiteSources()
     answer = answer_unless_declined(generate(model, system=system, no_results=no_results))
-    chain = (
+    stages = (
         stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
         | stage("context", context=context or FormatContext())
-        | stage("generation", cite.words(), message=answer)
-        | stage("citations", Spread("reading"), reading=cite)
+        | stage("generation", spread=True, written=cite.written(answer))
+        | stage("citations", spread=True, reading=cite)
         | stage("confidence", confidence=score_confidence)
         | stage("metadata", metadata=describe)
-        | RunnablePick([*Answer.__annotations__, "replacement"])
-        | Settle()
     )
     if scope is not None:
-        chain = stage("scope", scope=scope.step()) | chain
-    typed = chain.with_types(input_type=Question, output_type=Answer).with_config(run_name="cited_answer")
+        stages = stage("scope", scope=scope) | stages
 
-    def per_call(_: RunnableConfig) -> RunnableConfig:
-        return {"callbacks": [Laps(STAGES), CacheHits(), Deadline(timeout_s, timer)]}
+    def handlers() -> list[BaseCallbackHandler]:
+        return [Laps(STAGES), CacheHits(), Deadline(timeout_s, timer)]
 
-    return Attended(RunnableBinding(bound=typed, config_factories=[per_call]))
+    return Staged(stages, name="cited_answer", handlers=handlers)

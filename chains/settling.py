@@ -1,45 +1,30 @@
-"""The answer object at the end of the chain -> what the caller gets: the replacement in place of the words, if any.
+"""The state at the end of the chain -> what the caller gets: the answer's fields, replaced words in their place.
 
 A stream cannot take words back. There the replacement comes as a field of its own, for the client to show instead;
 whoever waits for the whole gets it as the answer.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.utils import AddableDict
+
+from chains.state import Answer
 
 REPLACEMENT = "replacement"
 
 
-class Settle(Runnable[Any, Any]):
-    """Puts the replacement in place of the answer, where nothing has been shown yet."""
-
-    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Return the answer object with its words settled."""
-        settled = {name: value for name, value in input.items() if name != REPLACEMENT}
-        if input.get(REPLACEMENT) is not None:
-            settled["answer"] = input[REPLACEMENT]
-        return settled
-
-    def transform(
-        self, input: Iterator[dict[str, Any]], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[dict[str, Any]]:
-        """Pass the stream on; a replacement that replaces nothing is left out."""
-        for part in input:
-            yield from _worth_showing(part)
-
-    async def atransform(
-        self, input: AsyncIterator[dict[str, Any]], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[dict[str, Any]]:
-        """Pass the stream on; a replacement that replaces nothing is left out."""
-        async for part in input:
-            for shown in _worth_showing(part):
-                yield shown
+def settled(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer object with its words settled."""
+    answer = {name: state[name] for name in Answer.__annotations__ if name in state}
+    if state.get(REPLACEMENT) is not None:
+        answer["answer"] = state[REPLACEMENT]
+    return answer
 
 
-def _worth_showing(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    shown = AddableDict({name: value for name, value in part.items() if name != REPLACEMENT or value is not None})
-    if shown:
-        yield shown
+def shown(part: Mapping[str, Any]) -> AddableDict:
+    """Return what a reader sees of a part of the state; a replacement that replaces nothing is left out."""
+    seen = {name: value for name, value in part.items() if name in Answer.__annotations__}
+    if part.get(REPLACEMENT) is not None:
+        seen[REPLACEMENT] = part[REPLACEMENT]
+    return AddableDict(seen)

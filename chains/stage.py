@@ -5,34 +5,70 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableLambda, RunnableParallel
+from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableParallel
 from langchain_core.runnables.config import patch_config
 from langchain_core.runnables.utils import AddableDict
 
 State = dict[str, Any]
 
 
-class Assign(RunnableAssign):
-    """`RunnablePassthrough.assign`, its fields one after the other.
+class Stage(RunnableAssign):
+    """`RunnablePassthrough.assign` under a name, its fields one after the other.
 
     Each of our fields needs the whole state before it. LangChain computes them side by side all the same, in threads or
-    tasks that go on when the reader of a stream leaves; here nothing is left behind, and a client that leaves stops the
-    generation. What is passed through, what is added and in which order are the same.
+    tasks that go on when the reader of a stream leaves. What is passed through, what is added and in which order are
+    the same.
+
+    Attributes:
+        spread: Whether the fields are records whose own fields become the state's.
     """
 
-    def __init__(self, **fields: Runnable[Any, Any] | Callable[..., Any]) -> None:
-        super().__init__(RunnableParallel({name: _step(field) for name, field in fields.items()}))
+    spread: bool = False
+
+    def added(self, state: State, config: RunnableConfig) -> State:
+        """Return what the stage adds to a state."""
+        return {
+            name: value
+            for field, step in self.steps()
+            for name, value in self._named(field, step.invoke(state, config)).items()
+        }
+
+    async def aadded(self, state: State, config: RunnableConfig) -> State:
+        """Return what the stage adds to a state."""
+        added: State = {}
+        for field, step in self.steps():
+            added |= self._named(field, await step.ainvoke(state, config))
+        return added
+
+    def parts(self, state: State, config: RunnableConfig) -> Iterator[State]:
+        """Yield what the stage adds to a state, as it comes."""
+        for field, step in self.steps():
+            for value in step.stream(state, config):
+                yield AddableDict(self._named(field, value))
+
+    async def aparts(self, state: State, config: RunnableConfig) -> AsyncIterator[State]:
+        """Yield what the stage adds to a state, as it comes."""
+        for field, step in self.steps():
+            async for value in step.astream(state, config):
+                yield AddableDict(self._named(field, value))
+
+    def steps(self) -> list[tuple[str, Runnable[Any, Any]]]:
+        """Return the fields with what computes them."""
+        return list(self.mapper.steps__.items())
+
+    def _named(self, field: str, value: Any) -> State:
+        record: State = value if self.spread else {field: value}
+        return record
 
     def _invoke(
         self, value: State, run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
     ) -> State:
-        return value | {name: step.invoke(value, _child(config, run_manager)) for name, step in self._fields()}
+        return value | self.added(value, _child(config, run_manager))
 
     async def _ainvoke(
         self, value: State, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
     ) -> State:
-        added = {name: await step.ainvoke(value, _child(config, run_manager)) for name, step in self._fields()}
-        return value | added
+        return value | await self.aadded(value, _child(config, run_manager))
 
     def _transform(
         self, values: Iterator[State], run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
@@ -41,9 +77,7 @@ class Assign(RunnableAssign):
         for part in values:
             state = state + AddableDict(part)
             yield AddableDict(part)
-        for name, step in self._fields():
-            for value in step.stream(state, _child(config, run_manager)):
-                yield AddableDict({name: value})
+        yield from self.parts(state, _child(config, run_manager))
 
     async def _atransform(
         self,
@@ -56,74 +90,30 @@ class Assign(RunnableAssign):
         async for part in values:
             state = state + AddableDict(part)
             yield AddableDict(part)
-        for name, step in self._fields():
-            async for value in step.astream(state, _child(config, run_manager)):
-                yield AddableDict({name: value})
-
-    def _fields(self) -> list[tuple[str, Runnable[Any, Any]]]:
-        return list(self.mapper.steps__.items())
+        async for part in self.aparts(state, _child(config, run_manager)):
+            yield part
 
 
-def stage(
-    name: str, *steps: Runnable[Any, Any], **fields: Runnable[Any, Any] | Callable[..., Any]
-) -> Runnable[Any, Any]:
-    """Add `fields` to the state in a step traced and timed as `name`; `steps` add more that build on those."""
-    body: Runnable[Any, Any] = Assign(**fields)
-    for step in steps:
-        body = body | step
-    return body.with_config(run_name=name)
+def stage(name: str, *, spread: bool = False, **fields: Runnable[Any, Any] | Callable[..., Any]) -> Stage:
+    """Add `fields` to the state in a step traced and timed as `name`; with `spread`, the fields of their records."""
+    steps = {field: step if isinstance(step, Runnable) else Computed(step) for field, step in fields.items()}
+    return Stage(mapper=RunnableParallel(steps), name=name, spread=spread)
 
 
-class Spread(Runnable[State, State]):
-    """Adds the fields of the record that stands in the state's `field`, each as a field of the state itself."""
+class Computed(Runnable[State, Any]):
+    """A function of the state, or of state and config, that only computes: no run of its own, no thread, no task."""
 
-    def __init__(self, field: str) -> None:
-        self._field = field
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._takes_config = "config" in inspect.signature(function).parameters
 
-    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
-        """Return the state with the record's fields."""
-        record: State = input[self._field]
-        return input | record
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the value."""
+        return self._function(input, config) if self._takes_config else self._function(input)
 
-    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
-        """Return the state with the record's fields."""
-        return self.invoke(input)
-
-    def transform(self, input: Iterator[State], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
-        """Pass the stream on, and the record's fields behind the record."""
-        for part in input:
-            yield from self._spread(part)
-
-    async def atransform(
-        self, input: AsyncIterator[State], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[State]:
-        """Pass the stream on, and the record's fields behind the record."""
-        async for part in input:
-            for shown in self._spread(part):
-                yield shown
-
-    def _spread(self, part: State) -> Iterator[State]:
-        yield part
-        if self._field in part:
-            yield AddableDict(part[self._field])
-
-
-def _step(field: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
-    """Return the field as a step; a plain function, which only computes, needs no thread to be awaited."""
-    if isinstance(field, Runnable):
-        return field
-    function = field
-    if "config" in inspect.signature(function).parameters:
-
-        async def compute_with(state: State, config: RunnableConfig) -> Any:
-            return function(state, config)
-
-        return RunnableLambda(function, afunc=compute_with)
-
-    async def compute(state: State) -> Any:
-        return function(state)
-
-    return RunnableLambda(function, afunc=compute)
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the value."""
+        return self.invoke(input, config)
 
 
 def _child(config: RunnableConfig, run_manager: Any) -> RunnableConfig:

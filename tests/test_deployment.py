@@ -78,7 +78,7 @@ def test_the_image_is_healthy_while_the_service_is_ready(httpserver, status, cod
 
 def test_the_model_is_prepared_when_the_image_is_built(monkeypatch):
     asked: list[object] = []
-    monkeypatch.setattr(Services, "scope", type("Gate", (), {"recognise": asked.append}))
+    monkeypatch.setattr(Services, "scope", type("Gate", (), {"invoke": asked.append}))
     [prepare] = [program(run) for run in arguments("RUN") if run.startswith("[")]
     exec(prepare[-1])  # noqa: S102 - the very words of the Dockerfile.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 from uuid import uuid4
 
 import chromadb
@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from chains.errors import ConfigurationError, VectorStoreError, WaypointError
 from chains.ports import WordIndex
 
+Value = TypeVar("Value")
+
 SPACE = "cosine"
 # Fixed when a collection is made; the library's default of 100 loses a fifth of the true neighbours at 100,000 chunks.
 SEARCH_BREADTH = 400
 
-# Decoding a chunk's metadata costs more than finding it, so some are kept, at about 3 kB each. An id is the hash of its
-# chunk: what stands under it never changes, and whether it is still there the searches say.
+# Decoding a chunk's metadata or its vector costs more than finding it, so some are kept, at about 3 kB each.
 RECENT = 2_000
 
 _REBUILD = "rebuild it with `waypoint ingest --reset`"
@@ -68,7 +69,8 @@ class DocumentChroma(Chroma):
         self._indexed_text = indexed_text
         self._words = words
         self._batch_size = client.get_max_batch_size()
-        self._recent: dict[str, Document] = {}
+        self._documents = _Recent[Document]()
+        self._vectors = _Recent[NDArray[np.float32]]()
 
     def add_documents(self, documents: list[Document], *, ids: list[str] | None = None, **kwargs: Any) -> list[str]:
         """Embed and keep the documents under their `ids`; one that is there already is replaced."""
@@ -83,7 +85,7 @@ class DocumentChroma(Chroma):
                     documents=[document.page_content for document in documents[batch]],
                     metadatas=[document.metadata for document in documents[batch]],
                 )
-        self._recent = {}
+        self._forget()
         if self._words:
             self._words.add(ids, documents)
         return ids
@@ -96,7 +98,7 @@ class DocumentChroma(Chroma):
         with _translated():
             for start in range(0, len(gone), self._batch_size):
                 self._collection.delete(ids=gone[start : start + self._batch_size])
-        self._recent = {}
+        self._forget()
 
     def similarity_search_with_score(
         self,
@@ -131,25 +133,52 @@ class DocumentChroma(Chroma):
 
     def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of the given documents by id, without those that are not there."""
-        if not ids:
-            return {}
-        with _translated():
-            found = self._collection.get(ids=list(ids), include=["embeddings"])
-        return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
+        return self._vectors.get(ids, self._fetch_vectors)
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the given documents, in any order, without those that are not there."""
-        recent = self._recent
-        missing = [id_ for id_ in ids if id_ not in recent]
-        with _translated():
-            fetched = super().get_by_ids(missing) if missing else []
-        found = {id_: recent[id_] for id_ in ids if id_ in recent} | {str(one.id): one for one in fetched}
-        if fetched:  # A new dictionary, so that threads which read the old one are not disturbed.
-            self._recent = recent | found if len(recent) + len(fetched) <= RECENT else found
+        found = self._documents.get(ids, self._fetch_documents)
         return [document.model_copy(update={"metadata": dict(document.metadata)}) for document in found.values()]
+
+    def _fetch_vectors(self, ids: list[str]) -> dict[str, NDArray[np.float32]]:
+        with _translated():
+            found = self._collection.get(ids=ids, include=["embeddings"])
+        return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
+
+    def _fetch_documents(self, ids: list[str]) -> dict[str, Document]:
+        with _translated():
+            return {str(document.id): document for document in super().get_by_ids(ids)}
+
+    def _forget(self) -> None:
+        self._documents.clear()
+        self._vectors.clear()
 
     def _embed(self, texts: list[str]) -> Any:
         return self._embedding_function.embed_documents(texts) if self._embedding_function else None
+
+
+class _Recent(Generic[Value]):
+    """What was fetched by id, some of which is kept.
+
+    An id is the hash of its chunk: what stands under it never changes, and whether it is still there the searches say.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Value] = {}
+
+    def get(self, ids: Sequence[str], fetch: Callable[[list[str]], dict[str, Value]]) -> dict[str, Value]:
+        """Return what stands under the `ids`; `fetch` is asked for what is not kept."""
+        kept = self._kept
+        missing = [id_ for id_ in ids if id_ not in kept]
+        fetched = fetch(missing) if missing else {}
+        found = {id_: kept[id_] for id_ in ids if id_ in kept} | fetched
+        if fetched:  # A new dictionary, so that threads which read the old one are not disturbed.
+            self._kept = kept | found if len(kept) + len(fetched) <= RECENT else found
+        return found
+
+    def clear(self) -> None:
+        """Keep nothing of what was fetched so far."""
+        self._kept = {}
 
 
 def open_chroma(

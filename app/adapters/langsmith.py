@@ -7,7 +7,6 @@ what becomes of them then is no business of the answer's.
 
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers import LangChainTracer
@@ -27,44 +26,19 @@ _LINKS = {"child_runs", "parent_run", "ls_client", "inputs", "outputs"}
 class CallTracer(LangChainTracer):
     """Collects the runs of one call, and delivers them when the call has ended.
 
-    It is a LangChainTracer so that LangChain adds none of its own where the environment asks for tracing. The unnamed
-    steps of LCEL (`RunnableParallel<...>`), two in three, are left out: what runs in them is the named step's around.
+    It is a LangChainTracer so that LangChain adds none of its own where the environment asks for tracing.
     """
 
     def __init__(self, client: Client, project: str, deliver: Callable[[Trace], None], **options: Any) -> None:
         super().__init__(client=client, project_name=project, **options)
         self._deliver = deliver
         self._runs: Trace = []
-        self._around: dict[UUID, UUID] = {}
-
-    def on_chain_start(
-        self, serialized: dict[str, Any], inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> Any:
-        """Begin a run, unless the step has no name."""
-        if parent_run_id and parent_run_id in self.order_map and str(kwargs.get("name")).startswith("Runnable"):
-            self._around[run_id] = self._named(parent_run_id)
-            self.order_map[run_id] = self.order_map[self._around[run_id]]
-            return None
-        return super().on_chain_start(serialized, inputs, run_id=run_id, parent_run_id=parent_run_id, **kwargs)
-
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
-        """End a run."""
-        return None if run_id in self._around else super().on_chain_end(outputs, run_id=run_id, **kwargs)
-
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
-        """End a run that failed."""
-        return None if run_id in self._around else super().on_chain_error(error, run_id=run_id, **kwargs)
 
     def copy_with_metadata_defaults(self, **defaults: Any) -> "CallTracer":
         """Return itself: a copy would collect apart."""
         return self
 
-    def _named(self, run_id: UUID) -> UUID:
-        return self._around.get(run_id, run_id)
-
     def _start_trace(self, run: Run) -> None:
-        if run.parent_run_id:
-            run.parent_run_id = self._named(run.parent_run_id)
         super()._start_trace(run)
         self._runs.append(run)
 

@@ -89,8 +89,8 @@ class Caches:
             facts |= {"llm": settings.model_dump(include={"llm_model", "llm_base_url", "llm_temperature"})}
             facts |= {"prompt": prompts.load("compression")}
         level = self._level("retrieval", TypeAdapter(list[Document]), facts)
-        limits = {"top_k": retriever.top_k, "threshold": retriever.threshold}
-        return RememberedChunks(retriever=retriever, level=level, version=index_version(settings).current, **limits)
+        same: dict[str, Any] = {name: getattr(retriever, name) for name in ("top_k", "threshold", "executor")}
+        return RememberedChunks(retriever=retriever, level=level, version=index_version(settings).current, **same)
 
     def answers(self, chain: Runnable[Question, Answer], **facts: Any) -> Runnable[Question, Answer]:
         """Return the chain with its answers kept; `facts` are what it was made of beside the settings."""

@@ -6,6 +6,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
+from app.cores import in_turn
 from app.settings import Settings
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, TokenCounter, WordIndex, WordSimilarity
@@ -64,13 +65,16 @@ def retriever_of(
 ) -> ChunkRetriever:
     """Return the retriever that RETRIEVER_TYPE names; `model` is asked for by compression only."""
     limits: dict[str, Any] = {"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold}
+    # A server does the work itself, and is asked as often as there are questions.
+    in_process = settings.vector_store_type == "memory" or settings.chroma_host is None
+    threads: dict[str, Any] = {"executor": in_turn("search") if in_process else None}
     match settings.retriever_type:
         case "similarity":
-            return SimilarityRetriever(store=store, **limits)
+            return SimilarityRetriever(store=store, **limits, **threads)
         case "mmr":
             options: dict[str, Any] = {"fetch_k": settings.mmr_fetch_k, "weight": settings.mmr_lambda}
-            return MmrRetriever(store=store, **options, **limits)
-    hybrid = HybridRetriever(store=store, words=words, **limits)
+            return MmrRetriever(store=store, **options, **limits, **threads)
+    hybrid = HybridRetriever(store=store, words=words, **limits, **threads)
     if settings.retriever_type == "compression":
         return CompressionRetriever(retriever=hybrid, model=model(), **limits)
     return hybrid

@@ -12,6 +12,7 @@ class CacheHits(BaseCallbackHandler):
     What a call finds only because it has just put it there spared it nothing.
     """
 
+    run_inline = True
     ignore_chain = ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = ignore_custom_event = True
 
     def __init__(self) -> None:

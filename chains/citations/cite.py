@@ -12,7 +12,7 @@ from chains.citations.markers import find_markers
 from chains.citations.numbering import NumberedMarkers, number_markers, source_key
 from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
-from chains.citations.streaming import WholeMarkers, stream_words
+from chains.citations.streaming import WholeMarkers, Written
 from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
@@ -39,11 +39,11 @@ class CiteSources:
     similarity: WordSimilarity | None = None
     fallback: str | None = None
 
-    def words(self) -> Runnable[Any, Any]:
-        """Return the step that adds the message's words to the state, markers whole and in their final form."""
+    def written(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
+        """Return the step that adds the message of `answer` and its words, markers whole and in their final form."""
         if self.style == "numbered":
-            return stream_words(NumberedMarkers)
-        return stream_words(lambda _: WholeMarkers())
+            return Written(answer, NumberedMarkers)
+        return Written(answer, lambda _: WholeMarkers())
 
     def __call__(self, state: Generated) -> Reading:
         """Return what the answer cites, what backs it, and what became of the question."""

@@ -6,14 +6,15 @@ from typing import Any, Protocol
 
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import add_ai_message_chunks
-from langchain_core.runnables import Runnable, RunnableGenerator
-from langchain_core.runnables.utils import AddableDict
+from langchain_core.runnables import Runnable, RunnableConfig
 
 from chains.citations.markers import LONGEST_MARKER
 from chains.state import Passage
 
 _BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】]|\n[ \t]*\n")
 _CLOSING = {"]": "[", "】": "【"}
+
+Record = dict[str, Any]
 
 
 class Marking(Protocol):
@@ -59,52 +60,54 @@ class WholeMarkers:
         return waiting[0] if waiting else len(self._held) - ends_in_escape
 
 
-def stream_words(marking: Callable[[Sequence[Passage]], Marking]) -> Runnable[Any, Any]:
-    """Return the step that writes the message's words as the state's answer; `marking` is made anew for each answer.
+class Written(Runnable[Any, Any]):
+    """An `answer` that is a message -> a record of the message and its words, the words as they may be shown.
 
-    It stands beside the stream, not in an `assign`: that lets the whole message pass before it adds the first word. The
-    message itself goes on as one, after its words: nothing behind reads its pieces, and joining them costs.
+    The message comes as one, after its words: nothing behind reads its pieces.
+
+    Args:
+        answer: makes the message of a state with its context.
+        marking: is made anew for each answer, of the passages that the model was shown.
     """
 
-    def write(states: Iterator[Mapping[str, Any]]) -> Iterator[AddableDict]:
-        words = _Words(marking)
-        for state in states:
-            yield from words.read(state)
-        yield words.rest()
+    def __init__(self, answer: Runnable[Any, Any], marking: Callable[[Sequence[Passage]], Marking]) -> None:
+        self._answer = answer
+        self._marking = marking
 
-    async def awrite(states: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[AddableDict]:
-        words = _Words(marking)
-        async for state in states:
-            for part in words.read(state):
-                yield part
-        yield words.rest()
+    def invoke(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Record:
+        """Return the message and its words."""
+        return self._record(input, self._answer.invoke(input, config))
 
-    return RunnableGenerator(write, awrite, name="write_words")
+    async def ainvoke(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Record:
+        """Return the message and its words."""
+        return self._record(input, await self._answer.ainvoke(input, config))
 
+    def stream(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Record]:
+        """Yield the words as they come, and then the message."""
+        marking, pieces = self._marked(input), list[BaseMessage]()
+        for piece in self._answer.stream(input, config):
+            pieces.append(piece)
+            if words := marking.feed(piece.text):
+                yield {"answer": words}
+        yield {"answer": marking.flush(), "message": _joined(pieces)}
 
-class _Words:
-    """Reads the pieces of one state: the context comes before the first piece of the message."""
+    async def astream(
+        self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Record]:
+        """Yield the words as they come, and then the message."""
+        marking, pieces = self._marked(input), list[BaseMessage]()
+        async for piece in self._answer.astream(input, config):
+            pieces.append(piece)
+            if words := marking.feed(piece.text):
+                yield {"answer": words}
+        yield {"answer": marking.flush(), "message": _joined(pieces)}
 
-    def __init__(self, marking: Callable[[Sequence[Passage]], Marking]) -> None:
-        self._make = marking
-        self._marking: Marking | None = None
-        self._shown: Sequence[Passage] = ()
-        self._pieces: list[BaseMessage] = []
+    def _record(self, state: Mapping[str, Any], message: BaseMessage) -> Record:
+        marking = self._marked(state)
+        return {"answer": marking.feed(message.text) + marking.flush(), "message": message}
 
-    def read(self, state: Mapping[str, Any]) -> Iterator[AddableDict]:
-        if "context" in state:
-            self._shown = state["context"]["passages"]
-        if rest := AddableDict({name: value for name, value in state.items() if name != "message"}):
-            yield rest
-        if "message" in state:
-            self._pieces.append(state["message"])
-            self._marking = self._marking or self._make(self._shown)
-            if text := self._marking.feed(state["message"].text):
-                yield AddableDict(answer=text)
-
-    def rest(self) -> AddableDict:
-        # An empty piece at least: the answer of a silent model is the empty text.
-        return AddableDict(answer=self._marking.flush() if self._marking else "", message=_joined(self._pieces))
+    def _marked(self, state: Mapping[str, Any]) -> Marking:
+        return self._marking(state["context"]["passages"])
 
 
 def _joined(pieces: Sequence[BaseMessage]) -> BaseMessage:

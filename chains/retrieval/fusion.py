@@ -101,6 +101,7 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(WORD.findall(text.lower()))
 
 
+@lru_cache(maxsize=2**14)
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Say whether four fifths of the shorter text's words are in the other, and they are of like length."""
     shorter, longer = sorted((len(one), len(other)))

@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
 from chains.retrieval.filters import filters_of
 from chains.retrieval.retriever import SCORE
@@ -19,8 +19,8 @@ def passage(document: Document) -> Passage:
     return Passage(content=document.page_content, metadata=metadata, score=round(score, 6))
 
 
-def retrieve(retriever: BaseRetriever) -> Runnable[Question, list[Passage]]:
-    """Return the verb of stage 1: ask `retriever`, with the question's own `top_k` and `threshold` where it has them.
+class Search(Runnable[Question, list[Passage]]):
+    """The verb of stage 1: asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
 
     What the call's filters do not allow is dropped even when the retriever, or a cache in it, did not heed them; so is
     a text that has come before.
@@ -30,15 +30,28 @@ def retrieve(retriever: BaseRetriever) -> Runnable[Question, list[Passage]]:
         ConfigurationError: the config names an audience that there is not.
     """
 
-    def search(state: Question, config: RunnableConfig) -> list[Passage]:
-        question = check_question(state.get("question"))
-        return _passages(retriever.invoke(question, config, **_limits(state, retriever)), config)
+    def __init__(self, retriever: BaseRetriever) -> None:
+        self._retriever = retriever
 
-    async def asearch(state: Question, config: RunnableConfig) -> list[Passage]:
-        question = check_question(state.get("question"))
-        return _passages(await retriever.ainvoke(question, config, **_limits(state, retriever)), config)
+    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
+        """Return the passages, best first."""
+        question = check_question(input.get("question"))
+        return _passages(self._retriever.invoke(question, config, **self._limits(input)), ensure_config(config))
 
-    return RunnableLambda(search, afunc=asearch, name="search")
+    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
+        """Return the passages, best first."""
+        question = check_question(input.get("question"))
+        return _passages(await self._retriever.ainvoke(question, config, **self._limits(input)), ensure_config(config))
+
+    def _limits(self, state: Question) -> dict[str, Any]:
+        # A foreign retriever may know neither option; it then answers with its own.
+        known = type(self._retriever).model_fields
+        return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}
+
+
+def retrieve(retriever: BaseRetriever) -> Runnable[Question, list[Passage]]:
+    """Return the verb of stage 1."""
+    return Search(retriever)
 
 
 def _passages(found: Iterable[Document], config: RunnableConfig) -> list[Passage]:
@@ -48,9 +61,3 @@ def _passages(found: Iterable[Document], config: RunnableConfig) -> list[Passage
         if filters.allow(document.metadata):
             unique.setdefault(document.page_content.strip(), document)
     return [passage(document) for document in unique.values()]
-
-
-def _limits(state: Question, retriever: BaseRetriever) -> dict[str, Any]:
-    # A foreign retriever may know neither option; it then answers with its own.
-    known = type(retriever).model_fields
-    return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}

@@ -4,12 +4,14 @@ import asyncio
 import math
 from abc import abstractmethod
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
+from pydantic import Field, SkipValidation
 
 from chains.deadline import OVERDUE, check_time, left_s
 from chains.errors import ConfigurationError, DeadlineError
@@ -27,6 +29,8 @@ class ChunkRetriever(BaseRetriever):
 
     top_k: int = 10
     threshold: float = 0.15
+    executor: SkipValidation[Executor | None] = Field(None, exclude=True)
+    """The threads in which an awaited search runs; None are the event loop's own."""
 
     @abstractmethod
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
@@ -67,7 +71,7 @@ class ChunkRetriever(BaseRetriever):
         try:
             async with asyncio.timeout(left if left < math.inf else None):
                 return await run_in_executor(
-                    None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
+                    self.executor, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
                 )
         except TimeoutError as error:
             raise DeadlineError(OVERDUE) from error

@@ -8,11 +8,11 @@ has. Declined is a question whose votes sum up to more than the threshold and wh
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from numpy.typing import NDArray
 
 from chains.scope.file import Scope
@@ -50,7 +50,7 @@ class Electorate:
         return float(votes[0]), int(votes[1:].argmax()) if self.declines[likeness.argmax()] else None
 
 
-class ScopeGate:
+class ScopeGate(Runnable[Question, Redirect | None]):
     """Recognises what is not answered from documents; the examples are embedded at the first question, once."""
 
     def __init__(self, scope: Scope, embeddings: Embeddings) -> None:
@@ -59,21 +59,17 @@ class ScopeGate:
         self._lock = threading.Lock()
         self._electorate: Electorate | None = None
 
-    def step(self) -> Runnable[Question, Redirect | None]:
-        """Return the gate as a step of the pipeline, for calls of both kinds."""
-        return RunnableLambda(self.recognise, afunc=self.arecognise, name="recognise")
-
-    def recognise(self, state: Question) -> Redirect | None:
+    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the redirect of a question that is not answered from documents.
 
         Raises:
             QuestionError: the question is empty, too long, or no text.
         """
-        return self._judge(self._embeddings.embed_query(check_question(state.get("question"))))
+        return self._judge(self._embeddings.embed_query(check_question(input.get("question"))))
 
-    async def arecognise(self, state: Question) -> Redirect | None:
+    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the same without blocking the event loop."""
-        return self._judge(await self._embeddings.aembed_query(check_question(state.get("question"))))
+        return self._judge(await self._embeddings.aembed_query(check_question(input.get("question"))))
 
     def leave_one_out(self) -> list[LeftOut]:
         """Return for each example what the others make of it, in the order of the file."""

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
@@ -53,28 +54,48 @@ def _table(running: Service, bare: str, seconds: float) -> str:
         "| asked | users | answers a second | errors | p50 / p95 | beside the model p50 / p95 | processor an answer |",
         "|---|---|---|---|---|---|---|",
     ]
-    loads: list[tuple[str, str, Ask, int, psutil.Process | None]] = [
-        ("bare route", bare, whole, 16, None),
-        ("bare route", bare, whole, 50, None),
-        ("bare route", bare, whole, 200, None),
-        ("`/api/query`", running.url, whole, 16, process),
-        ("`/api/query`", running.url, whole, 50, process),
-        ("`/api/query`", running.url, whole, 200, process),
-        ("`/copilot/stream`", running.url, streamed, 1, process),
-        ("`/copilot/stream`", running.url, streamed, 16, process),
+    loads = [
+        *(Load("bare route", bare, whole, users) for users in (16, 50, 200)),
+        *(Load("`/api/query`", running.url, whole, users, process) for users in (16, 50, 200)),
+        *(Load("`/copilot/stream`", running.url, streamed, users, process) for users in (1, 16)),
     ]
-    for name, url, ask, users, watched in loads:
-        asyncio.run(ask_all(url, questions(), ask, users=users, seconds=WARM_S))
-        used = _used(watched)
-        samples = asyncio.run(ask_all(url, questions(), ask, users=users, seconds=seconds))
-        lines.append(_row(name, users, samples, seconds, _used(watched) - used))
-    return "\n".join(lines)
+    return "\n".join([*lines, *(_row(load, seconds) for load in loads)])
 
 
-def _row(name: str, users: int, samples: list[Sample], seconds: float, used: float) -> str:
+@dataclass(frozen=True)
+class Load:
+    """Who asks what and how; the processor's time is that of the process that is `watched`."""
+
+    name: str
+    url: str
+    ask: Ask
+    users: int
+    watched: psutil.Process | None = None
+
+    def used(self) -> float:
+        """Return the seconds of a processor that were used so far."""
+        if self.watched is None:
+            return 0.0
+        times = self.watched.cpu_times()
+        return float(times.user + times.system)
+
+
+def _row(load: Load, seconds: float) -> str:
+    begun: list[float] = []
+    asking = ask_all(
+        load.url,
+        questions(),
+        load.ask,
+        users=load.users,
+        warm_s=WARM_S,
+        seconds=seconds,
+        begin=lambda: begun.append(load.used()),
+    )
+    samples = asyncio.run(asking)
+    used = load.used() - begun[0]
     good = [sample for sample in samples if not sample.error]
     beside = [sample.handler - MODEL_MS for sample in good if sample.handler is not None]
-    cells = [name, str(users), f"{len(good) / seconds:.1f}", str(len(samples) - len(good))]
+    cells = [load.name, str(load.users), f"{len(good) / seconds:.1f}", str(len(samples) - len(good))]
     cells += [_percentiles([sample.whole for sample in good]), _percentiles(beside) if beside else _streams(good)]
     return f"| {' | '.join([*cells, f'{1000 * used / max(len(good), 1):.1f} ms' if used else ''])} |"
 
@@ -89,13 +110,6 @@ def _streams(samples: list[Sample]) -> str:
 
 def _percentiles(values: list[float]) -> str:
     return " / ".join(f"{value:.0f} ms" for value in np.percentile(values, [50, 95])) if values else ""
-
-
-def _used(process: psutil.Process | None) -> float:
-    if process is None:
-        return 0.0
-    times = process.cpu_times()
-    return float(times.user + times.system)
 
 
 async def _profile(settings: Settings) -> str:

@@ -37,17 +37,34 @@ class Sample:
 Ask = Callable[[httpx.AsyncClient, str], Coroutine[Any, Any, Sample]]
 
 
-async def ask_all(url: str, questions: list[str], ask: Ask, *, users: int, seconds: float) -> list[Sample]:
-    """Return a sample for each answer to so many users in so many seconds; answers under way are waited for."""
+async def ask_all(
+    url: str,
+    questions: list[str],
+    ask: Ask,
+    *,
+    users: int,
+    warm_s: float,
+    seconds: float,
+    begin: Callable[[], None] = lambda: None,
+) -> list[Sample]:
+    """Return a sample for each answer that so many users were given in so many seconds.
+
+    The first `warm_s` seconds do not count: the users begin all at once, as they never do again. `begin` is called at
+    their end.
+    """
     clients = [httpx.AsyncClient(base_url=url, timeout=60) for _ in range(-(-users // USERS_A_CLIENT))]
-    end, turn, samples = time.perf_counter() + seconds, itertools.count(), list[Sample]()
+    start, turn, samples = time.perf_counter() + warm_s, itertools.count(), list[Sample]()
+    end = start + seconds
 
     async def user(client: httpx.AsyncClient) -> None:
         while time.perf_counter() < end:
             number = next(turn)  # No question is asked twice: nothing of an answer may be there already.
-            samples.append(await _told(ask, client, f"{questions[number % len(questions)]} (case {number})"))
+            sample = await _told(ask, client, f"{questions[number % len(questions)]} (case {number})")
+            if start <= time.perf_counter() < end:
+                samples.append(sample)
 
     try:
+        asyncio.get_running_loop().call_later(warm_s, begin)
         await asyncio.gather(*(user(clients[number % len(clients)]) for number in range(users)))
     finally:
         for client in clients:

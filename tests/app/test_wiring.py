@@ -32,7 +32,7 @@ def test_a_scope_file_of_ones_own_takes_the_place_of_the_packaged_one(tmp_path):
     scope = services(scope_file=tmp_path / "own.yaml").scope
 
     assert scope is not None
-    assert scope.recognise({"question": "Where is it?"}) == {"intent": "a", "text": "Ask the team."}
+    assert scope.invoke({"question": "Where is it?"}) == {"intent": "a", "text": "Ask the team."}
 
 
 def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):

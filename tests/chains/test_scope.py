@@ -132,7 +132,7 @@ def test_a_question_in_scope_passes_and_its_words_still_stream(way):
 
 
 def test_a_question_that_is_like_no_example_passes():
-    assert ScopeGate(SMALL, WordEmbeddings()).recognise({"question": "zebra crossing"}) is None
+    assert ScopeGate(SMALL, WordEmbeddings()).invoke({"question": "zebra crossing"}) is None
 
 
 @pytest.mark.parametrize("question", ["", "  ", "x" * 1001, None])
@@ -146,7 +146,7 @@ def test_the_examples_are_embedded_once_and_not_before_the_first_question():
     gate = ScopeGate(SMALL, embeddings)
     assert embeddings.embedded == 0
     for _ in range(3):
-        gate.recognise({"question": "Where is my box?"})
+        gate.invoke({"question": "Where is my box?"})
 
     assert embeddings.embedded == 4
 
@@ -171,12 +171,12 @@ def test_leaving_one_example_out_still_recognises_half_of_those_to_decline_and_m
 
 def test_every_example_of_the_file_is_classified_as_written(gate):
     scope = load_scope(FILE)
-    declined = [gate.recognise({"question": text}) for text in scope.in_scope]
+    declined = [gate.invoke({"question": text}) for text in scope.in_scope]
     missed = [
         text
         for intent in scope.intents
         for text in intent.examples
-        if (found := gate.recognise({"question": text})) is None or found["intent"] != intent.name
+        if (found := gate.invoke({"question": text})) is None or found["intent"] != intent.name
     ]
 
     assert [found for found in declined if found] == []
@@ -185,16 +185,16 @@ def test_every_example_of_the_file_is_classified_as_written(gate):
 
 @pytest.mark.parametrize("question", ANSWERABLE)
 def test_a_question_of_procedure_fee_or_rule_is_not_declined(gate, question):
-    assert gate.recognise({"question": question}) is None
+    assert gate.invoke({"question": question}) is None
 
 
 @pytest.mark.parametrize("question", [question for question, _ in NOT_ANSWERABLE])
 def test_a_wish_for_live_data_an_action_or_another_topic_is_declined(gate, question):
-    assert gate.recognise({"question": question}) is not None
+    assert gate.invoke({"question": question}) is not None
 
 
 def test_the_redirect_names_the_right_team_nine_times_in_ten(gate):
-    found = [(gate.recognise({"question": question}) or {}).get("intent") for question, _ in NOT_ANSWERABLE]
+    found = [(gate.invoke({"question": question}) or {}).get("intent") for question, _ in NOT_ANSWERABLE]
     right = sum(name == intent for name, (_, intent) in zip(found, NOT_ANSWERABLE, strict=True))
 
     assert right / len(NOT_ANSWERABLE) >= 0.9

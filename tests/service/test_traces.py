@@ -29,13 +29,13 @@ ROOT = Path(__file__).parents[2]
 WORDS = "It is 9 % [GST Guide > Rate]."
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
 TREE: dict[str, Any] = {
-    "scope": {"recognise": {}},
-    "retrieval": {"search": {"HybridRetriever": {}}},
+    "scope": {},
+    "retrieval": {"HybridRetriever": {}},
     "context": {},
-    "generation": {"ResilientChatModel": {}, "write_words": {}},
+    "generation": {"ResilientChatModel": {}},
     "citations": {},
-    "confidence": {"score_confidence": {}},
-    "metadata": {"describe": {}},
+    "confidence": {},
+    "metadata": {},
 }
 STAGES = list(TREE)
 WAYS = ["invoke", "ainvoke", "stream", "astream"]

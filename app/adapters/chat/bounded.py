@@ -4,6 +4,7 @@ httpx times each read: a reply that drips in byte by byte never times out. Here 
 reply may take, from the sending of the request to its last byte.
 """
 
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import cast
@@ -11,8 +12,9 @@ from typing import cast
 import httpx
 
 MOST_BYTES = 4 * 1024 * 1024
-# Hundreds of questions at once are streamed by one client; connections are kept for the next ones.
 LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
+# The connections of a pool: httpx looks through all of them whenever a request begins or ends.
+POOL = 8
 CONNECT_S = 5.0
 
 
@@ -23,7 +25,7 @@ def client() -> httpx.Client:
 
 def async_client() -> httpx.AsyncClient:
     """Return a client for calls that await."""
-    return httpx.AsyncClient(transport=_AsyncTransport(limits=LIMITS), follow_redirects=False)
+    return httpx.AsyncClient(transport=_Pools(), follow_redirects=False)
 
 
 class _Bounds:
@@ -57,12 +59,40 @@ class _Transport(httpx.HTTPTransport):
         return response
 
 
-class _AsyncTransport(httpx.AsyncHTTPTransport):
+class _Pools(httpx.AsyncBaseTransport):
+    """As many small pools as there is work for; the first that has room takes the next request."""
+
+    def __init__(self) -> None:
+        self._ssl = httpx.create_ssl_context()
+        self._pools: list[_Pool] = []
+
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        bounds = _Bounds(request)
-        response = await super().handle_async_request(request)
-        response.stream = _AsyncStream(cast("httpx.AsyncByteStream", response.stream), bounds)
+        bounds, pool = _Bounds(request), self._roomy()
+        pool.busy += 1
+        try:
+            response = await pool.handle_async_request(request)
+        except BaseException:
+            pool.busy -= 1
+            raise
+        response.stream = _AsyncStream(cast("httpx.AsyncByteStream", response.stream), bounds, pool)
         return response
+
+    async def aclose(self) -> None:
+        for pool in self._pools:
+            await pool.aclose()
+
+    def _roomy(self) -> "_Pool":
+        for pool in self._pools:
+            if pool.busy < POOL:
+                return pool
+        self._pools.append(_Pool(self._ssl))
+        return self._pools[-1]
+
+
+class _Pool(httpx.AsyncHTTPTransport):
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(verify=context, limits=httpx.Limits(max_keepalive_connections=POOL))
+        self.busy = 0
 
 
 class _Stream(httpx.SyncByteStream):
@@ -79,13 +109,17 @@ class _Stream(httpx.SyncByteStream):
 
 
 class _AsyncStream(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, bounds: _Bounds) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, bounds: _Bounds, pool: _Pool) -> None:
         self._stream = stream
         self._bounds = bounds
+        self._pool: _Pool | None = pool
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for part in self._stream:
             yield self._bounds.check(part)
 
     async def aclose(self) -> None:
+        if self._pool is not None:
+            self._pool.busy -= 1
+            self._pool = None
         await self._stream.aclose()

