@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
 MODEL_MS = 500
 WARM_S = 3.0
-SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "MAX_CONCURRENT_QUESTIONS": "400", "WARM_UP": "on"}
+SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "WARM_UP": "on"}
 
 
 def main() -> None:
