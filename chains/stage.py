@@ -29,31 +29,30 @@ class Stage(RunnableAssign):
         """Return what the stage adds to a state."""
         return {
             name: value
-            for field, step in self.steps()
+            for field, step in self._fields()
             for name, value in self._named(field, step.invoke(state, config)).items()
         }
 
     async def aadded(self, state: State, config: RunnableConfig) -> State:
         """Return what the stage adds to a state."""
         added: State = {}
-        for field, step in self.steps():
+        for field, step in self._fields():
             added |= self._named(field, await step.ainvoke(state, config))
         return added
 
     def parts(self, state: State, config: RunnableConfig) -> Iterator[State]:
         """Yield what the stage adds to a state, as it comes."""
-        for field, step in self.steps():
+        for field, step in self._fields():
             for value in step.stream(state, config):
                 yield AddableDict(self._named(field, value))
 
     async def aparts(self, state: State, config: RunnableConfig) -> AsyncIterator[State]:
         """Yield what the stage adds to a state, as it comes."""
-        for field, step in self.steps():
+        for field, step in self._fields():
             async for value in step.astream(state, config):
                 yield AddableDict(self._named(field, value))
 
-    def steps(self) -> list[tuple[str, Runnable[Any, Any]]]:
-        """Return the fields with what computes them."""
+    def _fields(self) -> list[tuple[str, Runnable[Any, Any]]]:
         return list(self.mapper.steps__.items())
 
     def _named(self, field: str, value: Any) -> State:

@@ -8,10 +8,10 @@ begins when the one before has ended, and its pieces go straight to the reader.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableSequence
 from langchain_core.runnables.config import _set_config_context, merge_configs, set_config_context
 from langchain_core.runnables.utils import AddableDict
 
@@ -39,7 +39,7 @@ class Staged(Runnable[Question, Answer]):
 
     def __init__(self, stages: Runnable[Any, Any], *, name: str, handlers: Handlers) -> None:
         self.name = name
-        self.stages: list[Stage] = getattr(stages, "steps", [stages])
+        self.stages = cast("list[Stage]", stages.steps if isinstance(stages, RunnableSequence) else [stages])
         self._handlers = handlers
 
     @property

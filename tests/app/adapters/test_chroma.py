@@ -151,7 +151,7 @@ def test_an_embedding_error_stays_one(tmp_path):
 
 
 def test_what_is_replaced_or_deleted_is_not_remembered(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.adapters.chroma.RECENT", 1)
+    monkeypatch.setattr("app.adapters.chroma.recent.RECENT", 1)
     store = open_store(tmp_path)
     store.add_documents([Document(name, metadata={"n": 1}) for name in "ab"], ids=list("ab"))
     first = store.get_by_ids(["a", "b"])
@@ -161,3 +161,17 @@ def test_what_is_replaced_or_deleted_is_not_remembered(tmp_path, monkeypatch):
     store.add_documents([Document("new", metadata={"n": 1})], ids=["a"])
     store.delete(["b"])
     assert [document.page_content for document in store.get_by_ids(["a", "b"])] == ["new"]
+
+
+def test_vectors_are_read_once_and_anew_after_a_change(tmp_path):
+    store = open_store(tmp_path)
+    some = {"n": 1}
+    store.add_documents([Document("old words", metadata=some), Document("others", metadata=some)], ids=["a", "b"])
+    first = store.vectors(["a", "b"])
+
+    assert store.vectors(["b", "a"])["a"] is first["a"]
+    store.add_documents([Document("new", metadata=some)], ids=["a"])
+    store.delete(["b"])
+    again = store.vectors(["a", "b"])
+    assert list(again) == ["a"]
+    assert again["a"].tolist() != first["a"].tolist()

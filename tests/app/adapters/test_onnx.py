@@ -78,6 +78,13 @@ def test_asynchronous_forms_give_the_same_vectors(embeddings):
     assert query == document == embeddings.embed_query(SENTENCES[0])
 
 
+def test_documents_have_the_same_vectors_however_many_threads_compute_them(cache_dir):
+    texts = [" ".join(SENTENCES * times) for times in range(1, 24)]  # Of many lengths: batches of their own.
+    one, many = (OnnxEmbeddings(cache_dir=cache_dir, threads=threads).embed_documents(texts) for threads in (1, 4))
+
+    np.testing.assert_allclose(one, many, atol=1e-6)
+
+
 def test_threads_share_one_model(cache_dir, embeddings):
     fresh = OnnxEmbeddings(cache_dir=cache_dir)
     with ThreadPoolExecutor(4) as pool:

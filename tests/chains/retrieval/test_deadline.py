@@ -1,7 +1,9 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
 
 from chains.deadline import Deadline
 from chains.errors import DeadlineError
@@ -39,3 +41,13 @@ async def test_a_store_that_hangs_keeps_its_thread_and_not_the_one_who_asked():
             await Hanging(until=answer).ainvoke("GST", config(0.05))
     finally:
         answer.set()
+
+
+async def test_an_awaited_search_runs_in_the_retrievers_own_threads():
+    class Naming(ChunkRetriever):
+        def find(self, query: str, **options: Any) -> list[Any]:
+            return [Document(threading.current_thread().name)]
+
+    with ThreadPoolExecutor(1, "own") as own:
+        found = await Naming(executor=own).ainvoke("GST")
+    assert found[0].page_content.startswith("own")

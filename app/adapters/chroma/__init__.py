@@ -2,34 +2,29 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any
 from uuid import uuid4
 
-import chromadb
-import httpx
 import numpy as np
 from chromadb.api import ClientAPI
 from chromadb.api.models.Collection import Collection
-from chromadb.config import Settings as ChromaSettings
-from chromadb.errors import ChromaError, NotFoundError
+from chromadb.errors import NotFoundError
 from langchain_chroma import Chroma
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
+from app.adapters.chroma.client import Server, client_of
+from app.adapters.chroma.recent import Recent
 from chains.errors import ConfigurationError, VectorStoreError, WaypointError
 from chains.ports import WordIndex
 
-Value = TypeVar("Value")
+__all__ = ["DocumentChroma", "Server", "delete_collection", "open_chroma", "similarity"]
 
 SPACE = "cosine"
 # Fixed when a collection is made; the library's default of 100 loses a fifth of the true neighbours at 100,000 chunks.
 SEARCH_BREADTH = 400
-
-# Decoding a chunk's metadata or its vector costs more than finding it, so some are kept, at about 3 kB each.
-RECENT = 2_000
 
 _REBUILD = "rebuild it with `waypoint ingest --reset`"
 
@@ -37,21 +32,6 @@ _REBUILD = "rebuild it with `waypoint ingest --reset`"
 def similarity(distance: float) -> float:
     """Turn a cosine distance (0-2) into a similarity clipped to 0-1."""
     return min(1.0, max(0.0, 1.0 - distance))
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where a Chroma server listens; `api_key` goes with each request as `X-Chroma-Token`, `timeout_s` is for each."""
-
-    host: str
-    port: int = 8000
-    ssl: bool = False
-    api_key: str | None = field(default=None, repr=False)
-    timeout_s: float = 10
-
-    def __str__(self) -> str:
-        """Return its address."""
-        return f"{'https' if self.ssl else 'http'}://{self.host}:{self.port}"
 
 
 class DocumentChroma(Chroma):
@@ -69,8 +49,8 @@ class DocumentChroma(Chroma):
         self._indexed_text = indexed_text
         self._words = words
         self._batch_size = client.get_max_batch_size()
-        self._documents = _Recent[Document]()
-        self._vectors = _Recent[NDArray[np.float32]]()
+        self._documents = Recent[Document]()
+        self._vectors = Recent[NDArray[np.float32]]()
 
     def add_documents(self, documents: list[Document], *, ids: list[str] | None = None, **kwargs: Any) -> list[str]:
         """Embed and keep the documents under their `ids`; one that is there already is replaced."""
@@ -157,30 +137,6 @@ class DocumentChroma(Chroma):
         return self._embedding_function.embed_documents(texts) if self._embedding_function else None
 
 
-class _Recent(Generic[Value]):
-    """What was fetched by id, some of which is kept.
-
-    An id is the hash of its chunk: what stands under it never changes, and whether it is still there the searches say.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Value] = {}
-
-    def get(self, ids: Sequence[str], fetch: Callable[[list[str]], dict[str, Value]]) -> dict[str, Value]:
-        """Return what stands under the `ids`; `fetch` is asked for what is not kept."""
-        kept = self._kept
-        missing = [id_ for id_ in ids if id_ not in kept]
-        fetched = fetch(missing) if missing else {}
-        found = {id_: kept[id_] for id_ in ids if id_ in kept} | fetched
-        if fetched:  # A new dictionary, so that threads which read the old one are not disturbed.
-            self._kept = kept | found if len(kept) + len(fetched) <= RECENT else found
-        return found
-
-    def clear(self) -> None:
-        """Keep nothing of what was fetched so far."""
-        self._kept = {}
-
-
 def open_chroma(
     place: Path | Server,
     collection: str,
@@ -196,7 +152,7 @@ def open_chroma(
         ConfigurationError: it was made with another distance or another embedding model.
         VectorStoreError: the folder cannot be opened, or the server not be reached.
     """
-    client = _client(place)
+    client = client_of(place)
     with _translated():
         existing = _existing(client, collection)
         if existing is not None:
@@ -221,54 +177,9 @@ def delete_collection(place: Path | Server, collection: str) -> None:
     """
     if isinstance(place, Path) and not place.exists():
         return
-    client = _client(place)
+    client = client_of(place)
     with _translated(), suppress(NotFoundError):
         client.delete_collection(collection)
-
-
-def _client(place: Path | Server) -> ClientAPI:
-    return _server_client(place) if isinstance(place, Server) else _folder_client(place)
-
-
-def _folder_client(path: Path) -> ClientAPI:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        # Clients are shared by their path's name: a relative one would mean two folders after a change of directory.
-        return chromadb.PersistentClient(str(path.resolve()), settings=ChromaSettings(anonymized_telemetry=False))
-    except (ChromaError, OSError, ValueError, RuntimeError) as error:
-        msg = (
-            f"the vector store in {str(path)!r} cannot be opened ({type(error).__name__}); "
-            "check CHROMA_PATH, that the folder can be written, and that the disk is not full"
-        )
-        raise VectorStoreError(msg) from error
-
-
-def _server_client(server: Server) -> ClientAPI:
-    headers = {"X-Chroma-Token": server.api_key} if server.api_key else {}
-    try:
-        # The client waits for ever for a server that accepts and says nothing; one that says this much is asked more.
-        httpx.get(f"{server}/api/v2/heartbeat", headers=headers, timeout=server.timeout_s).raise_for_status()
-        client = chromadb.HttpClient(
-            server.host,
-            server.port,
-            ssl=server.ssl,
-            headers=headers,
-            settings=ChromaSettings(anonymized_telemetry=False),
-        )
-        _session(client).timeout = httpx.Timeout(server.timeout_s)
-    except Exception as error:  # The client raises what it meets, down to a bare Exception.
-        msg = (
-            f"no Chroma server answers at {server} ({type(error).__name__}); start one (`chroma run`), "
-            "or check CHROMA_HOST, CHROMA_PORT, CHROMA_SSL and CHROMA_API_KEY"
-        )
-        raise VectorStoreError(msg) from error
-    return client
-
-
-def _session(client: ClientAPI) -> httpx.Client:
-    """Return what the client sends its requests with; it has no setting for their timeout."""
-    session: httpx.Client = cast("Any", client)._server._session
-    return session
 
 
 @contextmanager
