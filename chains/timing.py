@@ -1,7 +1,7 @@
 """Callback events -> the lap time of each stage, in milliseconds.
 
-All stages of a streaming chain open at once, so start-to-end times overlap. A lap runs from the end of the stage
-before to the end of this one, which is right in invoke, ainvoke, stream and astream alike.
+A lap runs from the end of the stage before to the end of this one: together they are the whole time, and right also
+where LangChain's own sequence opens all stages of a stream at once.
 """
 
 import time
