@@ -17,18 +17,17 @@ from pathlib import Path
 from typing import IO, cast
 
 import httpx
-import numpy as np
 import psutil
 
 from app.settings import Settings, load_settings
 from evals.load.profile import profiled
-from evals.load.users import Ask, Sample, ask_all, streamed, whole
+from evals.load.report import HEAD, MODEL_MS, QUERY, STREAM, Measured, aims, row
+from evals.load.users import Ask, ask_all, streamed, whole
 from tests.processes import PATIENCE_S, Service, free_port, service
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
-MODEL_MS = 500
 WARM_S = 3.0
 SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "WARM_UP": "on"}
 
@@ -43,23 +42,20 @@ def main() -> None:
         provider = stack.enter_context(_provider())
         settings = SETTINGS | {"LLM_BASE_URL": provider, "CHROMA_PATH": str(folder / "store")}
         with service(folder, **settings) as running, _bare(provider) as bare:
-            print(_table(running, bare, given.seconds), flush=True)
+            print(_report(running, bare, given.seconds), flush=True)
         own = load_settings(_env_file=None, **{name.lower(): value for name, value in settings.items()})
         print(asyncio.run(_profile(own)))
 
 
-def _table(running: Service, bare: str, seconds: float) -> str:
+def _report(running: Service, bare: str, seconds: float) -> str:
     process = psutil.Process(running.process.pid)
-    lines = [
-        "| asked | users | answers a second | errors | p50 / p95 | beside the model p50 / p95 | processor an answer |",
-        "|---|---|---|---|---|---|---|",
-    ]
     loads = [
         *(Load("bare route", bare, whole, users) for users in (16, 50, 200)),
-        *(Load("`/api/query`", running.url, whole, users, process) for users in (16, 50, 200)),
-        *(Load("`/copilot/stream`", running.url, streamed, users, process) for users in (1, 16)),
+        *(Load(QUERY, running.url, whole, users, process) for users in (16, 50, 200)),
+        *(Load(STREAM, running.url, streamed, users, process) for users in (1, 16)),
     ]
-    return "\n".join([*lines, *(_row(load, seconds) for load in loads)])
+    measured = [_measured(load, seconds) for load in loads]
+    return "\n".join([HEAD, *map(row, measured), "", aims(measured)])
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ class Load:
         return float(times.user + times.system)
 
 
-def _row(load: Load, seconds: float) -> str:
+def _measured(load: Load, seconds: float) -> Measured:
     begun: list[float] = []
     asking = ask_all(
         load.url,
@@ -92,24 +88,7 @@ def _row(load: Load, seconds: float) -> str:
         begin=lambda: begun.append(load.used()),
     )
     samples = asyncio.run(asking)
-    used = load.used() - begun[0]
-    good = [sample for sample in samples if not sample.error]
-    beside = [sample.handler - MODEL_MS for sample in good if sample.handler is not None]
-    cells = [load.name, str(load.users), f"{len(good) / seconds:.1f}", str(len(samples) - len(good))]
-    cells += [_percentiles([sample.whole for sample in good]), _percentiles(beside) if beside else _streams(good)]
-    return f"| {' | '.join([*cells, f'{1000 * used / max(len(good), 1):.1f} ms' if used else ''])} |"
-
-
-def _streams(samples: list[Sample]) -> str:
-    events = [sample.first_event for sample in samples if sample.first_event is not None]
-    words = [sample.first_word for sample in samples if sample.first_word is not None]
-    if not events:
-        return ""
-    return f"first event {_percentiles(events)}, first word {_percentiles(words)}"
-
-
-def _percentiles(values: list[float]) -> str:
-    return " / ".join(f"{value:.0f} ms" for value in np.percentile(values, [50, 95])) if values else ""
+    return Measured(load.name, load.users, seconds, samples, load.used() - begun[0])
 
 
 async def _profile(settings: Settings) -> str:
