@@ -55,6 +55,12 @@ def _tell_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> 
         PROVIDER,
         lambda: _by_provider(models, lambda provider: provider.budget.waiting),
     )
+    metrics.counts(
+        "waypoint_llm_retries",
+        "Calls of a provider that repeat one that failed.",
+        PROVIDER,
+        lambda: _by_provider(models, lambda provider: provider.retries.count),
+    )
 
 
 def _tell_events(metrics: "Metrics", outbox: "Outbox") -> None:

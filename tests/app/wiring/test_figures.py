@@ -8,6 +8,7 @@ from app.wiring import Services
 from chains.errors import LLMUnavailableError
 from tests.fakes import FakeGroq, Reply
 from tests.served import QUESTION, small_services
+from tests.service.desk import open_desk
 
 DEFAULT, OTHER = "llama-3.1-8b-instant", "llama-3.3-70b-versatile"
 
@@ -47,6 +48,17 @@ def test_each_model_that_was_chosen_has_a_breaker_of_its_own_in_the_figures_and_
     assert lines(services, "waypoint_llm_waiting") == [
         f'waypoint_llm_waiting{{model="{model}",provider="language model"}} 0.0' for model in (DEFAULT, OTHER)
     ]
+
+
+@pytest.mark.parametrize("way", ["whole", "streamed"])
+def test_the_calls_that_repeat_another_are_counted(tmp_path, way):
+    with open_desk(tmp_path) as desk:
+        desk.ask("answer", way)
+        none = f'waypoint_llm_retries_total{{model="{DEFAULT}",provider="language model"}} 0.0'
+        assert lines(desk.services, "waypoint_llm_retries") == [none]
+
+        assert desk.ask("503", way).calls == 4
+        assert lines(desk.services, "waypoint_llm_retries") == [none.replace("0.0", "3.0")]
 
 
 def test_both_ways_of_citing_ask_the_same_model(services):
