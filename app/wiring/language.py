@@ -57,6 +57,15 @@ def providers_of(models: Mapping[str, BaseChatModel]) -> list[tuple[str, Provide
     return [(name, one) for name, model in made if isinstance(model, ResilientChatModel) for one in model.providers]
 
 
+async def close(models: Mapping[str, BaseChatModel]) -> None:
+    """Close the connections to all providers of chat models, which cannot be asked any more."""
+    from app.adapters.chat.checked import Checked
+
+    for _, provider in providers_of(models):
+        if isinstance(provider.model, Checked):
+            await provider.model.aclose()
+
+
 def first_model(settings: Settings) -> BaseChatModel:
     """Return the model of LLM_PROVIDER."""
     if settings.provider == "openai-compatible":

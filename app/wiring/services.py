@@ -20,7 +20,7 @@ from app.wiring.chain import pipeline
 from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
 from app.wiring.events import event_observers, outbox_of, scores_of
 from app.wiring.figures import metrics_of
-from app.wiring.language import chat_model, providers_of
+from app.wiring.language import chat_model, close, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import beside, open_store
 from app.wiring.tracing import Tracing, tracing_of
@@ -182,9 +182,10 @@ class Services:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Open what lives as long as the service does, and close it after."""
+        """Open what lives as long as the service does, and close it after: nothing can be asked any more then."""
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
+            life.push_async_callback(close, self.models)
             await life.enter_async_context(self.caches.running())
             await life.enter_async_context(self.access.running())
             if self.outbox:

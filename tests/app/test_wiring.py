@@ -9,6 +9,9 @@ from chains.errors import ConfigurationError, EmbeddingError
 from chains.ingestion.files import find_files
 from chains.observation import Call
 from tests.fakes import WordEmbeddings
+from tests.faulty import faulty_groq
+from tests.served import QUESTION, small_services
+from tests.waiting import await_until
 
 VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
 
@@ -82,6 +85,20 @@ def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path):
     remembered = RememberedEmbeddings(WordEmbeddings(), model="words", folder=tmp_path / "file" / "below")
 
     assert len(remembered.embed_documents(["a", "b"])) == 2
+
+
+@pytest.mark.parametrize("provider", ["groq", "openai-compatible"])
+async def test_the_connections_of_every_model_end_with_the_service(tmp_path, provider):
+    with faulty_groq(keep_alive=True) as groq:
+        url = groq.url if provider == "groq" else f"{groq.url}/v1"
+        services = small_services(tmp_path, groq, llm_provider=provider, llm_base_url=url)
+        async with services.running():
+            for chain in (services.chain, services.numbered_chain("another")):
+                chain.invoke({"question": QUESTION})
+                await chain.ainvoke({"question": QUESTION})
+            assert groq.connections == 4
+
+        await await_until(lambda: groq.connections == 0)
 
 
 class Watching:
