@@ -235,9 +235,10 @@ class Services:
         return checks
 
     def warm_up(self) -> None:
-        """Answer a question without the language model, so that the first real one finds everything loaded."""
+        """Answer a question without the language model, so that the first real one finds everything made and loaded."""
         from app.wiring.warm_up import warm_up
 
+        self.numbered_chain()
         warm_up(self._offline().chain, self.scope)
 
     def _offline(self) -> "Services":

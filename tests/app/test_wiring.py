@@ -128,6 +128,18 @@ def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
     assert (groq.requests, watching.calls) == ([], 0)
 
 
+def test_warming_up_makes_the_chain_of_numbered_answers_too(groq, tmp_path):
+    (tmp_path / "desk").mkdir()
+    text = tmp_path / "system_numbered.txt"
+    text.write_text("Cite by numbers.\n{context}")
+    services = small_services(tmp_path / "desk", groq, prompts_path=tmp_path)
+    services.warm_up()
+    text.write_text("This is read by a chain that is made later.\n{context}")
+    services.numbered_chain().invoke({"question": QUESTION})
+
+    assert groq.requests[0]["messages"][0]["content"].startswith("Cite by numbers.")
+
+
 def test_a_warm_up_that_fails_stops_nothing(tmp_path):
     cold = services(memory_store_path=tmp_path / "s.json", vector_store_type="memory")
 
