@@ -13,6 +13,8 @@ from chains.state import Answer
 
 ANSWER_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 90)
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60)
+# The names of a figure's labels, or their values.
+Labels = tuple[str, ...]
 USAGE = {"input_tokens": "prompt", "output_tokens": "completion"}
 
 
@@ -70,13 +72,13 @@ class Metrics:
         """Tell the value that `read` returns whenever the figures are asked for."""
         self.read.register(_Reading(lambda: GaugeMetricFamily(name, help, value=read())))
 
-    def gauges(self, name: str, help: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
-        """Tell the values that `read` returns by the values of `label`."""
-        self.read.register(_Reading(lambda: _filled(GaugeMetricFamily(name, help, labels=[label]), read())))
+    def gauges(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
+        """Tell the values that `read` returns by the values of `labels`."""
+        self.read.register(_Reading(lambda: _filled(GaugeMetricFamily(name, help, labels=labels), read())))
 
-    def counts(self, name: str, help: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
-        """Tell the growing counts that `read` returns by the values of `label`."""
-        self.read.register(_Reading(lambda: _filled(CounterMetricFamily(name, help, labels=[label]), read())))
+    def counts(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
+        """Tell the growing counts that `read` returns by the values of `labels`."""
+        self.read.register(_Reading(lambda: _filled(CounterMetricFamily(name, help, labels=labels), read())))
 
     def request(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; `route` is the route's template, never a client's own path."""
@@ -132,7 +134,7 @@ class _Reading(Collector):
         return []
 
 
-def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float]) -> Metric:
-    for value, figure in values.items():
-        family.add_metric([value], figure)
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, figures: Mapping[Labels, float]) -> Metric:
+    for values, figure in figures.items():
+        family.add_metric(values, figure)
     return family

@@ -37,7 +37,7 @@ class Report(BaseModel):
 
 
 class Readiness:
-    """Runs the checks, all at once, and keeps what came of them for a second.
+    """Runs what `checks` returns, all at once, and keeps what came of them for a second.
 
     A check that has not answered in time is down, and is not asked again before its answer is there: what hangs takes
     one thread, however often it is asked for.
@@ -45,7 +45,7 @@ class Readiness:
 
     def __init__(
         self,
-        checks: Sequence[Check],
+        checks: Callable[[], Sequence[Check]],
         traffic: Traffic,
         *,
         clock: Callable[[], float],
@@ -66,8 +66,9 @@ class Readiness:
             return Report(status=self._traffic.phase, checks={})
         async with self._lock:
             if self._asked_at is None or self._clock() - self._asked_at >= FRESH_S:
-                found = await asyncio.gather(*map(self._ask, self._checks))
-                self._findings = {check.name: finding for check, finding in zip(self._checks, found, strict=True)}
+                checks = self._checks()
+                found = await asyncio.gather(*map(self._ask, checks))
+                self._findings = {check.name: finding for check, finding in zip(checks, found, strict=True)}
                 self._asked_at = self._clock()
         return Report(status=_status(self._findings), checks=self._findings)
 

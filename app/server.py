@@ -43,7 +43,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     app.state.started = time.monotonic()
     app.state.traffic = traffic
-    app.state.readiness = Readiness(services.checks(), traffic, clock=services.clock.now)
+    app.state.readiness = Readiness(services.checks, traffic, clock=services.clock.now)
     _add_routes(app, services)
     add_error_handlers(app)
     app.add_middleware(Gate, traffic=traffic)

@@ -11,6 +11,7 @@ import uvicorn
 from app.settings import load_settings
 from app.wiring import Services
 from tests.fakes import FakeGroq
+from tests.faulty import FaultyGroq
 
 QUESTION = "What is the GST rate on imports into Singapore?"
 ANSWER = "It is 9 % [GST Guide > Rate]."
@@ -20,7 +21,7 @@ GUIDE = (
 )
 
 
-def small_services(folder: Path, groq: FakeGroq, **settings: Any) -> Services:
+def small_services(folder: Path, groq: FakeGroq | FaultyGroq, **settings: Any) -> Services:
     """Return services over an index of one guide; other `settings` win."""
     corpus = folder / "01_regulatory"
     corpus.mkdir()

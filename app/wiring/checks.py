@@ -35,15 +35,19 @@ def store_check(count: Callable[[], int]) -> Check:
     return Check("vector_store", ask, required=True)
 
 
-def breaker_check(breaker: Breaker) -> Check:
-    """Ask the breaker, not the provider: a probe costs no tokens. While it is open, others answer in its place."""
+def breaker_check(breaker: Breaker, *, model: str | None = None) -> Check:
+    """Ask the breaker, not the provider: a probe costs no tokens. While it is open, others answer in its place.
+
+    `model` is part of the check's name where it is not the default model that stands behind the breaker.
+    """
+    name = breaker.name.replace(" ", "_")
 
     async def ask() -> str:
         if breaker.state == "open":
             raise LLMCircuitError
         return breaker.state
 
-    return Check(breaker.name.replace(" ", "_"), ask)
+    return Check(name if model is None else f"{name}:{model}", ask)
 
 
 def redis_check(url: str, *, required: bool) -> Check:

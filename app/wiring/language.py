@@ -1,5 +1,7 @@
 """Settings -> the chat model: the providers in turn, each behind its breaker and budget, then the offline answerer."""
 
+from collections.abc import Mapping
+
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
@@ -47,6 +49,21 @@ def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
         return (first,)
     other = Budget(clock=clock, patience_s=settings.llm_queue_timeout_s)
     return first, _provider(settings, clock, second, other, "second language model")
+
+
+def providers_of(models: Mapping[str, BaseChatModel]) -> list[tuple[str, Provider]]:
+    """Return the providers of chat models, where they have any, each after the name of its model."""
+    made = list(models.items())  # Another thread may be making one more.
+    return [(name, one) for name, model in made if isinstance(model, ResilientChatModel) for one in model.providers]
+
+
+async def close(models: Mapping[str, BaseChatModel]) -> None:
+    """Close the connections to all providers of chat models, which cannot be asked any more."""
+    from app.adapters.chat.checked import Checked
+
+    for _, provider in providers_of(models):
+        if isinstance(provider.model, Checked):
+            await provider.model.aclose()
 
 
 def first_model(settings: Settings) -> BaseChatModel:

@@ -20,12 +20,11 @@ from app.wiring.chain import pipeline
 from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
 from app.wiring.events import event_observers, outbox_of, scores_of
 from app.wiring.figures import metrics_of
-from app.wiring.language import chat_model
+from app.wiring.language import chat_model, close, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.stores import beside, open_store
 from app.wiring.tracing import Tracing, tracing_of
 from chains.clock import Clock, SystemClock
-from chains.generation.resilient import ResilientChatModel
 from chains.observation import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
@@ -92,14 +91,21 @@ class Services:
         folder, name = beside(self.settings)
         return LexicalIndex(folder / f"{name.replace('/', '_')}.words.sqlite3", fields=indexed_fields)
 
-    @cached_property
+    @property
     def model(self) -> BaseChatModel:
         """Return the chat model: the providers that are set, and the offline answerer."""
         return self._model_of(self.settings.llm_model)
 
+    @cached_property
+    def models(self) -> dict[str, BaseChatModel]:
+        """Return the chat models that were made so far, by the name of the language model."""
+        return {}
+
     def _model_of(self, name: str) -> BaseChatModel:
-        settings = self.settings.model_copy(update={"llm_model": name})
-        return chat_model(settings, self.embeddings, clock=self.clock, tokens=self.tokens)
+        if name not in self.models:
+            settings = self.settings.model_copy(update={"llm_model": name})
+            self.models[name] = chat_model(settings, self.embeddings, clock=self.clock, tokens=self.tokens)
+        return self.models[name]
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
@@ -129,12 +135,11 @@ class Services:
         return {}
 
     def _pipeline(self, style: CitationStyle, model_id: str) -> Runnable[Question, Answer]:
-        model = self.model if model_id == self.settings.llm_model else self._model_of(model_id)
         chain = pipeline(
             self.settings,
             style=style,
             retriever=self.retriever,
-            model=model,
+            model=self._model_of(model_id),
             scope=self.scope,
             tokens=self.tokens,
             similarity=self.word_similarity,
@@ -167,7 +172,7 @@ class Services:
             tracing=self.tracing,
             caches=self.caches.counts,
             outbox=self.outbox,
-            model=lambda: self.model,
+            models=self.models,
         )
 
     @cached_property
@@ -177,9 +182,10 @@ class Services:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Open what lives as long as the service does, and close it after."""
+        """Open what lives as long as the service does, and close it after: nothing can be asked any more then."""
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
+            life.push_async_callback(close, self.models)
             await life.enter_async_context(self.caches.running())
             await life.enter_async_context(self.access.running())
             if self.outbox:
@@ -215,11 +221,11 @@ class Services:
         return self.store.count()
 
     def checks(self) -> list[Check]:
-        """Return what readiness asks: everything that these settings lean on."""
-        settings = self.settings
+        """Return what readiness asks: everything that these settings, and the models made so far, lean on."""
+        settings, default = self.settings, self.settings.llm_model
         checks = [store_check(self.count)]
-        if isinstance(self.model, ResilientChatModel):
-            checks.extend(breaker_check(provider.breaker) for provider in self.model.providers)
+        for name, provider in providers_of({default: self.model} | self.models):
+            checks.append(breaker_check(provider.breaker, model=None if name == default else name))
         sessions = settings.auth_mode == "session" and settings.auth_url is None
         counted = settings.rate is not None and settings.rate_limit_backend == "redis"
         if sessions or counted or (settings.cache_enabled and settings.cache_backend == "redis"):
@@ -229,9 +235,10 @@ class Services:
         return checks
 
     def warm_up(self) -> None:
-        """Answer a question without the language model, so that the first real one finds everything loaded."""
+        """Answer a question without the language model, so that the first real one finds everything made and loaded."""
         from app.wiring.warm_up import warm_up
 
+        self.numbered_chain()
         warm_up(self._offline().chain, self.scope)
 
     def _offline(self) -> "Services":

@@ -17,7 +17,7 @@ from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation.breaker import Breaker
 from chains.generation.budget import Budget, Place
 from chains.generation.degraded import broken_off
-from chains.generation.retry import RetryPolicy, aretrying, retrying
+from chains.generation.retry import Retries, RetryPolicy, aretrying, retrying
 
 log = structlog.get_logger(__name__)
 
@@ -66,6 +66,7 @@ class Provider:
     Attributes:
         model: raises the errors of `chains.errors`, retries nothing itself, and takes a `timeout` in seconds.
         timeout_s: the most that one attempt may take.
+        retries: counts the attempts that repeat another.
     """
 
     model: BaseChatModel
@@ -74,6 +75,7 @@ class Provider:
     clock: Clock
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_s: float = 60
+    retries: Retries = field(default_factory=Retries)
 
     def generate(self, request: Request) -> ChatResult:
         """Return the model's answer."""
@@ -112,12 +114,12 @@ class Provider:
             except LLMError as error:
                 yield self._broken_off(request, words, error)
 
-    def _rules(self, request: Request) -> tuple[RetryPolicy, Clock, Callable[[], float]]:
+    def _rules(self, request: Request) -> tuple[RetryPolicy, Clock, Callable[[], float], Retries]:
         def left_s() -> float:
             # Once the breaker is open no wait is begun, for no call would follow.
             return 0.0 if self.breaker.state == "open" else request.left_s()
 
-        return self.policy, self.clock, left_s
+        return self.policy, self.clock, left_s, self.retries
 
     def _generate(self, request: Request) -> ChatResult:
         with self._turn(request) as (place, wait):

@@ -6,6 +6,7 @@ quarter so that clients that failed together do not come back together. A provid
 """
 
 import random
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -35,19 +36,33 @@ class RetryPolicy:
         return float(step * (1 + self.jitter * self.chance()))
 
 
+class Retries:
+    """Counts, from any thread, the attempts that repeat another."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._lock = threading.Lock()
+
+    def note(self, state: RetryCallState) -> None:
+        """Count the attempt that begins, unless it is the first of its call."""
+        if state.attempt_number > 1:
+            with self._lock:
+                self.count += 1
+
+
 def is_passing(error: BaseException) -> bool:
     """Return whether the same request may succeed a little later."""
     return isinstance(error, LLMError) and error.is_passing
 
 
-def retrying(policy: RetryPolicy, clock: Clock, left_s: Callable[[], float]) -> Retrying:
+def retrying(policy: RetryPolicy, clock: Clock, left_s: Callable[[], float], retries: Retries) -> Retrying:
     """Return tenacity's loop of attempts; the last error is raised as it is."""
-    return Retrying(sleep=clock.sleep, **_rules(policy, left_s))
+    return Retrying(sleep=clock.sleep, before=retries.note, **_rules(policy, left_s))
 
 
-def aretrying(policy: RetryPolicy, clock: Clock, left_s: Callable[[], float]) -> AsyncRetrying:
+def aretrying(policy: RetryPolicy, clock: Clock, left_s: Callable[[], float], retries: Retries) -> AsyncRetrying:
     """Return the same loop for calls that await."""
-    return AsyncRetrying(sleep=clock.asleep, **_rules(policy, left_s))
+    return AsyncRetrying(sleep=clock.asleep, before=retries.note, **_rules(policy, left_s))
 
 
 def _rules(policy: RetryPolicy, left_s: Callable[[], float]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.api import metrics as route
-from app.metrics import Metrics
+from app.metrics import Labels, Metrics
 from app.request_ids import RequestIds
 from app.request_metrics import RequestMetrics
 from chains.errors import LLMTimeoutError
@@ -70,11 +70,12 @@ def test_failures_and_clients_that_left_are_outcomes_too():
 
 
 def test_what_others_count_is_read_when_it_is_asked_for():
-    metrics, waiting, hits = Metrics(), [1, 2], {"answer": 0, "retrieval": 2}
+    metrics, waiting = Metrics(), [1, 2]
+    hits: dict[Labels, float] = {("answer",): 0, ("retrieval",): 2}
     metrics.gauge("waypoint_events_waiting", "Events.", lambda: len(waiting))
-    metrics.counts("waypoint_cache_hits", "Hits.", "level", lambda: hits)
+    metrics.counts("waypoint_cache_hits", "Hits.", ("level",), lambda: hits)
     waiting.append(3)
-    hits["answer"] = 7
+    hits["answer",] = 7
 
     told = figures(metrics)
     assert told["waypoint_events_waiting"] == 3

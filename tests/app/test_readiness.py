@@ -21,7 +21,7 @@ def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness
     traffic = Traffic()
     traffic.phase = phase
     every_time = itertools.count(step=10).__next__  # At each look the last round of checks is stale.
-    return Readiness(checks, traffic, clock=clock or every_time, **options)
+    return Readiness(lambda: checks, traffic, clock=clock or every_time, **options)
 
 
 async def works() -> None:

@@ -9,6 +9,9 @@ from chains.errors import ConfigurationError, EmbeddingError
 from chains.ingestion.files import find_files
 from chains.observation import Call
 from tests.fakes import WordEmbeddings
+from tests.faulty import faulty_groq
+from tests.served import QUESTION, small_services
+from tests.waiting import await_until
 
 VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
 
@@ -84,6 +87,20 @@ def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path):
     assert len(remembered.embed_documents(["a", "b"])) == 2
 
 
+@pytest.mark.parametrize("provider", ["groq", "openai-compatible"])
+async def test_the_connections_of_every_model_end_with_the_service(tmp_path, provider):
+    with faulty_groq(keep_alive=True) as groq:
+        url = groq.url if provider == "groq" else f"{groq.url}/v1"
+        services = small_services(tmp_path, groq, llm_provider=provider, llm_base_url=url)
+        async with services.running():
+            for chain in (services.chain, services.numbered_chain("another")):
+                chain.invoke({"question": QUESTION})
+                await chain.ainvoke({"question": QUESTION})
+            assert groq.connections == 4
+
+        await await_until(lambda: groq.connections == 0)
+
+
 class Watching:
     """Counts the calls that it is told of."""
 
@@ -109,6 +126,18 @@ def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
 
     assert embeddings.embedded > before
     assert (groq.requests, watching.calls) == ([], 0)
+
+
+def test_warming_up_makes_the_chain_of_numbered_answers_too(groq, tmp_path):
+    (tmp_path / "desk").mkdir()
+    text = tmp_path / "system_numbered.txt"
+    text.write_text("Cite by numbers.\n{context}")
+    services = small_services(tmp_path / "desk", groq, prompts_path=tmp_path)
+    services.warm_up()
+    text.write_text("This is read by a chain that is made later.\n{context}")
+    services.numbered_chain().invoke({"question": QUESTION})
+
+    assert groq.requests[0]["messages"][0]["content"].startswith("Cite by numbers.")
 
 
 def test_a_warm_up_that_fails_stops_nothing(tmp_path):

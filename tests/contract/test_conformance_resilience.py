@@ -17,7 +17,7 @@ from app.settings import SettingsError, load_settings
 from chains import errors
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMTimeoutError, LLMUnavailableError
 from chains.generation.breaker import Breaker
-from chains.generation.retry import RetryPolicy, is_passing, retrying
+from chains.generation.retry import Retries, RetryPolicy, is_passing, retrying
 from tests.clocks import StoppedClock
 from tests.conftest import SHARED
 
@@ -84,7 +84,7 @@ def test_the_delays_are_the_peer_s_and_the_jitter_comes_on_top(case):
         return "ok"
 
     try:
-        result: Any = retrying(policy, clock, lambda: math.inf)(work)
+        result: Any = retrying(policy, clock, lambda: math.inf, Retries())(work)
     except LLMError:
         result = {"error": case["input"]["message"]}
     found = {"calls": len(calls), "delays": [1000 * seconds for seconds in clock.slept], "result": result}

@@ -41,7 +41,7 @@ def client() -> Iterator[httpx.Client]:
     """The service over a chain that fails as the question says."""
     services = Services(load_settings(_env_file=None, llm_provider="offline"))
     failing = RunnableLambda(fail)
-    services.__dict__.update(chain=failing, numbered_chain=lambda _: failing)
+    services.__dict__.update(chain=failing, numbered_chain=lambda _=None: failing)
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
 

@@ -109,7 +109,7 @@ async def test_a_streamed_request_is_one_trace_one_line_in_the_log_and_one_in_th
     assert tree(stub, stub.root()) == TREE
     assert stub.root()["id"] == line["trace_id"]
     assert 'waypoint_answers_total{outcome="answered"} 1.0' in figures
-    assert 'waypoint_breaker_open{provider="language model"} 0.0' in figures
+    assert 'waypoint_breaker_open{model="llama-3.1-8b-instant",provider="language model"} 0.0' in figures
     assert 'waypoint_requests_total{method="POST",route="/copilot/stream",status="200"} 1.0' in figures
 
 

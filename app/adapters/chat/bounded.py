@@ -2,6 +2,9 @@
 
 httpx times each read: a reply that drips in byte by byte never times out. Here the time of one read is what the whole
 reply may take, from the sending of the request to its last byte.
+
+Replies are asked for uncompressed, since what counts is their size when they are read. One that is compressed all the
+same has a narrower bound, and one that is compressed in a way whose growth has none is not read.
 """
 
 import ssl
@@ -12,6 +15,11 @@ from typing import cast
 import httpx
 
 MOST_BYTES = 4 * 1024 * 1024
+# Deflate, which is gzip's method too, grows 1,032-fold at most.
+MOST_DEFLATED_BYTES = MOST_BYTES // 64
+# By content encoding. Zstandard grows without such a limit, and so does what is compressed twice.
+MOST = {"identity": MOST_BYTES, "gzip": MOST_DEFLATED_BYTES, "deflate": MOST_DEFLATED_BYTES}
+PLAIN = {"Accept-Encoding": "identity"}
 LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
 # The connections of a pool: httpx looks through all of them whenever a request begins or ends.
 POOL = 8
@@ -20,12 +28,12 @@ CONNECT_S = 5.0
 
 def client() -> httpx.Client:
     """Return a client for calls that block."""
-    return httpx.Client(transport=_Transport(limits=LIMITS), follow_redirects=False)
+    return httpx.Client(transport=_Transport(limits=LIMITS), headers=PLAIN, follow_redirects=False)
 
 
 def async_client() -> httpx.AsyncClient:
     """Return a client for calls that await."""
-    return httpx.AsyncClient(transport=_Pools(), follow_redirects=False)
+    return httpx.AsyncClient(transport=_Pools(), headers=PLAIN, follow_redirects=False)
 
 
 class _Bounds:
@@ -37,16 +45,22 @@ class _Bounds:
         self._request = request
         self._end = None if seconds is None else time.monotonic() + seconds
         self._bytes = 0
+        self._most = MOST_BYTES
         if timeout.get("connect") is not None:
             request.extensions["timeout"] = timeout | {"connect": min(CONNECT_S, timeout["connect"])}
+
+    def narrow(self, response: httpx.Response) -> None:
+        """Take the bound of the response's content encoding."""
+        encoding = response.headers.get("content-encoding") or "identity"
+        self._most = MOST.get(encoding.strip().lower(), 0)
 
     def check(self, part: bytes) -> bytes:
         self._bytes += len(part)
         if self._end is not None and time.monotonic() > self._end:
             msg = "the reply took longer than it may"
             raise httpx.ReadTimeout(msg, request=self._request)
-        if self._bytes > MOST_BYTES:
-            msg = f"the reply is larger than {MOST_BYTES} bytes"
+        if self._bytes > self._most:
+            msg = f"the reply is larger than the {self._most} bytes that its encoding may have"
             raise httpx.DecodingError(msg, request=self._request)
         return part
 
@@ -55,6 +69,7 @@ class _Transport(httpx.HTTPTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         bounds = _Bounds(request)
         response = super().handle_request(request)
+        bounds.narrow(response)
         response.stream = _Stream(cast("httpx.SyncByteStream", response.stream), bounds)
         return response
 
@@ -74,6 +89,7 @@ class _Pools(httpx.AsyncBaseTransport):
         except BaseException:
             pool.busy -= 1
             raise
+        bounds.narrow(response)
         response.stream = _AsyncStream(cast("httpx.AsyncByteStream", response.stream), bounds, pool)
         return response
 

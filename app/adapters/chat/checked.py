@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -17,6 +17,12 @@ class Checked(BaseChatModel):
     """Stands before the vendor's class among the bases of a model; `vendor` is the client library."""
 
     vendor: ClassVar[ModuleType]
+
+    async def aclose(self) -> None:
+        """Close the connections to the provider, which cannot be asked any more."""
+        model = cast("Any", self)  # Both vendors' classes keep the clients under these names.
+        model.http_client.close()
+        await model.http_async_client.aclose()
 
     def _generate(
         self,

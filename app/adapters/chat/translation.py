@@ -47,13 +47,20 @@ def _failed(vendor: ModuleType, error: Exception) -> LLMError:
         return refused(error.response)
     if isinstance(error, (vendor.APITimeoutError, httpx.TimeoutException)):
         return LLMTimeoutError(TIMED_OUT)
-    if isinstance(error, (vendor.APIResponseValidationError, httpx.DecodingError)):
+    if isinstance(error, vendor.APIResponseValidationError):
         return LLMReplyError(UNREADABLE)
-    if isinstance(error.__cause__, httpx.DecodingError):
+    if any(isinstance(cause, httpx.DecodingError) for cause in _causes(error)):
         return LLMReplyError(UNREADABLE)
     if isinstance(error, (vendor.APIConnectionError, httpx.RequestError)):
         return LLMUnavailableError(UNREACHABLE)
     return LLMUnavailableError("the language model failed in the middle of its reply; try again")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the error and all that it was raised from: client libraries and LangChain put their own around it."""
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def refused(response: httpx.Response) -> LLMError:

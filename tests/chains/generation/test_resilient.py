@@ -68,10 +68,11 @@ async def test_an_answer_comes_with_words_model_finish_reason_and_usage(groq, cl
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_provider_that_fails_is_asked_again_and_nothing_of_it_shows(groq, clock, way):
     groq.replies = [Reply(status=503), Reply(status=429, headers={"Retry-After": "7"})]
-    message = await ask(resilient(groq, clock), way)
+    model = resilient(groq, clock)
+    message = await ask(model, way)
 
     assert message.text == "Nine percent [GST Guide > Rate]."
-    assert len(groq.requests) == 3
+    assert (len(groq.requests), model.providers[0].retries.count) == (3, 2)
     assert 1 <= clock.slept[0] <= 1.25
     assert clock.slept[1:] == [7]
 

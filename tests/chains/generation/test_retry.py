@@ -13,7 +13,7 @@ from chains.errors import (
     LLMUnavailableError,
     QuestionError,
 )
-from chains.generation.retry import RetryPolicy, aretrying, is_passing, retrying
+from chains.generation.retry import Retries, RetryPolicy, aretrying, is_passing, retrying
 from tests.clocks import StoppedClock
 
 EVEN = RetryPolicy(chance=lambda: 0.0)
@@ -27,7 +27,7 @@ def fail(clock: StoppedClock, error: Exception, policy: RetryPolicy = EVEN, left
         raise error
 
     with pytest.raises(type(error)):
-        retrying(policy, clock, lambda: left_s)(work)
+        retrying(policy, clock, lambda: left_s, Retries())(work)
     return len(calls)
 
 
@@ -92,5 +92,5 @@ async def test_calls_that_await_are_met_the_same_way():
             raise LLMUnavailableError
         return "answer"
 
-    assert await aretrying(EVEN, clock, lambda: math.inf)(work) == "answer"
+    assert await aretrying(EVEN, clock, lambda: math.inf, Retries())(work) == "answer"
     assert clock.slept == [1, 2]
