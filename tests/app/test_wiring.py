@@ -1,3 +1,5 @@
+import gc
+
 import numpy as np
 import pytest
 import structlog
@@ -138,6 +140,15 @@ def test_warming_up_makes_the_chain_of_numbered_answers_too(groq, tmp_path):
     services.numbered_chain().invoke({"question": QUESTION})
 
     assert groq.requests[0]["messages"][0]["content"].startswith("Cite by numbers.")
+
+
+def test_what_is_loaded_is_no_longer_the_garbage_collectors_business(groq):
+    gc.unfreeze()
+    try:
+        Services(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False)).warm_up()
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
 
 
 def test_a_warm_up_that_fails_stops_nothing(tmp_path):
