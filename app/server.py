@@ -49,7 +49,7 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(Gate, traffic=traffic)
     app.add_middleware(RequestMetrics, metrics=services.metrics)
     app.add_middleware(RequestIds)  # The outermost: all that is logged of a request has its id.
-    describe(app)
+    describe(app, services.settings.auth_mode)
     return app
 
 
