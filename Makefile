@@ -45,7 +45,7 @@ soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and prin
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m evals.parity
 
-services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them and nginx where absent
+services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them, nginx and Chromium where absent
 	.ci/services
 
 serve: $(VENV)/.base ## Serve the HTTP API on port 3000

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from app.api import chat, copilot, feedback, health, metrics, playground, query
+from app.api import chat, copilot, feedback, health, metrics, pages, playground, query
 from app.api.errors import add_error_handlers, explain
 from app.api.openapi import TAGS, describe
 from app.drain import Gate, Traffic
@@ -33,6 +33,8 @@ def create_app(services: Services) -> FastAPI:
             yield
 
     app = FastAPIOffline(
+        docs_url=None,
+        redoc_url=None,
         title="Waypoint Co-Pilot",
         description="Cited answers from a company's own documents.",
         openapi_tags=TAGS,
@@ -49,7 +51,7 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(Gate, traffic=traffic)
     app.add_middleware(RequestMetrics, metrics=services.metrics)
     app.add_middleware(RequestIds)  # The outermost: all that is logged of a request has its id.
-    describe(app)
+    describe(app, services.settings.auth_mode)
     return app
 
 
@@ -63,3 +65,4 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     app.include_router(playground.playground_router(services.chain, handler, question))
     app.include_router(health.router)
     app.include_router(metrics.router)
+    app.include_router(pages.router)

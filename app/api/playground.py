@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from app.api.copilot import PATH, Chain, add_route, call_config, question_of, stream_body
 from app.api.event_stream import Event, EventStream, data_event, events_of
+from app.headers import page_policy
 from app.problems import Problem
 
 RUN = "/playground/run"
@@ -36,7 +37,12 @@ def playground_router(chain: Chain, handler: APIHandler, question: type[BaseMode
         ):  # A folder, a name with a zero byte or one too long, which LangServe tries to open.
             raise HTTPException(404) from None
         content = bytes(file.body).replace(b'"/stream_log"', f'"{RUN}"'.encode())
-        return Response(content, file.status_code, media_type=file.media_type)
+        response = Response(content, file.status_code, media_type=file.media_type)
+        if file.media_type == "text/html":
+            # It compiles the checks of its form from the schema, and writes its own styles.
+            policy = page_policy(content, script="'unsafe-eval'", style="'unsafe-inline'")
+            response.headers["Content-Security-Policy"] = policy
+        return response
 
     async def run(request: Request, body: Any) -> Response:
         parts = patches(chain.astream(question_of(body.input), call_config(request)))

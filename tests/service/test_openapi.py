@@ -113,3 +113,10 @@ def test_the_files_of_the_pages_come_from_the_package(client):
     for name in ("swagger-ui-bundle.js", "swagger-ui.css"):
         assert f"/static-offline-docs/{name}" in html
         assert client.get(f"/static-offline-docs/{name}").status_code == 200
+
+
+def test_the_script_of_redoc_asks_its_maker_for_nothing(client):
+    script = client.get("/redoc/redoc.js")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert "redocly logo" in script.text
+    assert "cdn.redoc.ly" not in script.text
