@@ -37,7 +37,10 @@ def _replies(groq) -> None:
 
 
 @pytest.fixture
-async def remote(url) -> AsyncIterator[RemoteRunnable]:
+async def remote(url, monkeypatch) -> AsyncIterator[RemoteRunnable]:
+    # It closes its clients in a thread that it starts wherever the garbage collector happens to run; where a thread is
+    # being started there, both wait for each other for ever. They are closed below.
+    monkeypatch.setattr("langserve.client._close_clients", lambda *clients: None)
     runnable: RemoteRunnable = RemoteRunnable(f"{url}/copilot", timeout=30)
     yield runnable
     runnable.sync_client.close()
