@@ -9,7 +9,8 @@ same has a narrower bound, and one that is compressed in a way whose growth has 
 
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
 from typing import cast
 
 import httpx
@@ -75,7 +76,10 @@ class _Transport(httpx.HTTPTransport):
 
 
 class _Pools(httpx.AsyncBaseTransport):
-    """As many small pools as there is work for; the first that has room takes the next request."""
+    """As many small pools as there is work for; the first that has room takes the next request.
+
+    Of those that have nothing more to do the first stays, with the connections that it keeps.
+    """
 
     def __init__(self) -> None:
         self._ssl = httpx.create_ssl_context()
@@ -87,14 +91,21 @@ class _Pools(httpx.AsyncBaseTransport):
         try:
             response = await pool.handle_async_request(request)
         except BaseException:
-            pool.busy -= 1
+            await self._release(pool)
             raise
         bounds.narrow(response)
-        response.stream = _AsyncStream(cast("httpx.AsyncByteStream", response.stream), bounds, pool)
+        stream = cast("httpx.AsyncByteStream", response.stream)
+        response.stream = _AsyncStream(stream, bounds, partial(self._release, pool))
         return response
 
     async def aclose(self) -> None:
         for pool in self._pools:
+            await pool.aclose()
+
+    async def _release(self, pool: "_Pool") -> None:
+        pool.busy -= 1
+        if not pool.busy and pool is not self._pools[0]:
+            self._pools.remove(pool)
             await pool.aclose()
 
     def _roomy(self) -> "_Pool":
@@ -125,17 +136,19 @@ class _Stream(httpx.SyncByteStream):
 
 
 class _AsyncStream(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, bounds: _Bounds, pool: _Pool) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, bounds: _Bounds, release: Callable[[], Awaitable[None]]) -> None:
         self._stream = stream
         self._bounds = bounds
-        self._pool: _Pool | None = pool
+        self._release: Callable[[], Awaitable[None]] | None = release
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for part in self._stream:
             yield self._bounds.check(part)
 
     async def aclose(self) -> None:
-        if self._pool is not None:
-            self._pool.busy -= 1
-            self._pool = None
-        await self._stream.aclose()
+        release, self._release = self._release, None
+        try:
+            await self._stream.aclose()
+        finally:
+            if release is not None:
+                await release()
