@@ -77,7 +77,7 @@ class Load:
 
 
 def _measured(load: Load, seconds: float) -> Measured:
-    begun: list[float] = []
+    used: list[float] = []
     asking = ask_all(
         load.url,
         questions(),
@@ -85,10 +85,10 @@ def _measured(load: Load, seconds: float) -> Measured:
         users=load.users,
         warm_s=WARM_S,
         seconds=seconds,
-        begin=lambda: begun.append(load.used()),
+        mark=lambda: used.append(load.used()),
     )
     samples = asyncio.run(asking)
-    return Measured(load.name, load.users, seconds, samples, load.used() - begun[0])
+    return Measured(load.name, load.users, seconds, samples, used[1] - used[0])
 
 
 async def _profile(settings: Settings) -> str:

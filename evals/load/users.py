@@ -45,12 +45,12 @@ async def ask_all(
     users: int,
     warm_s: float,
     seconds: float,
-    begin: Callable[[], None] = lambda: None,
+    mark: Callable[[], None] = lambda: None,
 ) -> list[Sample]:
-    """Return a sample for each answer that so many users were given in so many seconds.
+    """Return a sample for each answer that so many users were given in so many seconds, and for each error.
 
-    The first `warm_s` seconds do not count: the users begin all at once, as they never do again. `begin` is called at
-    their end.
+    Answers of the first `warm_s` seconds do not count: the users begin all at once, as they never do again. Nor do
+    those that are waited for after the end; an error counts whenever it comes. `mark` is called at beginning and end.
     """
     clients = [httpx.AsyncClient(base_url=url, timeout=60) for _ in range(-(-users // USERS_A_CLIENT))]
     start, turn, samples = time.perf_counter() + warm_s, itertools.count(), list[Sample]()
@@ -60,12 +60,16 @@ async def ask_all(
         while time.perf_counter() < end:
             number = next(turn)  # No question is asked twice: nothing of an answer may be there already.
             sample = await _told(ask, client, f"{questions[number % len(questions)]} (case {number})")
-            if start <= time.perf_counter() < end:
+            if sample.error or start <= time.perf_counter() < end:
                 samples.append(sample)
 
+    async def marking() -> None:
+        for seconds_on in (warm_s, seconds):
+            await asyncio.sleep(seconds_on)
+            mark()
+
     try:
-        asyncio.get_running_loop().call_later(warm_s, begin)
-        await asyncio.gather(*(user(clients[number % len(clients)]) for number in range(users)))
+        await asyncio.gather(marking(), *(user(clients[number % len(clients)]) for number in range(users)))
     finally:
         for client in clients:
             await client.aclose()

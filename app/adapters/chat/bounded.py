@@ -99,7 +99,7 @@ class _Pools(httpx.AsyncBaseTransport):
         return response
 
     async def aclose(self) -> None:
-        for pool in self._pools:
+        for pool in tuple(self._pools):  # A stream that ends meanwhile takes its pool out.
             await pool.aclose()
 
     async def _release(self, pool: "_Pool") -> None:
