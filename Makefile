@@ -28,22 +28,22 @@ format: $(VENV)/.dev ## Format the code and mend what can be mended
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev $(PARITY)/.done ## Measure speed, memory and size, and print them as a table
-	$(BIN)/python -m evals.bench
+	$(BIN)/python -m benchmarks.bench
 
 bench-events: $(VENV)/.dev ## Measure what becomes of events while RabbitMQ is away (needs one on 127.0.0.1:5672)
-	$(BIN)/python -m evals.bench_events
+	$(BIN)/python -m benchmarks.bench_events
 
 eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/evaluation.md
-	$(BIN)/python -m evals.strategies
+	$(BIN)/python -m benchmarks.strategies
 
 load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, beside a bare route, and print the table
-	$(BIN)/python -m evals.load
+	$(BIN)/python -m benchmarks.load
 
 soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and print what was promised and held
-	$(BIN)/python -m evals.soak
+	$(BIN)/python -m benchmarks.soak
 
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
-	$(PARITY)/bin/python -m evals.parity
+	$(PARITY)/bin/python -m benchmarks.parity
 
 services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them, nginx and Chromium where absent
 	.ci/services

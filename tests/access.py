@@ -11,8 +11,8 @@ from typing import Any
 
 import uvicorn
 
-from app.connections import BoundedConnection
-from app.server import create_app
+from app.http.connections import BoundedConnection
+from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
 from tests.waiting import wait_until

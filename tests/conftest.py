@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
-from app.logs import reset_logs
+from app.observability.logs import reset_logs
 from app.settings import Settings
 from tests.fakes import FakeGroq, fake_groq
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.adapters import chroma
-from app.adapters.chroma import DocumentChroma
-from app.adapters.records import Records
+from app.adapters.stores import chroma
+from app.adapters.stores.chroma import DocumentChroma
+from app.adapters.stores.records import Records
 from app.settings import load_settings
 from app.wiring import Services
 from chains.ingestion import Report, writing

@@ -4,9 +4,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from app.adapters.rabbitmq.message import Message
-from app.adapters.rabbitmq.outbox import Outbox
-from app.adapters.rabbitmq.publisher import Publisher
+from app.adapters.events.message import Message
+from app.adapters.events.outbox import Outbox
+from app.adapters.events.publisher import Publisher
 from tests.rabbit import url
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from app.adapters.chroma import open_chroma
-from app.adapters.records import open_records
-from app.wiring.stores import loaders
+from app.adapters.stores.chroma import open_chroma
+from app.adapters.stores.records import open_records
+from app.wiring.storage import loaders
 from chains.ingestion import Index, Report, ingest
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.index import indexed_text

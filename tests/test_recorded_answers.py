@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from evals.recorded import cite, passages, read
-from evals.wice import measure
+from benchmarks.recorded import cite, passages, read
+from benchmarks.wice import measure
 
 pytestmark = pytest.mark.corpus
 
@@ -91,9 +91,9 @@ def test_the_one_refusal_is_recognised(rows):
 def test_support_ranks_claims_as_people_do(shared):
     import numpy as np
 
-    from app.adapters.onnx.weights import find_weights
-    from app.adapters.onnx.words import WordVectors
-    from evals.wice import auroc
+    from app.adapters.embeddings.onnx.weights import find_weights
+    from app.adapters.embeddings.onnx.words import WordVectors
+    from benchmarks.wice import auroc
 
     labels, results, _ = measure(shared / "eval" / "wice" / "claim_dev.jsonl", WordVectors(find_weights()))
     scores = np.array([result.score for result in results])

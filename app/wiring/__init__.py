@@ -1,5 +1,5 @@
 """Settings -> adapters -> chain: the composition root."""
 
-from app.wiring.services import Services, sample_corpus
+from app.wiring.build import Services, sample_corpus
 
 __all__ = ["Services", "sample_corpus"]

@@ -7,7 +7,7 @@ from functools import cached_property
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-from app.identity import Callers, Identity, Scope
+from app.adapters.sessions.identity import Callers, Identity, Scope
 from app.settings import Settings
 from chains.errors import ConfigurationError
 
@@ -30,15 +30,15 @@ class Access:
         """Return who knows the callers; None where AUTH_MODE asks nobody who they are."""
         settings = self.settings
         if settings.auth_mode == "api_key" and settings.api_keys is not None:
-            from app.adapters.api_keys import ApiKeys
+            from app.adapters.sessions.api_keys import ApiKeys
 
             return ApiKeys(settings.api_keys.get_secret_value())
         if settings.auth_mode == "session" and settings.auth_url is not None:
-            from app.adapters.auth_service import AuthService
+            from app.adapters.sessions.auth_service import AuthService
 
             return AuthService(settings.auth_url)
         if settings.auth_mode == "session":
-            from app.adapters.redis_sessions import RedisSessions
+            from app.adapters.sessions.redis_sessions import RedisSessions
 
             return RedisSessions(self.redis)
         return None

@@ -13,9 +13,9 @@ from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter
 
 import prompts
-from app.adapters.index_version import IndexVersion
+from app.adapters.stores.index_version import IndexVersion
 from app.settings import Settings
-from app.wiring.stores import beside
+from app.wiring.storage import beside
 from chains.caching.counts import CacheCounts, LevelName
 from chains.caching.keys import canonical
 from chains.caching.level import Level
@@ -60,7 +60,7 @@ class Caches:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Hold connections for the event loop while the body runs."""
-        from app.adapters.redis import RedisStore
+        from app.adapters.stores.redis import RedisStore
 
         if self._on("embedding", "retrieval", "answer") and isinstance(self._store, RedisStore):
             async with self._store.connected():
@@ -72,7 +72,7 @@ class Caches:
         """Return the embeddings with the vectors of questions kept; documents are embedded once, and pass by."""
         if not self._on("embedding"):
             return embeddings
-        from app.adapters.question_vectors import QuestionVectors
+        from app.adapters.embeddings.question_vectors import QuestionVectors
 
         level = self._level("embedding", TypeAdapter(list[float]), self._embedding_facts())
         return QuestionVectors(embeddings, level)
@@ -129,7 +129,7 @@ class Caches:
             from chains.caching.memory import MemoryStore
 
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
-        from app.adapters.redis import RedisStore
+        from app.adapters.stores.redis import RedisStore
 
         url = settings.redis_url.get_secret_value()
         return RedisStore(url, ttl_s=ttl_s, timeout_s=settings.redis_timeout_s, clock=self.clock)

@@ -54,7 +54,7 @@ def redis_check(url: str, *, required: bool) -> Check:
     """Ask Redis; `required` where sessions live in it."""
 
     async def ask() -> None:
-        from app.adapters.pings import ping_redis
+        from app.adapters.health_probes import ping_redis
 
         await ping_redis(url, timeout_s=ANSWER_WITHIN_S)
 
@@ -65,7 +65,7 @@ def broker_check(url: str) -> Check:
     """Ask RabbitMQ; while it is away events wait, and answers do not."""
 
     async def ask() -> None:
-        from app.adapters.pings import ping_rabbitmq
+        from app.adapters.health_probes import ping_rabbitmq
 
         await ping_rabbitmq(url, timeout_s=ANSWER_WITHIN_S)
 

@@ -6,16 +6,16 @@ from app.settings import Settings
 from chains.observation import Observer
 
 if TYPE_CHECKING:
-    from app.adapters.langsmith_scores import LangSmithScores
-    from app.adapters.rabbitmq.outbox import Outbox
+    from app.adapters.events.outbox import Outbox
+    from app.adapters.tracing.langsmith_scores import LangSmithScores
 
 
 def outbox_of(settings: Settings) -> "Outbox | None":
     """Return the outbox for RABBITMQ_URL; nothing is opened before it runs."""
     if settings.rabbitmq_url is None or not settings.events_enabled:
         return None
-    from app.adapters.rabbitmq.outbox import Outbox
-    from app.adapters.rabbitmq.publisher import Publisher
+    from app.adapters.events.outbox import Outbox
+    from app.adapters.events.publisher import Publisher
 
     publisher = Publisher(settings.rabbitmq_url.get_secret_value())
     return Outbox(settings.events_path, publisher, capacity=settings.events_max)
@@ -25,7 +25,7 @@ def event_observers(settings: Settings, outbox: "Outbox | None") -> list[Observe
     """Return the observer that makes events of calls, where there is an outbox for them."""
     if outbox is None:
         return []
-    from app.events import Events
+    from app.observability.analytics_events import Events
 
     return [Events(outbox.put, model="offline" if settings.provider == "offline" else settings.llm_model)]
 
@@ -34,7 +34,7 @@ def scores_of(settings: Settings) -> "LangSmithScores | None":
     """Return what hands scores to LangSmith, where answers are traced."""
     if not settings.langsmith_tracing or settings.langsmith_api_key is None:
         return None
-    from app.adapters.langsmith_scores import LangSmithScores
+    from app.adapters.tracing.langsmith_scores import LangSmithScores
 
     return LangSmithScores(
         settings.langsmith_endpoint, settings.langsmith_api_key.get_secret_value(), settings.langsmith_project

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from app.settings import Settings
 from app.wiring.caches import index_version
-from app.wiring.stores import alone, beside, chunker, delete_store, loaders
+from app.wiring.storage import alone, beside, chunker, delete_store, loaders
 from chains.ingestion import Index, ingest
 
 if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
 
-    from app.adapters.fts import LexicalIndex
-    from app.wiring.stores import Store
+    from app.adapters.stores.fts import LexicalIndex
+    from app.wiring.storage import Store
     from chains.ingestion import Report
     from chains.ports import Progress
 
@@ -59,7 +59,7 @@ class Ingestion:
         return Index(store, *self._records(), store.ids)
 
     def _records(self) -> "tuple[RecordManager, RecordManager]":
-        from app.adapters.records import open_records
+        from app.adapters.stores.records import open_records
 
         folder, name = beside(self.settings)
         return open_records(folder, name), open_records(folder, f"{name}/origins")

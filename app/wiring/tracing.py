@@ -7,8 +7,8 @@ from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 
+from app.observability.tracing import GOODBYE_S, Export, close
 from app.settings import Settings
-from app.tracing import GOODBYE_S, Export, close
 from chains.observation import Observer
 from chains.state import Answer, Question
 
@@ -53,7 +53,7 @@ def tracing_of(settings: Settings) -> Tracing:
 
 
 def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
-    from app.adapters.langsmith import LangSmith
+    from app.adapters.tracing.langsmith import LangSmith
 
     backend = LangSmith(
         api_url=settings.langsmith_endpoint,
@@ -69,7 +69,7 @@ def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
 
 
 def _trace_to_collector(tracing: Tracing, endpoint: str) -> None:
-    from app.adapters.opentelemetry import CallSpans, Collector
+    from app.adapters.tracing.opentelemetry import CallSpans, Collector
 
     collector = Collector(endpoint)
     export = Export("opentelemetry", collector.send, waiting=SPANS_WAITING, batch=SPANS_A_BATCH)

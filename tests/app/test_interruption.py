@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.adapters.chroma import open_chroma
-from app.adapters.records import open_records
+from app.adapters.stores.chroma import open_chroma
+from app.adapters.stores.records import open_records
 from chains.errors import VectorStoreError
 from chains.ingestion.index import indexed_text
 from tests.fakes import WordEmbeddings

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from app.settings import load_settings
-from app.wiring.language import providers
+from app.wiring.llm import providers
 from chains import build_chain
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel

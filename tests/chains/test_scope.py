@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
 import chains
-from app.adapters.onnx import OnnxEmbeddings
+from app.adapters.embeddings.onnx import OnnxEmbeddings
 from chains.errors import ConfigurationError, QuestionError
 from chains.scope import Intent, Scope, ScopeGate, load_scope
 from chains.state import Answer

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.wice import auroc
 from chains.citations.evidence import from_sentences, prepare
 from chains.citations.support import QUOTE_LIMIT, Support, ceiling, support
 from chains.citations.tokens import tokens
-from evals.wice import auroc
 
 CHUNK = """## Demurrage and detention
 

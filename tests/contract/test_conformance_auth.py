@@ -9,7 +9,7 @@ from redis import Redis
 from redis.asyncio import ConnectionPool
 from redis.exceptions import RedisError
 
-from app.adapters.redis_sessions import RedisSessions
+from app.adapters.sessions.redis_sessions import RedisSessions
 from tests.access import POSTED, serving, settings_over, write_corpus
 from tests.conftest import SHARED
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.problems import problem_of
+from app.http.problems import problem_of
 from chains.errors import LLMError
 from tests.conftest import SHARED
 from tests.service.desk import QUESTION, open_desk

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.chat import numbered_citations
-from app.api.examples import ANSWER
-from app.server import create_app
+from app.http.examples import ANSWER
+from app.http.routes.chat import numbered_citations
+from app.http.server import create_app
 from chains.observation import Call
 from chains.state import Citation
 from tests.fakes import FakeGroq, Reply, fake_groq

@@ -9,10 +9,10 @@ import groq
 import httpx
 import pytest
 
-from app.adapters.chat.translation import translated
-from app.adapters.onnx import OnnxEmbeddings
-from app.adapters.onnx.tokens import WordPieces
-from app.problems import problem_of
+from app.adapters.embeddings.onnx import OnnxEmbeddings
+from app.adapters.embeddings.onnx.tokens import WordPieces
+from app.adapters.llm.error_mapping import translated
+from app.http.problems import problem_of
 from app.settings import SettingsError, load_settings
 from chains import errors
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMTimeoutError, LLMUnavailableError

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from app.adapters.fts import LexicalIndex
-from app.adapters.memory import SavedMemoryStore
+from app.adapters.stores.fts import LexicalIndex
+from app.adapters.stores.memory import SavedMemoryStore
 from app.settings import load_settings
 from app.wiring import Services
 from chains.context import trim

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from langchain_core.runnables import RunnableLambda
 
-from app.problems import problem_of
-from app.server import create_app
+from app.http.problems import problem_of
+from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
 from chains import errors

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.api.answer import QueryAnswer, QueryCitation, QueryMetadata, query_answer
-from app.api.examples import ANSWER as WHOLE
-from app.server import create_app
+from app.http.examples import ANSWER as WHOLE
+from app.http.routes.answer import QueryAnswer, QueryCitation, QueryMetadata, query_answer
+from app.http.server import create_app
 from chains.state import Citation, Metadata
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, QUESTION, served, small_services

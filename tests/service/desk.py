@@ -8,8 +8,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from app.problems import problem_of
-from app.server import create_app
+from app.http.problems import problem_of
+from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
 from tests.clocks import StoppedClock

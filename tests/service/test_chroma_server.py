@@ -14,8 +14,8 @@ import httpx
 import pytest
 from langchain_core.documents import Document
 
-from app.adapters.chroma import Server, delete_collection, open_chroma
-from app.adapters.chroma.client import _session as chroma_session
+from app.adapters.stores.chroma import Server, delete_collection, open_chroma
+from app.adapters.stores.chroma.client import _session as chroma_session
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError, VectorStoreError

@@ -10,13 +10,13 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from app.adapters.rabbitmq.outbox import Outbox
-from app.adapters.rabbitmq.publisher import Publisher, receipts_of
-from app.adapters.rabbitmq.store import EventStore
-from app.server import create_app
+from app.adapters.events.outbox import Outbox
+from app.adapters.events.publisher import Publisher, receipts_of
+from app.adapters.events.store import EventStore
+from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
-from evals.proxy import Proxy
+from benchmarks.proxy import Proxy
 from tests.rabbit import PORT, Sink, delete_queue, sink, skip_without_broker, url
 from tests.waiting import await_until
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from langchain_core.runnables import RunnableGenerator
 
-from app.server import create_app
+from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
 from tests.served import served

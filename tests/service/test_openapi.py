@@ -9,7 +9,7 @@ import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
-from app.server import create_app
+from app.http.server import create_app
 from tests.fakes import fake_groq
 from tests.served import served, small_services
 

@@ -16,7 +16,7 @@ from langsmith import Client, tracing_context
 from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
-from app.server import create_app
+from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
 from chains.errors import LLMError

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnablePassthrough
 
 from app.settings import load_settings
-from app.wiring.language import providers
+from app.wiring.llm import providers
 from chains.clock import Clock
 from chains.deadline import Deadline
 from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError

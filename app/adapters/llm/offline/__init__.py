@@ -1,0 +1,11 @@
+"""Messages with a context in, an answer quoted from it with citations out, or `DECLINE`; no language model is needed.
+
+`passages` reads the context into entries of quotable statements (`plain` strips the markdown), `question` weighs what
+is asked, `evidence` scores the statements against it, `answer` quotes the best or declines, `model` is the chat model
+around them; `words` makes texts comparable.
+"""
+
+from app.adapters.llm.offline.answer import DECLINE
+from app.adapters.llm.offline.model import MODEL_NAME, OfflineChatModel
+
+__all__ = ["DECLINE", "MODEL_NAME", "OfflineChatModel"]

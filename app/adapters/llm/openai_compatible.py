@@ -1,0 +1,48 @@
+"""Any service that speaks OpenAI's chat protocol -> a LangChain chat model that raises this project's errors."""
+
+from types import ModuleType
+from typing import ClassVar
+
+import openai
+from langchain_openai.chat_models.base import BaseChatOpenAI
+from pydantic import SecretStr
+
+from app.adapters.llm.http_client import async_client, client
+from app.adapters.llm.validated_model import Checked
+
+
+class OpenAICompatibleModel(Checked, BaseChatOpenAI):
+    """LangChain's base of such models, checked.
+
+    ChatOpenAI itself sends `max_completion_tokens`, which many services do not know; the base sends `max_tokens`.
+    """
+
+    vendor: ClassVar[ModuleType] = openai
+
+
+def openai_compatible_model(
+    *,
+    base_url: str,
+    model: str,
+    api_key: SecretStr | None = None,
+    temperature: float = 0.3,
+    max_tokens: int = 500,
+    timeout_s: float = 60,
+) -> OpenAICompatibleModel:
+    """Return the chat model at `base_url`, the address up to and with `/v1`; a service without keys needs none.
+
+    `timeout_s` is for the whole reply; a call may give a shorter one as `timeout`.
+    """
+    return OpenAICompatibleModel(
+        base_url=base_url,
+        model=model,
+        api_key=api_key or SecretStr("none"),
+        temperature=temperature,
+        max_tokens=max_tokens,
+        timeout=timeout_s,
+        max_retries=0,
+        stream_usage=True,
+        use_responses_api=False,
+        http_client=client(),
+        http_async_client=async_client(),
+    )

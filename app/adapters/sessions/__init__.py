@@ -1,0 +1,1 @@
+"""Who is calling: sessions in Redis, the auth service, API keys."""

@@ -1,0 +1,1 @@
+"""Backends for traces and feedback: LangSmith and OpenTelemetry."""

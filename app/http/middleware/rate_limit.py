@@ -1,0 +1,108 @@
+"""A request with its identity and its number of questions -> the same request, or 429 and when to come back."""
+
+import math
+import time
+from ipaddress import IPv6Address, ip_address, ip_network
+
+import structlog
+from limits import RateLimitItem
+from limits.aio.storage import MemoryStorage, Storage
+from limits.aio.strategies import FixedWindowRateLimiter
+from limits.errors import StorageError
+from limits.util import WindowStats
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.problems import Problem, RequestRefusedError
+from chains.clock import Clock, SystemClock
+
+log = structlog.get_logger(__name__)
+
+# After a failure the shared storage is left alone so long, and each process counts for itself.
+REST_S = 5
+
+
+class Rated:
+    """ASGI middleware that counts questions in windows that start with a caller's first one.
+
+    Args:
+        app: What it guards.
+        rate: How many questions in how long.
+        storage: Where they are counted; one that fails has to raise StorageError.
+        clock: Tells how long a failed storage has rested.
+    """
+
+    def __init__(self, app: ASGIApp, *, rate: RateLimitItem, storage: Storage, clock: Clock | None = None) -> None:
+        self.app = app
+        self.rate = rate
+        self.shared = FixedWindowRateLimiter(storage)
+        self.alone = FixedWindowRateLimiter(MemoryStorage())
+        self.clock = clock or SystemClock()
+        self.rests_until = -math.inf
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it; what is passed on is answered with how much is left."""
+        request = Request(scope) if scope["type"] == "http" else None
+        count: int = getattr(request.state, "questions", 0) if request else 0
+        if request is None or count == 0:
+            await self.app(scope, receive, send)
+            return
+        allowed, window = await self.count(caller_of(request), count)
+        headers = self._headers(window)
+        if not allowed:
+            wait_s = headers["RateLimit-Reset"]
+            msg = f"More than {self.rate.amount} questions in {self._period()}; try again in {wait_s} seconds"
+            raise RequestRefusedError(Problem(429, "Too Many Requests", msg), {**headers, "Retry-After": wait_s})
+        await self.app(scope, receive, _with_headers(headers, send))
+
+    async def count(self, caller: str, count: int) -> tuple[bool, WindowStats]:
+        """Count a caller's questions; return whether they are allowed, and what is left until when."""
+        if self.clock.now() >= self.rests_until:
+            try:
+                return await _hit(self.shared, self.rate, caller, count)
+            except StorageError as error:
+                self.rests_until = self.clock.now() + REST_S
+                log.warning("rate_storage_failed", error=type(error.storage_error).__name__)
+        return await _hit(self.alone, self.rate, caller, count)
+
+    def _period(self) -> str:
+        name = self.rate.GRANULARITY.name
+        return f"a {name}" if self.rate.multiples == 1 else f"{self.rate.multiples} {name}s"
+
+    def _headers(self, window: WindowStats) -> dict[str, str]:
+        reset_s = max(1, math.ceil(window.reset_time - time.time()))
+        return {
+            "RateLimit-Limit": str(self.rate.amount),
+            "RateLimit-Remaining": str(max(0, window.remaining)),
+            "RateLimit-Reset": str(reset_s),
+        }
+
+
+async def _hit(
+    limiter: FixedWindowRateLimiter, rate: RateLimitItem, caller: str, count: int
+) -> tuple[bool, WindowStats]:
+    allowed = await limiter.hit(rate, caller, cost=count)
+    return allowed, await limiter.get_window_stats(rate, caller)
+
+
+def caller_of(request: Request) -> str:
+    """Return whom a question is counted for: the identity, or else the address (of IPv6 the network, a /64)."""
+    identity = getattr(request.state, "identity", None)
+    if identity is not None and identity.user_id is not None:
+        return f"user:{identity.user_id}"
+    host = request.client.host if request.client else ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return f"address:{host}"
+    return f"address:{ip_network((address, 64), strict=False) if isinstance(address, IPv6Address) else address}"
+
+
+def _with_headers(headers: dict[str, str], send: Send) -> Send:
+    async def add(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(headers)
+        await send(message)
+
+    return add

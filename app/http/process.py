@@ -1,0 +1,175 @@
+"""Services and an address -> the HTTP service in one process or several, until a signal has drained it.
+
+uvicorn closes its listeners at the signal, and what streams server-sent events (sse-starlette) ends its streams at
+uvicorn's handler. So the signal is taken before: new requests are refused and running ones end, then uvicorn gets it.
+"""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import structlog
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from app.http.connections import BoundedConnection, allow_many
+from app.http.middleware.drain import Traffic
+from app.observability.logs import configure_logs
+from app.settings import Settings, load_settings
+from app.wiring import Services
+from chains.errors import ConfigurationError, WaypointError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+# What an answer that is finished may take to leave, after the drain.
+LAST_BYTES_S = 5
+# A worker that imports and loads models on a busy machine may be silent for a while.
+SILENT_WORKER_S = 60
+
+log = structlog.get_logger(__name__)
+
+
+def check_workers(settings: Settings, workers: int) -> None:
+    """Refuse several processes over a store that one process has to have to itself.
+
+    Raises:
+        ConfigurationError: the store is a folder of Chroma's.
+    """
+    if workers > 1 and settings.vector_store_type == "chroma" and settings.chroma_host is None:
+        msg = (
+            f"--workers {workers} needs a store that several processes can open, and the Chroma folder "
+            f"{str(settings.chroma_path)!r} is not: start a Chroma server (`chroma run`) and set CHROMA_HOST, "
+            "or set VECTOR_STORE_TYPE=memory"
+        )
+        raise ConfigurationError(msg)
+
+
+def serve(services: Services, *, host: str, port: int, workers: int = 1) -> None:
+    """Serve until a signal comes and the service is drained; a second signal stops it at once.
+
+    Raises:
+        WaypointError: nothing can listen there, or the application did not start.
+    """
+    settings = services.settings
+    config = uvicorn.Config(
+        "app.http.process:worker" if workers > 1 else partial(application, services),
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        log_config=None,  # Its lines take the form of all others.
+        log_level=settings.log_level,
+        access_log=False,  # Each question has a line of its own, and each request is counted.
+        server_header=False,
+        http=BoundedConnection,
+        ws="none",
+        forwarded_allow_ips=settings.forwarded_allow_ips,
+        timeout_graceful_shutdown=LAST_BYTES_S,
+        timeout_worker_healthcheck=SILENT_WORKER_S,
+    )
+    allow_many()
+    try:
+        with _bound(host, port) as listener:
+            Workers(config, [listener]).run() if workers > 1 else _serve_alone(config, listener)
+    except SystemExit:
+        msg = "the service could not start; the lines above say why"
+        raise WaypointError(msg) from None
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens to nobody yet: an address that is taken is told before anything is loaded."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind)
+    except OSError as error:
+        raise _unusable(host, port, error) from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        raise _unusable(host, port, error) from error
+    log.info("bound", host=host, port=port)
+    return listener
+
+
+def _unusable(host: str, port: int, error: OSError) -> WaypointError:
+    return WaypointError(f"cannot listen on {host}:{port} ({error.strerror}); give another --host or --port")
+
+
+def _serve_alone(config: uvicorn.Config, listener: socket.socket) -> None:
+    for number in SIGNALS:  # uvicorn raises the signal again after it has stopped, and a drained stop is no failure.
+        signal.signal(number, signal.SIG_IGN)
+    uvicorn.Server(config).run([listener])
+
+
+def worker() -> "FastAPI":
+    """Return the application of one process among several; uvicorn calls it there."""
+    settings = load_settings()
+    configure_logs(settings.log_level, settings.log_format)
+    try:
+        return application(Services(settings))
+    except WaypointError as error:
+        log.error("worker_failed_to_start", error=str(error))
+        sys.exit(1)
+
+
+def application(services: Services) -> "FastAPI":
+    """Return the application with the signals in its hands; called inside the event loop that will serve it."""
+    from app.http.server import create_app
+
+    app = create_app(services)
+    drain_at_signals(app.state.traffic, services.settings.drain_timeout_s)
+    return app
+
+
+def drain_at_signals(traffic: Traffic, timeout_s: float) -> None:
+    """Drain at a signal, and hand it on to the server's own handler after; a second signal ends the process."""
+    loop = asyncio.get_running_loop()
+    begun: list[asyncio.Task[None]] = []
+
+    def drain(number: signal.Signals, stop: Callable[..., Any]) -> None:
+        if not begun:
+            begun.append(loop.create_task(_drain_and_stop(traffic, timeout_s, partial(stop, number, None))))
+        elif multiprocessing.parent_process() is None:  # A worker may get it from its parent and its terminal alike.
+            os._exit(128 + number)  # Whatever still runs: threads are not waited for.
+
+    for number in SIGNALS:
+        stop = signal.getsignal(number)
+        if callable(stop):
+            loop.add_signal_handler(number, drain, number, stop)
+
+
+async def _drain_and_stop(traffic: Traffic, timeout_s: float, stop: Callable[[], None]) -> None:
+    log.info("draining", running=traffic.running)
+    await traffic.drain(timeout_s)
+    log.info("drained", running=traffic.running)
+    stop()
+
+
+class Workers(Multiprocess):
+    """Processes that share a socket; each is started again when it dies, and a signal drains them all."""
+
+    def join_all(self) -> None:
+        """Wait until all have drained; another signal stops them at once."""
+        for child in self.processes:
+            while child.process.is_alive():
+                child.process.join(0.1)
+                if self.signal_queue:
+                    self._stop_at_once()
+        if any(child.exitcode == STARTUP_FAILURE for child in self.processes):
+            sys.exit(STARTUP_FAILURE)
+
+    def _stop_at_once(self) -> None:
+        for child in self.processes:
+            child.process.kill()
+        os._exit(128 + self.signal_queue[0])

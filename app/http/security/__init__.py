@@ -1,0 +1,1 @@
+"""Authentication: who may call what."""

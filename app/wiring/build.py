@@ -1,0 +1,282 @@
+"""Settings -> adapters -> chain, each made when it is first asked for."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
+
+from app.observability.answer_log import AnswerLog
+from app.settings import Settings
+from app.wiring.access import Access
+from app.wiring.caches import Caches, index_version
+from app.wiring.chain import pipeline
+from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
+from app.wiring.events import event_observers, outbox_of, scores_of
+from app.wiring.llm import chat_model, close, providers_of
+from app.wiring.metrics import metrics_of
+from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
+from app.wiring.storage import beside, open_store
+from app.wiring.tracing import Tracing, tracing_of
+from chains.clock import Clock, SystemClock
+from chains.observation import Observer, observed
+from chains.ports import TokenCounter, WordSimilarity
+from chains.retrieval import ChunkRetriever
+from chains.scope import SCOPE_FILE, ScopeGate, load_scope
+from chains.state import Answer, CitationStyle, Question
+
+if TYPE_CHECKING:
+    from app.adapters.events.outbox import Outbox
+    from app.adapters.stores.fts import LexicalIndex
+    from app.adapters.tracing.langsmith_scores import LangSmithScores
+    from app.observability.metrics import Metrics
+    from app.wiring.storage import Store
+    from chains.ingestion import Report
+    from chains.ports import Progress
+
+# What is loaded once and stands behind every answer.
+LOADED = ("embedder", "embeddings", "tokens", "store", "words", "word_similarity")
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the commands and the routes work with, each made when it is first asked for."""
+
+    settings: Settings
+    clock: Clock = field(default_factory=SystemClock)
+
+    @cached_property
+    def embedder(self) -> Embeddings:
+        """Return the embedding model itself."""
+        return embedding_model(self.settings)
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        """Return what the questions and the passages are embedded with."""
+        from app.adapters.embeddings.memoized import RecentQuestions
+
+        return self.caches.embeddings(RecentQuestions(self.embedder))
+
+    @cached_property
+    def caches(self) -> Caches:
+        """Return what keeps vectors, passages and answers."""
+        return Caches(self.settings, self.clock)
+
+    @cached_property
+    def tokens(self) -> TokenCounter:
+        """Return what measures prompts."""
+        return token_counter(self.embedder)
+
+    @cached_property
+    def store(self) -> "Store":
+        """Return the vector store, checked against the embedding model, with the word index in line with it."""
+        store = open_store(self.settings, self.embeddings, self.words)
+        if store.count() != self.words.count():
+            with index_version(self.settings).changing():
+                self.words.align(store)
+        return store
+
+    @cached_property
+    def words(self) -> "LexicalIndex":
+        """Return the index of the words that the store holds."""
+        from app.adapters.stores.fts import LexicalIndex
+        from chains.ingestion.index import indexed_fields
+
+        folder, name = beside(self.settings)
+        return LexicalIndex(folder / f"{name.replace('/', '_')}.words.sqlite3", fields=indexed_fields)
+
+    @property
+    def model(self) -> BaseChatModel:
+        """Return the chat model: the providers that are set, and the offline answerer."""
+        return self._model_of(self.settings.llm_model)
+
+    @cached_property
+    def models(self) -> dict[str, BaseChatModel]:
+        """Return the chat models that were made so far, by the name of the language model."""
+        return {}
+
+    def _model_of(self, name: str) -> BaseChatModel:
+        if name not in self.models:
+            settings = self.settings.model_copy(update={"llm_model": name})
+            self.models[name] = chat_model(settings, self.embeddings, clock=self.clock, tokens=self.tokens)
+        return self.models[name]
+
+    @cached_property
+    def retriever(self) -> ChunkRetriever:
+        """Return the retriever that RETRIEVER_TYPE names."""
+        found = retriever_of(self.settings, store=self.store, words=self.words, model=lambda: self.model)
+        return self.caches.retriever(found)
+
+    @cached_property
+    def word_similarity(self) -> WordSimilarity:
+        """Return the nearness of words, by which quotations are checked."""
+        return word_similarity()
+
+    @cached_property
+    def chain(self) -> Runnable[Question, Answer]:
+        """Return the pipeline."""
+        return self._pipeline(self.settings.citation_style, self.settings.llm_model)
+
+    def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
+        """Return the pipeline that cites by numbers, answered by LLM_MODEL or another of the allowed models."""
+        name = model_id or self.settings.llm_model
+        if name not in self._numbered_chains:
+            self._numbered_chains[name] = self._pipeline("numbered", name)
+        return self._numbered_chains[name]
+
+    @cached_property
+    def _numbered_chains(self) -> dict[str, Runnable[Question, Answer]]:
+        return {}
+
+    def _pipeline(self, style: CitationStyle, model_id: str) -> Runnable[Question, Answer]:
+        chain = pipeline(
+            self.settings,
+            style=style,
+            retriever=self.retriever,
+            model=self._model_of(model_id),
+            scope=self.scope,
+            tokens=self.tokens,
+            similarity=self.word_similarity,
+            clock=self.clock,
+        )
+        answers = self.caches.answers(chain, scope=self._scope_text(), style=style, model_id=model_id)
+        return observed(self.tracing.traced(answers), self.observers)
+
+    @cached_property
+    def observers(self) -> list[Observer]:
+        """Return who is told of every question and its answer."""
+        log = AnswerLog(questions=self.settings.log_questions)
+        return [log, self.metrics, *self.tracing.observers, *event_observers(self.settings, self.outbox)]
+
+    @cached_property
+    def outbox(self) -> "Outbox | None":
+        """Return where events are handed over for the broker; None where they are off."""
+        return outbox_of(self.settings)
+
+    @cached_property
+    def scores(self) -> "LangSmithScores | None":
+        """Return where the users' scores go beside the events; None where nothing is traced."""
+        return scores_of(self.settings)
+
+    @cached_property
+    def metrics(self) -> "Metrics":
+        """Return the figures that GET /metrics tells."""
+        return metrics_of(
+            self.settings,
+            tracing=self.tracing,
+            caches=self.caches.counts,
+            outbox=self.outbox,
+            models=self.models,
+        )
+
+    @cached_property
+    def tracing(self) -> Tracing:
+        """Return where traces go."""
+        return tracing_of(self.settings)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Open what lives as long as the service does, and close it after: nothing can be asked any more then."""
+        async with AsyncExitStack() as life:
+            life.push_async_callback(asyncio.to_thread, self.tracing.close)
+            life.push_async_callback(close, self.models)
+            await life.enter_async_context(self.caches.running())
+            await life.enter_async_context(self.access.running())
+            if self.outbox:
+                await life.enter_async_context(self.outbox.running())
+            yield
+
+    @cached_property
+    def access(self) -> Access:
+        """Return what says who may ask, and how much."""
+        return Access(self.settings)
+
+    @cached_property
+    def scope(self) -> ScopeGate | None:
+        """Return what declines questions that no document answers; None where it is off or no list of them is there."""
+        from app.adapters.embeddings.disk_cached import RememberedEmbeddings
+
+        file = self._scope_file()
+        if file is None:
+            return None
+        return ScopeGate(load_scope(file), RememberedEmbeddings(self.embeddings, model=self.settings.embedding_model))
+
+    def _scope_file(self) -> Path | None:
+        settings = self.settings
+        file = settings.scope_file or sample_corpus() / SCOPE_FILE
+        return file if settings.scope_enabled and (settings.scope_file or file.is_file()) else None
+
+    def _scope_text(self) -> str | None:
+        file = self._scope_file()
+        return file.read_text(encoding="utf-8") if file and self.scope else None
+
+    def count(self) -> int:
+        """Return the number of chunks in the store."""
+        return self.store.count()
+
+    def checks(self) -> list[Check]:
+        """Return what readiness asks: everything that these settings, and the models made so far, lean on."""
+        settings, default = self.settings, self.settings.llm_model
+        checks = [store_check(self.count)]
+        for name, provider in providers_of({default: self.model} | self.models):
+            checks.append(breaker_check(provider.breaker, model=None if name == default else name))
+        sessions = settings.auth_mode == "session" and settings.auth_url is None
+        counted = settings.rate is not None and settings.rate_limit_backend == "redis"
+        if sessions or counted or (settings.cache_enabled and settings.cache_backend == "redis"):
+            checks.append(redis_check(settings.redis_url.get_secret_value(), required=sessions))
+        if settings.rabbitmq_url and settings.events_enabled:
+            checks.append(broker_check(settings.rabbitmq_url.get_secret_value()))
+        return checks
+
+    def warm_up(self) -> None:
+        """Answer a question without the language model, so that the first real one finds everything made and loaded."""
+        from app.wiring.warm_up import warm_up
+
+        self.numbered_chain()
+        warm_up(self._offline().chain, self.scope)
+
+    def _offline(self) -> "Services":
+        """Return services that share what is loaded, ask no language model, keep no answer and tell nobody."""
+        changed = {"llm_provider": "offline", "retriever_type": "hybrid", "cache_enabled": False}
+        twin = Services(self.settings.model_copy(update=changed), self.clock)
+        shared = {name: getattr(self, name) for name in LOADED}
+        twin.__dict__.update(shared, scope=None, observers=[], tracing=Tracing())
+        return twin
+
+    def ingest(
+        self,
+        paths: list[Path],
+        *,
+        reset: bool = False,
+        dry_run: bool = False,
+        progress: "Progress | None" = None,
+    ) -> "Report":
+        """Bring the store in line with the files below `paths`; `reset` rebuilds it from nothing.
+
+        Raises:
+            IngestionError: a path does not exist.
+            VectorStoreError: another ingestion is at work, or the store cannot be written.
+            ConfigurationError: the store was made with another model or distance.
+        """
+        from app.wiring.ingestion import Ingestion
+
+        ingestion = Ingestion(self.settings, store=lambda: self.store, words=lambda: self.words, reopen=self._reopen)
+        return ingestion.run(paths, reset=reset, dry_run=dry_run, progress=progress)
+
+    def _reopen(self) -> None:
+        """Forget what was made with the store that is there no more."""
+        for made in ("store", "retriever", "chain", "_numbered_chains"):
+            self.__dict__.pop(made, None)
+
+
+def sample_corpus() -> Path:
+    """Return the folder of the sample corpus: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "knowledge_base"
+    return inside if inside.is_dir() else package.parent / "knowledge_base"

@@ -1,0 +1,1 @@
+"""Measurements of speed, load, scale and retrieval; for development, not in the wheel."""

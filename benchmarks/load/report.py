@@ -1,0 +1,102 @@
+"""What the users of each load were told -> the table of docs/load.md, and what of it was aimed at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.load.users import Sample
+
+MODEL_MS = 500
+"""What the language model takes for an answer, or until the first word of a stream."""
+
+QUERY, STREAM = "`/api/query`", "`/copilot/stream`"
+HEAD = """\
+| asked | users | answers a second | errors | p50 / p95 | beside the model p50 / p95 | processor an answer |
+|---|---|---|---|---|---|---|"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A load and what came of it; `used` are the seconds of a processor that the service took, where it was watched."""
+
+    name: str
+    users: int
+    seconds: float
+    samples: Sequence[Sample]
+    used: float = 0.0
+
+    @property
+    def good(self) -> list[Sample]:
+        """Return the answers that came whole."""
+        return [sample for sample in self.samples if not sample.error]
+
+    @property
+    def rate(self) -> float:
+        """Return the answers a second."""
+        return len(self.good) / self.seconds
+
+    @property
+    def errors(self) -> int:
+        """Return how many questions had no whole answer."""
+        return len(self.samples) - len(self.good)
+
+    @property
+    def whole(self) -> list[float]:
+        """Return the milliseconds until the last byte."""
+        return [sample.whole for sample in self.good]
+
+    @property
+    def beside(self) -> list[float]:
+        """Return the milliseconds that the service says it took beside the model's."""
+        return [sample.handler - MODEL_MS for sample in self.good if sample.handler is not None]
+
+    @property
+    def first_events(self) -> list[float]:
+        """Return the milliseconds until the first event of a stream."""
+        return [sample.first_event for sample in self.good if sample.first_event is not None]
+
+    @property
+    def first_words(self) -> list[float]:
+        """Return the milliseconds from the model's first word to its arrival."""
+        return [sample.first_word for sample in self.good if sample.first_word is not None]
+
+
+def row(load: Measured) -> str:
+    """Return the row of the table."""
+    beside = _both(load.beside)
+    if load.first_events:
+        beside = f"first event {_both(load.first_events)}, first word {_both(load.first_words)}"
+    used = f"{1000 * load.used / max(len(load.good), 1):.1f} ms" if load.used else ""
+    cells = [load.name, str(load.users), f"{load.rate:.1f}", str(load.errors), _both(load.whole), beside, used]
+    return f"| {' | '.join(cells)} |"
+
+
+def aims(loads: Sequence[Measured]) -> str:
+    """Return what was aimed at, what was found, and whether it held."""
+    by = {(load.name, load.users): load for load in loads}
+    few, some, many = (by[QUERY, users] for users in (16, 50, 200))
+    stream = by[STREAM, 16]
+    found = [
+        ("16 users: p95 beside the model at most 25 ms", _ms(few.beside), _p95(few.beside) <= 25),
+        ("50 users: no error", str(some.errors), not some.errors),
+        ("50 users: p95 at most 900 ms", _ms(some.whole), _p95(some.whole) <= 900),
+        ("200 users: no error", str(many.errors), not many.errors),
+        ("200 users: as many answers a second as 50 have", f"{many.rate / some.rate:.2f} x", many.rate >= some.rate),
+        ("first event of a stream within 150 ms, 16 users", _ms(stream.first_events), _p95(stream.first_events) <= 150),
+        ("first word 20 ms after the model's own", _ms(stream.first_words), _p95(stream.first_words) <= 20),
+    ]
+    rows = [f"| {aim} | {value} | {'held' if held else 'missed'} |" for aim, value, held in found]
+    return "\n".join(["| aim | found | |", "|---|---|---|", *rows])
+
+
+def _p95(values: Sequence[float]) -> float:
+    return float(np.percentile(values, 95)) if values else float("inf")
+
+
+def _ms(values: Sequence[float]) -> str:
+    return f"{_p95(values):.0f} ms"
+
+
+def _both(values: Sequence[float]) -> str:
+    return " / ".join(f"{value:.0f} ms" for value in np.percentile(values, [50, 95])) if values else ""

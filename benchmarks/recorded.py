@@ -1,0 +1,84 @@
+"""Recorded answers in, a table of their citations out: `python -m benchmarks.recorded FILE`.
+
+A line of the file holds an answer that a model wrote, and the chunks that it was shown. Each citation is parsed,
+matched, verified against the chunk's words, and its section compared with the chunk's own heading.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from app.adapters.embeddings.onnx.weights import find_weights
+from app.adapters.embeddings.onnx.words import WordVectors
+from chains.citations import CiteSources
+from chains.citations.cite import read_references
+from chains.state import Context, Generated, Passage, Reading
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the answers that a model wrote."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row["llm_called"]]
+
+
+def passages(row: dict[str, Any]) -> list[Passage]:
+    """Return the chunks that the model was shown; a chunk's section is the heading it begins with, if it does."""
+    return [_passage(chunk) for chunk in row["retrieved_chunks_reconstructed_exact"]]
+
+
+def _passage(chunk: dict[str, Any]) -> Passage:
+    first = chunk["text"].splitlines()[0]
+    recorded = chunk["subsection_header"] or chunk["section_header"]
+    section = first.lstrip("# ").strip() if first.startswith("#") else recorded
+    metadata = {"title": chunk["title"], "section": section, "doc_id": chunk["doc_id"]}
+    return Passage(content=chunk["text"], metadata=metadata, score=chunk["score"])
+
+
+def cite(row: dict[str, Any]) -> Reading:
+    """Return what stage 4 makes of a recorded answer."""
+    shown = passages(row)
+    state = Generated(
+        question=row["query"],
+        documents=shown,
+        context=Context(text="", passages=shown),
+        message=AIMessage(row["answer"]),
+        answer=row["answer"],
+    )
+    return CiteSources(similarity=WordVectors(find_weights()))(state)
+
+
+def table(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the table, a row for each citation that the model wrote, and the sums below it."""
+    yield "| answer | citation as written | matched document | section | support |"
+    yield "|---|---|---|---|---|"
+    marked = [
+        (row["id"], citation) for row in rows for citation in cite(row)["citations"] if not citation["attributed"]
+    ]
+    for name, citation in marked:
+        document = citation["doc_id"] if citation["matched"] else ("contradicted" if citation["contradicted"] else "-")
+        section = citation["section"] if citation["matched"] else "-"
+        yield f"| {name} | `{citation['raw']}` | {document} | {section} | {citation['support']:.2f} |"
+    matched = [citation for _, citation in marked if citation["matched"]]
+    attributed = sum(citation["attributed"] for row in rows for citation in cite(row)["citations"])
+    parsed = sum(len(read_references(row["answer"], passages(row))) for row in rows)
+    named = sum(citation["section"] is not None for citation in matched)
+    yield ""
+    yield (
+        f"{parsed} citations parsed in {len(rows)} answers, {len(matched)} matched, {named} of them with a section "
+        f"that exists; {attributed} sentences without citation were attributed."
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    print("\n".join(table(read(parser.parse_args().file))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Leave out each example of a scope file in turn and print what the others make of it.
+
+Run it as `python -m benchmarks.scope [FILE]`.
+
+The table shows, for several thresholds, how many in-scope examples would be declined (they never should be), how many
+of those to decline would be recognised, and how many of these would be sent to their own team. Below it stand the
+in-scope examples that the file's own threshold would decline: each asks for more examples like it.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.observability.logs import configure_logs
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+from chains.scope import SCOPE_FILE, LeftOut, ScopeGate, load_scope
+
+THRESHOLDS = (0.30, 0.36, 0.42, 0.48, 0.54)
+
+
+def main() -> None:
+    """Print the table of the file that is named, or of the packaged one."""
+    configure_logs("warning")
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else sample_corpus() / SCOPE_FILE
+    scope = load_scope(path)
+    rows = ScopeGate(scope, Services(load_settings()).embeddings).leave_one_out()
+    print("| threshold | in scope, declined | to decline, recognised | of these to the right team |\n|---|---|---|---|")
+    for threshold in sorted({*THRESHOLDS, scope.threshold}):
+        print(table_row(rows, threshold))
+    for row in rows:
+        if row.intent is None and declined(row, scope.threshold):
+            print(f"declined at {scope.threshold}, though in scope: {row.text!r} (votes {row.votes:.2f}, {row.found})")
+
+
+def declined(row: LeftOut, threshold: float) -> bool:
+    """Return whether the others would decline the example."""
+    return row.found is not None and row.votes > threshold
+
+
+def table_row(rows: Sequence[LeftOut], threshold: float) -> str:
+    """Return the line of one threshold."""
+    answered = [row for row in rows if row.intent is None]
+    redirected = [row for row in rows if row.intent is not None]
+    wrong = sum(declined(row, threshold) for row in answered)
+    caught = [row for row in redirected if declined(row, threshold)]
+    right = sum(row.found == row.intent for row in caught)
+    counts = f"{wrong} of {len(answered)} | {len(caught)} of {len(redirected)} | {right} of {len(caught)}"
+    return f"| {threshold:.2f} | {counts} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+from app.adapters.embeddings.memoized import RecentQuestions
+from tests.fakes import WordEmbeddings
+
+
+class Counting(WordEmbeddings):
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str) -> list[float]:
+        self.asked.append(text)
+        return super().embed_query(text)
+
+
+async def test_the_gate_and_the_retriever_embed_a_question_once_whichever_way_they_ask():
+    inner = Counting()
+    recent = RecentQuestions(inner)
+
+    assert await recent.aembed_query("rate?") == recent.embed_query("rate?") == inner._vector("rate?")
+    assert inner.asked == ["rate?"]
+
+
+def test_only_the_last_questions_are_kept():
+    inner = Counting()
+    recent = RecentQuestions(inner, kept=2)
+    for question in ("a", "b", "c", "c", "a"):
+        recent.embed_query(question)
+
+    assert inner.asked == ["a", "b", "c", "a"]
+
+
+def test_documents_pass_by():
+    inner = Counting()
+    assert RecentQuestions(inner).embed_documents(["x", "x"]) == inner.embed_documents(["x", "x"])
+    assert inner.embedded == 4

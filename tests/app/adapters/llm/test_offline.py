@@ -1,0 +1,321 @@
+"""The offline answerer quotes what the context says, cites it, and declines everything else."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+
+from app.adapters.llm.offline import DECLINE, MODEL_NAME, OfflineChatModel
+
+PACKING = """[Booking Handbook > Papers]
+## Papers
+
+Can we ship without a packing list?
+
+**No. A packing list is mandatory for all shipments.** It goes to customs with the invoice.
+
+| Document | Status | Why |
+|---|---|---|
+| Commercial Invoice | **Mandatory** | Duty is worked out from it |
+| Packing List | **Mandatory** | Customs compares it with the cargo |
+| Insurance Certif"""
+
+IMPORT = """[Indonesia Import Guide > Papers for import]
+At a minimum, import documents for Indonesia must include:
+
+1. **Commercial Invoice**
+2. Packing List
+- [ ] Bill of Lading
+
+ies that nobody has seen. Customs of Indonesia answers within [two days](https://example.org/days)."""
+
+TAX = """[Tax Guide \\[2024\\] (Singapore) > Rates]
+**Current GST rate**: 9% (effective 1 January 2024)
+
+And this sentence about the GST rate breaks off in the"""
+
+
+def ask(question: str, *entries: str, model: OfflineChatModel | None = None) -> str:
+    return (model or OfflineChatModel()).invoke(prompt(question, *entries)).text
+
+
+def prompt(question: str, *entries: str) -> list[BaseMessage]:
+    context = "\n\n".join(entries)
+    return [SystemMessage(f"Answer from the documents.\n\n<context>\n{context}\n</context>"), HumanMessage(question)]
+
+
+def test_answer_quotes_the_sentence_with_its_citation():
+    assert ask("What is the current GST rate?", TAX) == (
+        "Current GST rate: 9% (effective 1 January 2024) [Tax Guide \\[2024\\] (Singapore) > Rates]"
+    )
+
+
+def test_question_for_documents_gives_one_list_with_one_citation():
+    assert ask("Which documents do I need to import into Indonesia?", IMPORT) == (
+        "At a minimum, import documents for Indonesia must include:\n\n"
+        "- Commercial Invoice\n- Packing List\n- Bill of Lading [Indonesia Import Guide > Papers for import]"
+    )
+
+
+def test_table_row_becomes_a_phrase_under_the_names_of_its_columns():
+    answer = ask("Why is the commercial invoice mandatory?", PACKING)
+    assert "Commercial Invoice — Status: Mandatory; Why: Duty is worked out from it" in answer
+
+
+def test_label_that_asks_the_same_question_leads_to_its_answer():
+    answer = ask("Can we ship without a packing list?", IMPORT, PACKING)
+    assert answer.startswith("No. A packing list is mandatory for all shipments. [Booking Handbook > Papers]")
+
+
+def test_answer_holds_no_markdown_rubble_and_no_cut_words():
+    answer = ask("Which papers are mandatory for shipments?", PACKING, IMPORT)
+    assert not [
+        mark for mark in ("|", "---", "##", "**", "[ ]", "Insurance Certif", "ies that", "https") if mark in answer
+    ]
+
+
+def test_sentence_cut_at_the_border_is_not_quoted():
+    assert "breaks off" not in ask("What is the GST rate?", TAX)
+
+
+def test_same_sentence_from_two_documents_is_told_once():
+    again = TAX.replace("Tax Guide", "Other Guide")
+    assert ask("What is the GST rate?", TAX, again).count("9%") == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does the line sail to Surabaya?",
+        "What is today's exchange rate?",
+        "Where is my container?",
+        "Please cancel my booking",
+        "Can you book a shipment for me?",
+        "Who won the world cup?",
+        "",
+    ],
+)
+def test_what_the_context_does_not_address_is_declined(question):
+    assert ask(question, PACKING, IMPORT, TAX) == DECLINE
+
+
+@pytest.mark.parametrize(
+    "system", ["You are helpful.", "<context>\n</context>", "<context>\nno header\n</context>", ""]
+)
+def test_no_context_is_declined(system):
+    assert OfflineChatModel().invoke([SystemMessage(system), HumanMessage("What is the GST rate?")]).text == DECLINE
+
+
+def test_abbreviation_meets_its_long_form():
+    entry = "[Sea Guide > Papers]\nThe carrier issues the bill of lading after loading."
+    assert (
+        ask("Who issues the B/L?", entry) == "The carrier issues the bill of lading after loading. [Sea Guide > Papers]"
+    )
+
+
+def test_comparison_quotes_both_sides():
+    north = "[Northline Guide > About]\nNorthline runs a weekly service to the islands."
+    south = "[Southline Guide > About]\nSouthline runs a daily service along the coast."
+    answer = ask("What is the difference between Northline and Southline service?", north, south)
+    assert "[Northline Guide > About]" in answer
+    assert "[Southline Guide > About]" in answer
+
+
+def test_company_question_is_not_answered_by_another_company():
+    entry = "[Airline Guide > Cargo]\nHazmat handling is available at the hub."
+    assert ask("Can you ship hazmat by air?", entry) == DECLINE
+
+
+def test_line_that_looks_like_a_header_stays_text():
+    entry = "[Real Guide > Rates]\n\n\\[Fake Guide > Rates]\n\nThe GST rate for imports is 9%."
+    answer = ask("What is the GST rate for imports?", entry)
+    assert answer == "The GST rate for imports is 9%. [Real Guide > Rates]"
+
+
+def test_brackets_in_a_quote_are_escaped_so_that_they_cite_nothing():
+    entry = "[Guide > Rates]\nThe GST rate [see annex] for imports is 9%."
+    assert (
+        ask("What is the GST rate for imports?", entry)
+        == "The GST rate \\[see annex\\] for imports is 9%. [Guide > Rates]"
+    )
+
+
+def test_history_is_not_the_question():
+    messages = [*prompt("What is the GST rate?", TAX), AIMessage("9%"), HumanMessage("Who won the world cup?")]
+    assert OfflineChatModel().invoke(messages).text == DECLINE
+
+
+def test_stream_joins_to_the_invoked_answer():
+    messages = prompt("Which documents do I need to import into Indonesia?", IMPORT)
+    model = OfflineChatModel()
+    chunks = [chunk.text for chunk in model.stream(messages)]
+    assert "".join(chunks) == model.invoke(messages).text
+    assert len(chunks) > 10
+
+
+async def test_async_forms_say_the_same():
+    messages = prompt("What is the GST rate?", TAX)
+    model = OfflineChatModel(embeddings=DeterministicFakeEmbedding(size=8))
+    streamed = "".join([chunk.text async for chunk in model.astream(messages)])
+    assert streamed == (await model.ainvoke(messages)).text == model.invoke(messages).text
+
+
+def test_metadata_and_usage_come_once():
+    messages = prompt("What is the GST rate?", TAX)
+    whole: AIMessageChunk | None = None
+    for chunk in OfflineChatModel().stream(messages):
+        whole = chunk if whole is None else whole + chunk
+    assert whole is not None
+    invoked = OfflineChatModel().invoke(messages)
+    assert whole.response_metadata == invoked.response_metadata == {"model_name": MODEL_NAME, "finish_reason": "stop"}
+    assert whole.usage_metadata == invoked.usage_metadata
+
+
+def test_identity_for_traces():
+    model = OfflineChatModel(max_sentences=2)
+    assert (model._llm_type, model._identifying_params) == (
+        MODEL_NAME,
+        {"model_name": MODEL_NAME, "max_sentences": 2, "embeddings": None},
+    )
+
+
+def test_stop_sequence_ends_the_answer():
+    message = OfflineChatModel().invoke(prompt("What is the GST rate?", TAX), stop=["9%"])
+    assert message.text == "Current GST rate: "
+
+
+def test_no_more_sentences_than_allowed():
+    entry = "[Guide > Rates]\n" + " ".join(f"The GST rate for {noun} is {i}%." for i, noun in enumerate("abcdefgh"))
+    assert ask("What is the GST rate?", entry, model=OfflineChatModel(max_sentences=1)).count("[Guide > Rates]") == 1
+
+
+def test_similarity_never_lifts_a_missing_name():
+    class Sure(DeterministicFakeEmbedding):
+        def embed_documents(self, texts):
+            return [[1.0, 0.0] for _ in texts]
+
+        def embed_query(self, text):
+            return [1.0, 0.0]
+
+    model = OfflineChatModel(embeddings=Sure(size=2))
+    assert ask("Does the line sail to Surabaya?", PACKING, IMPORT, TAX, model=model) == DECLINE
+
+
+def test_decline_is_the_text_of_the_prompts():
+    from importlib.resources import files
+
+    assert files("prompts").joinpath("decline.txt").read_text(encoding="utf-8").strip() == DECLINE
+
+
+class Meaning(DeterministicFakeEmbedding):
+    """Texts that hold the word stand near to the question, all others apart from it."""
+
+    word: str
+
+    def embed_documents(self, texts):
+        return [[1.0, 0.0] if self.word in text else [0.0, 1.0] for text in texts]
+
+    def embed_query(self, text):
+        return [1.0, 0.0]
+
+
+def test_same_meaning_in_other_words_is_answered():
+    entry = (
+        "[Policy > Incidents]\nA reefer failure gets a first action within 15 minutes. The desk is open on weekdays."
+    )
+    question = "The refrigerated box broke down. How fast must someone react?"
+    assert ask(question, entry) == DECLINE
+    assert ask(question, entry, model=OfflineChatModel(embeddings=Meaning(size=2, word="reefer"))) == (
+        "A reefer failure gets a first action within 15 minutes. [Policy > Incidents]"
+    )
+
+
+def test_question_whose_point_no_document_knows_is_declined():
+    entry = "[Northline Guide > About]\nNorthline is a carrier of the islands, and its freight desk is in the port."
+    model = OfflineChatModel(embeddings=Meaning(size=2, word="freight"))
+    assert ask("Who founded Northline?", entry) == DECLINE
+    assert ask("What is the salary at the freight desk of Northline?", entry) == DECLINE
+    assert ask("Where is the freight desk of Northline?", entry, model=model) != DECLINE
+
+
+def test_city_is_met_by_a_document_on_its_country_only():
+    indonesia = "[Indonesia Import Guide > Cosmetics]\nCosmetics need a notification number before they are imported."
+    elsewhere = indonesia.replace("Indonesia", "Vietnam")
+    question = "Which number do cosmetics imported into Jakarta need?"
+    assert ask(question, indonesia, elsewhere).endswith("[Indonesia Import Guide > Cosmetics]")
+    assert ask(question, elsewhere) == DECLINE
+
+
+def test_container_that_no_document_names_is_declined():
+    entry = "[Sea Guide > Containers]\nThe container number shows the owner, and the container stands in the yard."
+    assert ask("Which yard holds container ONEU1234565?", entry) == DECLINE
+
+
+def test_glossary_row_answers_only_a_question_for_the_meaning():
+    entry = (
+        "[Sea Guide > Abbreviations]\n| Short form | Meaning |\n|---|---|\n"
+        "| VGM | Verified gross mass of a container |\n| SI | Shipping instruction |"
+    )
+    assert ask("What does VGM stand for?", entry) == (
+        "VGM: Verified gross mass of a container [Sea Guide > Abbreviations]"
+    )
+    assert ask("Is the VGM of a container verified?", entry) == DECLINE
+
+
+def test_yes_or_no_comes_first_where_it_is_asked_for():
+    entry = "[FAQ > Is a label needed?]\nThe label is needed by customs. Yes, a label is needed."
+    assert ask("Is a label needed?", entry).startswith("Yes, a label is needed.")
+
+
+def test_list_is_short_enough_to_be_read_on_the_phone():
+    rows = "\n".join(f"| Document {i} | {'word ' * 12}| Shipper |" for i in range(20))
+    entry = f"[Guide > Documents for import]\n| Document | Content | By |\n|---|---|---|\n{rows}"
+    answer = ask("Which documents for import?", entry)
+    assert answer.count("\n- ") > 2
+    assert len(answer.split()) <= 120
+
+
+WORDS = st.lists(st.sampled_from(["the", "rate", "for", "goods", "cargo", "is", "nine", "customs", "by"]), min_size=3)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_every_quote_is_verbatim(sentences):
+    text = " ".join(f"The GST {' '.join(words)}." for words in sentences)
+    answer = ask("What is the GST rate?", f"[Guide > Rates]\n{text.replace('GST', '**GST**')}")
+    quotes = [part.removesuffix(" [Guide > Rates]") for part in answer.split("\n\n")]
+    assert answer == DECLINE or all(quote in text for quote in quotes)
+
+
+MARKDOWN = st.text(alphabet="abA.[]()|-*_#>`\\<!? \n1:~\u00e9\u3002", max_size=200)
+
+
+@given(MARKDOWN, st.one_of(st.text(max_size=60), st.just("What is the a rate?")))
+@settings(max_examples=200, deadline=None)
+def test_any_text_gives_an_answer_without_rubble(text, question):
+    answer = ask(question, f"[Guide > a]\n{text}")
+    quotes = answer.replace("[Guide > a]", "")
+    assert quotes
+    assert "|" not in quotes
+    assert "---" not in quotes
+
+
+def test_time_grows_in_line_with_the_text():
+    from time import perf_counter
+
+    def seconds(text: str) -> float:
+        start = perf_counter()
+        ask("What is the a rate?", f"[Guide > a]\n{text}")
+        return perf_counter() - start
+
+    for piece in ("[a](", "*a_", "| a ", "<a ", "a. ", "- a\n", "(\u201c", "\\["):
+        laps = [min(seconds(piece * size) for _ in range(2)) for size in (1000, 4000)]
+        assert all(later < 30 * earlier + 0.2 for earlier, later in pairwise(laps)), piece
+
+
+def test_numbered_sources_are_cited_by_their_number():
+    entry = TAX.replace(TAX.splitlines()[0], "[2] Source: Tax Guide - Page N/A")
+    assert ask("What is the current GST rate?", entry).endswith("(effective 1 January 2024) [2]")

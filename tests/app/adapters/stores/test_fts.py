@@ -1,0 +1,173 @@
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+
+from app.adapters.stores.fts import LexicalIndex
+from app.adapters.stores.memory import SavedMemoryStore
+from chains.errors import VectorStoreError
+from chains.ports import Place
+from tests.fakes import WordEmbeddings
+
+
+def open_index(folder, **options):
+    fields = options.pop("fields", None) or (lambda chunk: (chunk.metadata.get("title", ""), "", chunk.page_content))
+    return LexicalIndex(folder / "words.sqlite3", fields=fields, **options)
+
+
+def chunk(text, **metadata):
+    return Document(text, metadata=metadata)
+
+
+@pytest.fixture
+def index(tmp_path):
+    index = open_index(tmp_path)
+    chunks = [
+        chunk("VGM two days before departure", title="Sea freight", doc_id="sea", chunk_index=3, section="Cut-off"),
+        chunk("Volume weight of parcels", title="Air freight", audience="public", category="carrier"),
+        chunk("Live animals need permits", title="Air freight", audience="internal", jurisdiction="SG"),
+    ]
+    index.add(["a", "b", "c"], chunks)
+    return index
+
+
+def found(index, question, limit=100, **where):
+    return list(index.search(question, limit, where))
+
+
+def test_stems_and_titles_are_found(index):
+    assert found(index, "parcel in the air") == ["b", "c"]
+    assert found(index, "parcel in the air", limit=1) == ["b"]
+    assert all(score > 0 for score in index.search("parcel in the air", 9, {}).values())
+
+
+@pytest.mark.parametrize("question", ["", "?", '"" OR (', "zebra", "the", "*", "NEAR(x", "a:b", "\0"])
+def test_a_question_without_known_words_finds_nothing(index, question):
+    assert found(index, question) == []
+
+
+@given(st.text(max_size=60))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_no_question_breaks_the_search(index, question):
+    assert set(found(index, question)) <= {"a", "b", "c"}
+
+
+def test_filters_hold_and_the_order_stays(index):
+    assert found(index, "air freight", audience="public") == ["b"]
+    assert found(index, "air freight", jurisdiction="SG", audience="internal") == ["c"]
+    assert found(index, "freight", category="unheard of") == []
+    assert index.search("air", 9, {"audience": "public"})["b"] == index.search("air", 9, {})["b"]
+
+
+def test_replaced_and_deleted_chunks_are_gone(index):
+    index.add(["b"], [chunk("Trains")])
+    index.delete(["c", "unknown"])
+
+    assert (found(index, "parcels"), found(index, "animals"), found(index, "trains")) == ([], [], ["b"])
+    assert index.count() == 2
+    index.clear()
+    assert (index.count(), found(index, "trains")) == (0, [])
+
+
+def test_a_batch_that_names_one_chunk_twice_keeps_the_last(tmp_path):
+    index = open_index(tmp_path)
+    index.add(["a", "a"], [chunk("first"), chunk("second")])
+
+    assert (found(index, "first"), found(index, "second"), index.count()) == ([], ["a"], 1)
+
+
+def test_places_tell_where_a_chunk_stands(index):
+    assert index.places(["a", "b", "unknown"]) == {
+        "a": Place("sea", 3, "Cut-off", "VGM two days before departure"),
+        "b": Place("b", 0, "", "Volume weight of parcels"),
+    }
+    assert index.places([]) == {}
+
+
+def test_frequent_words_are_left_out_when_the_budget_is_spent(tmp_path):
+    index = open_index(tmp_path, budget=10)
+    ids = [str(number) for number in range(50)]
+    index.add(ids, [chunk("common" + " rare" * (id_ == "7")) for id_ in ids])
+
+    assert found(index, "common rare") == ["7"]
+    assert len(found(index, "common")) == 50
+
+
+def test_the_index_lasts(index, tmp_path):
+    assert found(open_index(tmp_path), "parcels") == ["b"]
+
+
+def test_what_another_connection_changes_is_seen(index, tmp_path):
+    assert found(index, "trains") == []
+    other = open_index(tmp_path)
+    other.add(["d"], [chunk("Trains")])
+
+    assert found(index, "trains") == ["d"]
+
+
+def test_many_threads_search_while_one_writes(index):
+    def search(_):
+        return set(found(index, "freight"))
+
+    def write(number):
+        index.add([f"x{number}"], [chunk(f"freight {number}")])
+
+    with ThreadPoolExecutor(4) as threads:
+        writing = threads.map(write, range(30))
+        results = list(threads.map(search, range(60)))
+        list(writing)
+
+    assert all(result >= {"a", "b", "c"} for result in results)
+    assert len(found(index, "freight")) == 33
+
+
+def in_memory(folder, *names):
+    store = SavedMemoryStore(
+        folder / "store.json", WordEmbeddings(), embedding_model="words", indexed_text=lambda document: "x"
+    )
+    store.add_documents([Document(f"text of {name}") for name in names], ids=list(names))
+    return store
+
+
+def test_an_index_out_of_step_is_brought_in_line_with_the_store(tmp_path):
+    index = open_index(tmp_path)
+    index.add(["kept", "remnant"], [chunk("own words"), chunk("remnant")])
+    index.align(in_memory(tmp_path, "kept", "missing"))
+
+    assert (found(index, "remnant"), found(index, "missing"), found(index, "own")) == ([], ["missing"], ["kept"])
+    assert index.count() == 2
+
+
+@pytest.mark.parametrize("content", [b"rubbish" * 500, None])
+def test_a_broken_file_or_one_of_another_version_starts_anew(tmp_path, content):
+    path = tmp_path / "words.sqlite3"
+    if content:
+        path.write_bytes(content)
+    else:
+        with sqlite3.connect(path) as connection:
+            connection.executescript("CREATE TABLE chunks (other); PRAGMA user_version = 99;")
+        connection.close()
+
+    index = open_index(tmp_path)
+    index.add(["a"], [chunk("words")])
+    assert found(index, "words") == ["a"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(VectorStoreError, match=r"word index .* cannot be used"):
+        open_index(tmp_path / "file")
+    (tmp_path / "words.sqlite3").mkdir()
+    with pytest.raises(VectorStoreError, match=r"word index .* cannot be used"):
+        open_index(tmp_path)
+
+
+def test_what_breaks_later_is_a_clear_error(index, tmp_path):
+    with sqlite3.connect(tmp_path / "words.sqlite3") as connection:
+        connection.execute("DROP TABLE words")
+    connection.close()
+    with pytest.raises(VectorStoreError, match="no such table"):
+        found(index, "freight")

@@ -1,0 +1,160 @@
+"""The real Redis of this machine, and addresses where there is none."""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+import redis
+
+from app.adapters.stores.redis import PAUSE_S, RedisStore
+from chains.caching.store import StoreError
+from chains.errors import ConfigurationError
+from tests.chains.caching.chain import StoppedClock
+
+URL = "redis://127.0.0.1:6379/9"
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def client():
+    with redis.Redis.from_url(URL) as client:
+        try:
+            client.ping()
+        except redis.ConnectionError:
+            pytest.skip("no Redis listens at 127.0.0.1:6379")
+        yield client
+        if keys := list(client.scan_iter("test:*")):
+            client.delete(*keys)
+
+
+@pytest.fixture
+def store(client):
+    store = RedisStore(URL, ttl_s=60, timeout_s=PATIENCE_S)
+    yield store
+    store.close()
+
+
+@pytest.mark.service
+def test_values_are_kept_for_their_time_by_redis_itself(store, client):
+    store.mset([("test:a", b"1"), ("test:b", b"2")])
+    store.mset([("test:c", b"3")], ttl_s=600)
+
+    assert store.mget(["test:a", "test:none", "test:c"]) == [b"1", None, b"3"]
+    assert 0 < client.pttl("test:a") <= 60_000 < client.pttl("test:c") <= 600_000
+    assert sorted(store.yield_keys(prefix="test:")) == ["test:a", "test:b", "test:c"]
+    store.mdelete(["test:a"])
+    assert store.mget(["test:a"]) == [None]
+
+
+@pytest.mark.service
+def test_it_serves_event_loops_with_connections_of_their_own_and_without(store):
+    async def keep_and_find(key: str) -> list[bytes | None]:
+        await store.amset([(key, b"1")])
+        return await store.amget([key, "test:none"])
+
+    async def within(key: str) -> list[bytes | None]:
+        async with store.connected():
+            return await keep_and_find(key)
+
+    async def within_another(key: str) -> list[bytes | None]:
+        async with store.connected():
+            return await asyncio.to_thread(asyncio.run, keep_and_find(key))
+
+    assert asyncio.run(keep_and_find("test:a")) == [b"1", None]
+    assert asyncio.run(within_another("test:a")) == [b"1", None]
+    assert asyncio.run(within("test:b")) == [b"1", None]
+    assert asyncio.run(within("test:c")) == [b"1", None]
+    assert store.mget(["test:b"]) == [b"1"]
+
+
+@pytest.mark.service
+def test_a_value_of_another_kind_is_none_of_ours(store, client):
+    client.rpush("test:list", b"1")
+    assert store.mget(["test:list"]) == [None]
+
+
+@pytest.mark.service
+def test_a_redis_that_refuses_is_a_redis_that_fails(client):
+    store = RedisStore("redis://nobody:wrong@127.0.0.1:6379/9", ttl_s=60, timeout_s=PATIENCE_S)
+    with pytest.raises(StoreError, match="AuthenticationError"):
+        store.mset([("test:a", b"1")])
+
+
+@pytest.fixture
+def deaf():
+    """An address where connections are taken and nothing is ever said."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+
+
+@pytest.fixture
+def closed():
+    """An address where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return f"redis://:secret@127.0.0.1:{port}/0"
+
+
+@pytest.mark.parametrize("place", ["deaf", "closed"])
+async def test_a_redis_that_fails_is_left_alone_for_a_while_and_told_of_once(place, request, capsys):
+    clock = StoppedClock()
+    store = RedisStore(request.getfixturevalue(place), ttl_s=60, timeout_s=0.05, clock=clock)
+    async with store.connected():
+        for _ in range(2):
+            with pytest.raises(StoreError, match="did not answer"):
+                store.mget(["a"])
+            for _ in range(3):
+                with pytest.raises(StoreError, match="a moment ago"):
+                    await store.amget(["a"])
+                with pytest.raises(StoreError, match="a moment ago"):
+                    await store.amset([("a", b"1")])
+            clock.sleep(PAUSE_S)
+        with pytest.raises(StoreError, match="did not answer"):
+            await store.amget(["a"])
+
+    told = capsys.readouterr().out
+    assert told.count("cache_down") == 1
+    assert "secret" not in told
+
+
+@pytest.mark.service
+def test_a_redis_that_comes_back_is_used_again_and_told_of(closed, capsys, tmp_path):
+    server = shutil.which("redis-server") or pytest.skip("redis-server is not installed")
+    clock, url = StoppedClock(), closed.replace(":secret@", "")
+    store = RedisStore(url, ttl_s=60, timeout_s=PATIENCE_S, clock=clock)
+    with pytest.raises(StoreError):
+        store.mget(["a"])
+
+    port = url.split(":")[-1].removesuffix("/0")
+    command = [server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        wait_until_up(url)
+        clock.sleep(PAUSE_S)
+        assert store.mget(["a"]) == [None]
+        store.close()
+        process.terminate()
+    assert "cache_back" in capsys.readouterr().out
+
+
+def wait_until_up(url: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    with redis.Redis.from_url(url) as client:
+        while True:
+            try:
+                client.ping()
+            except redis.ConnectionError:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            else:
+                return
+
+
+def test_an_address_that_is_none_is_a_clear_error_that_tells_no_password():
+    with pytest.raises(ConfigurationError, match="REDIS_URL") as caught:
+        RedisStore("http://:secret@example.org", ttl_s=60)
+
+    assert "secret" not in str(caught.value)

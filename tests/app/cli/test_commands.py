@@ -1,0 +1,180 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+
+
+@pytest.fixture
+def corpus(tmp_path) -> Path:
+    folder = tmp_path / "desk" / "01_regulatory"
+    folder.mkdir(parents=True)
+    (folder / "gst.md").write_text(DOCUMENT)
+    return folder.parent
+
+
+def test_ask_on_an_empty_index_ingests_the_sample_corpus_and_says_so(waypoint):
+    code, out, err = waypoint("ask", "Which permits for cosmetics to Indonesia?")
+
+    assert code == 0
+    assert "BPOM" in out
+    assert "Citations:" in out
+    assert "Confidence:" in out
+    assert "ingesting the sample corpus first" in err
+
+
+def test_ask_as_json_prints_the_whole_answer_object(waypoint, corpus):
+    waypoint("ingest", str(corpus))
+    code, out, _ = waypoint("ask", "--json", "What is the GST rate on imports into Singapore?")
+
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["documents"][0]["metadata"]["doc_id"] == "01_regulatory_gst"
+    assert answer["citations"][0]["matched"] is True
+    assert answer["metadata"]["model"] == "offline-extractive"
+
+
+def test_the_options_of_ask_reach_the_retriever(waypoint, corpus):
+    waypoint("ingest", str(corpus))
+    _, out, _ = waypoint("ask", "--json", "--top-k", "1", "--threshold", "1", "What is the rate?")
+
+    assert json.loads(out)["outcome"] == "no_results"
+
+
+def test_ask_answers_through_groq_where_there_is_a_key(waypoint, corpus, groq, monkeypatch):
+    waypoint("ingest", str(corpus))
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
+    monkeypatch.setenv("LLM_BASE_URL", groq.url)
+    code, out, _ = waypoint("ask", "What is the GST rate?")
+
+    assert code == 0
+    assert "Nine percent [GST Guide > Rate]." in out
+    assert "Model: llama-3.1-8b-instant" in out
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [("", "cannot be empty"), (" \t", "cannot be empty"), ("x" * 1001, "maximum length of 1000 characters")],
+)
+def test_a_question_that_cannot_be_asked_is_bad_usage(waypoint, question, told):
+    code, _, err = waypoint("ask", question)
+    assert code == 2
+    assert told in err
+    assert not Path("storage").exists()
+
+
+def test_ingest_prints_the_summary_and_then_nothing_is_left_to_do(waypoint, corpus):
+    assert waypoint("ingest", str(corpus))[1].startswith(
+        "1 files, 1 chunks: 1 added, 0 updated, 0 unchanged, 0 deleted"
+    )
+    summary = json.loads(waypoint("ingest", "--json", str(corpus))[1])
+    kept = {name: summary[name] for name in ("files", "chunks", "added", "updated", "unchanged", "deleted")}
+    assert kept == {"files": 1, "chunks": 1, "added": 0, "updated": 0, "unchanged": 1, "deleted": 0}
+
+
+def test_a_file_that_cannot_be_read_is_named_the_rest_goes_on_and_the_exit_code_is_1(waypoint, corpus):
+    (corpus / "01_regulatory" / "broken.md").write_bytes(b"\xff\xfe")
+    code, out, err = waypoint("ingest", str(corpus))
+
+    assert code == 1
+    assert "cannot use 01_regulatory/broken.md: the file is no UTF-8 text" in err
+    assert out.startswith("1 files, 1 chunks: 1 added")
+
+
+def test_a_path_that_does_not_exist_is_bad_usage(waypoint):
+    code, _, err = waypoint("ingest", "nowhere")
+    assert code == 2
+    assert "does not exist" in err
+    assert "Traceback" not in err
+
+
+def test_a_dry_run_changes_nothing(waypoint, corpus):
+    assert "1 added" in waypoint("ingest", "--dry-run", str(corpus))[1]
+    assert "1 added" in waypoint("ingest", str(corpus))[1]
+
+
+def test_an_index_of_another_model_is_refused_and_reset_rebuilds_it(waypoint, corpus):
+    from app.adapters.stores.chroma import open_chroma
+    from tests.fakes import WordEmbeddings
+
+    open_chroma(
+        Path("storage/chroma"), "waypoint_kb", WordEmbeddings(), embedding_model="other", indexed_text=lambda d: "x"
+    )
+    code, _, err = waypoint("ask", "What is the rate?")
+    assert code == 2
+    assert "waypoint ingest --reset" in err
+
+    assert waypoint("ingest", "--reset", str(corpus))[0] == 0
+    assert waypoint("ask", "What is the GST rate on imports into Singapore?")[0] == 0
+
+
+def test_a_bad_setting_is_named_and_the_exit_code_is_2(waypoint, monkeypatch):
+    monkeypatch.setenv("RETRIEVAL_TOP_K", "many")
+    code, _, err = waypoint("ask", "What is the rate?")
+
+    assert code == 2
+    assert "RETRIEVAL_TOP_K='many'" in err
+
+
+def test_a_model_that_cannot_be_reached_fails_without_a_traceback(waypoint, corpus, monkeypatch):
+    waypoint("ingest", str(corpus))
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("LLM_MAX_RETRIES", "0")
+    monkeypatch.setenv("LLM_FALLBACK", "off")
+    code, _, err = waypoint("ask", "What is the GST rate?")
+
+    assert code == 1
+    assert "cannot be reached" in err
+    assert "Traceback" not in err
+
+
+def test_a_model_that_cannot_be_reached_is_made_up_for_and_the_answer_says_so(waypoint, corpus, monkeypatch):
+    waypoint("ingest", str(corpus))
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("LLM_MAX_RETRIES", "0")
+    code, out, _ = waypoint("ask", "What is the GST rate?")
+
+    assert code == 0
+    assert "Confidence: Low (The language model could not be reached; the words are quoted" in out
+    assert "outcome: degraded" in out
+
+
+def test_two_ingestions_into_one_store_do_not_mix(waypoint, corpus):
+    from filelock import FileLock
+
+    Path("storage/chroma").mkdir(parents=True)
+    with FileLock("storage/chroma/ingest.lock"):
+        code, _, err = waypoint("ingest", str(corpus))
+    assert code == 1
+    assert "another ingestion" in err
+
+
+def test_a_store_folder_that_cannot_be_made_is_a_clear_error(waypoint, corpus, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("CHROMA_PATH", str(tmp_path / "file" / "store"))
+    code, _, err = waypoint("ingest", str(corpus))
+
+    assert code == 1
+    assert "check CHROMA_PATH" in err
+
+
+@pytest.mark.parametrize("command", [(), ("ask",), ("ingest",), ("serve",)])
+def test_help_helps(waypoint, command):
+    code, out, _ = waypoint(*command, "--help")
+    assert code == 0
+    assert "Usage: waypoint" in out
+
+
+def test_the_installed_command_starts_without_importing_what_it_does_not_need():
+    program = (
+        "import sys; import app.cli; "
+        "heavy = {'torch', 'chromadb', 'langchain_groq', 'fastapi', 'langchain_classic'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

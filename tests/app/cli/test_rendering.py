@@ -1,0 +1,51 @@
+from typing import Any
+
+import pytest
+
+from app.cli.rendering import answer_text
+
+
+def citation(section: str, **values: Any) -> dict[str, Any]:
+    plain = {"title": "Guide", "section": section, "page": None, "doc_id": "guide", "number": None, "support": 1.0}
+    return plain | {"matched": True, "attributed": False, "contradicted": False} | values
+
+
+def parts(**values: Any) -> list[dict[str, Any]]:
+    answer = {
+        "answer": "Nine percent.",
+        "citations": [],
+        "sources": [],
+        "related_docs": [],
+        "outcome": "answered",
+        "confidence": {"level": "High", "reason": "3 relevant sources"},
+        "metadata": {"model": "m", "latency_ms": 12.3},
+    }
+    return [{name: value} for name, value in (answer | values).items()]
+
+
+def test_what_is_marked_comes_first_and_what_is_attributed_only_where_it_leads_elsewhere():
+    cited = [
+        citation("Rate", attributed=True),
+        citation("Rate", number=1),
+        citation("Relief", attributed=True),
+        citation("Invented", matched=False),
+    ]
+    text = "".join(answer_text(parts(citations=cited)))
+
+    assert (
+        "Citations:\n  [1] Guide > Rate (support 1.00)\n  Guide > Relief (no marker in the text, support 1.00)" in text
+    )
+    assert "Invented" not in text
+
+
+def test_a_replaced_answer_is_withdrawn_in_words():
+    text = "".join(answer_text(parts(replacement="I could not find it.", outcome="ungrounded")))
+    assert "The answer above is withdrawn: I could not find it." in text
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [("length", "cut off at LLM_MAX_TOKENS"), ("error", "the language model broke off")]
+)
+def test_an_answer_that_is_not_whole_says_so(reason, told):
+    text = "".join(answer_text(parts(metadata={"model": "m", "latency_ms": 1.0, "finish_reason": reason})))
+    assert told in text

@@ -1,0 +1,19 @@
+import asyncio
+
+from app.http.middleware.drain import Traffic
+
+
+async def test_a_drain_ends_with_the_last_request():
+    traffic = Traffic()
+    with traffic.request():
+        draining = asyncio.create_task(traffic.drain(timeout_s=60))
+        await asyncio.sleep(0)
+        assert (traffic.phase, draining.done()) == ("draining", False)
+    await draining
+
+
+async def test_a_drain_ends_when_its_time_is_over():
+    traffic = Traffic()
+    with traffic.request():
+        await traffic.drain(timeout_s=0)
+    assert traffic.running == 0

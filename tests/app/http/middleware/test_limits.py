@@ -1,0 +1,231 @@
+import json
+import re
+
+import httpx
+import pytest
+from limits import parse
+from redis import Redis
+from redis.exceptions import RedisError
+from starlette.requests import Request
+
+from app.adapters.sessions.identity import Identity
+from app.http.middleware.batch_limit import MAX_DEPTH
+from app.http.middleware.body_limit import PATIENCE_BYTES
+from app.http.middleware.rate_limit import REST_S, Rated, caller_of
+from app.wiring.access import Access
+from tests.access import (
+    ASKED,
+    POSTED,
+    QUESTION,
+    bearer,
+    hanging_groq,
+    key_entry,
+    serving,
+    settings_over,
+    talking,
+)
+from tests.clocks import StoppedClock
+from tests.waiting import wait_until
+
+REDIS = "redis://127.0.0.1:6379/11"
+
+
+@pytest.fixture(scope="module")
+def url(corpus, groq):
+    with serving(settings_over(corpus, groq.url, batch_max=3, body_timeout_s=0.5)) as url:
+        yield url
+
+
+@pytest.mark.parametrize("path", ["/api/query", "/copilot/invoke", "/copilot/batch", "/no/such/route"])
+def test_a_large_body_is_refused_wherever_it_goes(url, groq, path):
+    for content in (b" " * 10_241, (b" " * 1024 for _ in range(11)), b" " * 200_000):
+        response = httpx.post(url + path, content=content, timeout=20)
+        assert (response.status_code, response.json()["error"]) == (413, "Payload Too Large")
+    assert groq.requests == []
+
+
+def test_a_body_of_just_10_kb_is_read(url):
+    body = json.dumps(POSTED).encode()
+    body += b" " * (10_240 - len(body))
+    headers = {"Content-Type": "application/json"}
+    assert httpx.post(f"{url}/api/query", content=body, headers=headers, timeout=20).status_code == 200
+
+
+def test_a_huge_body_is_refused_before_it_is_sent(url):
+    with talking(url) as client:
+        client.say(f"POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Length: {PATIENCE_BYTES + 1}\r\n\r\n")
+        assert client.heard().startswith("HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("sent", ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"])
+def test_a_body_that_does_not_come_is_a_408(url, sent):
+    with talking(url) as client:
+        client.say(f"POST /api/query HTTP/1.1\r\nHost: x\r\n{sent}")
+        told = client.heard()
+    assert told.startswith("HTTP/1.1 408 ")
+    assert "connection: close" in told
+
+
+UNREADABLE = [
+    b"{",
+    b"\xff\xfe\xfd",
+    b'{"query": "\\ud800", "input": {"question": "\\ud800"}}',
+    b'{"query": "x", "topK": NaN, "input": {"question": "x", "top_k": 1e999}}',
+    b"[" * 5000 + b"]" * 5000,
+    json.dumps({"query": "x", "config": json.loads("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))}).encode(),
+]
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_a_body_that_no_answer_could_repeat_is_a_400(url, groq, path):
+    for content in UNREADABLE:
+        response = httpx.post(url + path, content=content)
+        assert (response.status_code, set(response.json())) == (400, {"error", "message"})
+    assert groq.requests == []
+
+
+def test_a_batch_holds_so_many_questions_and_no_more(url, groq):
+    def ask(number: int) -> int:
+        body = {"inputs": [{"question": QUESTION}] * number}
+        return httpx.post(f"{url}/copilot/batch", json=body, timeout=20).status_code
+
+    assert ask(3) == 200
+    assert len(groq.requests) == 3
+    assert ask(4) == 422
+    assert len(groq.requests) == 3
+
+
+def test_answers_and_refusals_tell_browsers_to_be_careful(url):
+    answers = [
+        httpx.get(f"{url}/api/health"),
+        httpx.post(f"{url}/api/query", json=POSTED, timeout=20),
+        httpx.post(f"{url}/api/query", content=b"{"),
+        httpx.get(f"{url}/no/such/route"),
+        httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"], timeout=20),
+    ]
+    for response in answers:
+        kept = {name: response.headers.get(name) for name in ("X-Content-Type-Options", "X-Frame-Options")}
+        assert kept == {"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}
+        assert response.headers["Referrer-Policy"] == "no-referrer"
+        assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
+        assert response.headers["Cache-Control"].startswith("no-")
+    assert "unsafe" not in answers[0].headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    ("page", "scripts"),
+    [
+        ("/docs", r"'self' 'sha256-[^']+'"),
+        ("/redoc", r"'self'"),
+        ("/copilot/playground/", r"'self' 'sha256-[^']+' 'unsafe-eval'"),
+    ],
+)
+def test_a_page_may_run_its_own_inline_script_and_no_others(url, page, scripts):
+    policy = httpx.get(url + page).headers["Content-Security-Policy"].split("; ")
+    assert "default-src 'self'" in policy
+    assert any(re.fullmatch(f"script-src {scripts}", directive) for directive in policy)
+
+
+def test_questions_above_the_rate_wait_and_each_caller_has_a_rate_of_its_own(corpus, groq):
+    keys = ",".join(key_entry(name, name, "ask") for name in ("one", "two"))
+    with serving(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=keys, rate_limit="3/hour")) as url:
+
+        def ask(key: str, path: str = "/api/query", body: object = None) -> httpx.Response:
+            return httpx.post(url + path, json=body or ASKED[path], headers=bearer(key), timeout=20)
+
+        first, batch, more, other = (
+            ask("one"),
+            ask("one", "/copilot/batch", {"inputs": [{"question": QUESTION}] * 2}),
+            ask("one", "/copilot/stream"),
+            ask("two"),
+        )
+        schema = httpx.get(f"{url}/copilot/input_schema", headers=bearer("one"))
+
+    assert [first.status_code, batch.status_code, more.status_code] == [200, 200, 429]
+    assert [answer.headers["RateLimit-Remaining"] for answer in (first, batch, more)] == ["2", "0", "0"]
+    assert more.json() == {
+        "error": "Too Many Requests",
+        "message": f"More than 3 questions in a hour; try again in {more.headers['Retry-After']} seconds",
+    }
+    assert 0 < int(more.headers["Retry-After"]) <= 3600
+    assert more.headers["RateLimit-Limit"] == "3"
+    assert (other.status_code, schema.status_code) == (200, 200)
+
+
+def test_after_the_time_that_was_told_questions_pass_again(corpus, groq):
+    with serving(settings_over(corpus, groq.url, rate_limit="1/second")) as url:
+        refused: list[httpx.Response] = []
+
+        def refuses() -> bool:
+            refused.append(httpx.post(f"{url}/api/query", json=POSTED, timeout=20))
+            return refused[-1].status_code == 429
+
+        wait_until(refuses)
+        assert refused[-1].headers["Retry-After"] in {"1", "2"}
+        wait_until(lambda: not refuses())
+
+
+@pytest.mark.service
+def test_processes_that_count_in_redis_share_the_rate(corpus, groq):
+    with Redis.from_url(REDIS) as redis:
+        try:
+            redis.flushdb()
+        except RedisError:
+            pytest.skip("no Redis listens on 127.0.0.1:6379")
+        settings = settings_over(corpus, groq.url, rate_limit="2/hour", rate_limit_backend="redis", redis_url=REDIS)
+        with serving(settings) as one, serving(settings) as two:
+            statuses = [
+                httpx.post(f"{url}/api/query", json=POSTED, timeout=20).status_code for url in (one, two, one, two)
+            ]
+        redis.flushdb()
+    assert statuses == [200, 200, 429, 429]
+
+
+async def test_where_the_shared_count_fails_each_process_counts_for_itself_and_asks_again_later(corpus):
+    settings = settings_over(
+        corpus, "http://127.0.0.1:1", rate_limit="1/hour", rate_limit_backend="redis", redis_url="redis://127.0.0.1:1"
+    )
+    clock = StoppedClock(0)
+    rated = Rated(_nothing, rate=parse("1/hour"), storage=Access(settings).rate_storage, clock=clock)
+
+    assert [(await rated.count("x", 1))[0] for _ in range(3)] == [True, False, False]
+    rested, clock.time = rated.rests_until, REST_S
+    await rated.count("x", 1)
+    assert (rested, rated.rests_until) == (REST_S, 2 * REST_S)
+
+
+async def _nothing(scope, receive, send) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("client", "identity", "counted"),
+    [
+        (("192.0.2.7", 5), None, "address:192.0.2.7"),
+        (("2001:db8:1:2:3:4:5:6", 5), None, "address:2001:db8:1:2::/64"),
+        (("192.0.2.7", 5), Identity(), "address:192.0.2.7"),
+        (("192.0.2.7", 5), Identity("u1"), "user:u1"),
+        (None, None, "address:"),
+    ],
+)
+def test_questions_are_counted_for_the_identity_or_else_for_the_address(client, identity, counted):
+    scope = {"type": "http", "client": client, "state": {"identity": identity}}
+    assert caller_of(Request(scope)) == counted
+
+
+def test_questions_that_find_no_turn_in_time_are_told_to_come_back_and_turns_are_given_back(corpus):
+    with hanging_groq() as groq:
+        settings = settings_over(corpus, groq.url, max_concurrent_questions=2, question_queue_s=0.3)
+        with serving(settings) as url, talking(url) as one, talking(url) as two, talking(url) as three:
+            one.ask()
+            two.ask()
+            wait_until(lambda: groq.asked == 2)
+            refused = httpx.post(f"{url}/copilot/stream", json=ASKED["/copilot/stream"], timeout=20)
+            healthy = httpx.get(f"{url}/api/health")
+            one.leave()
+            wait_until(lambda: groq.left == 1)
+            three.ask()
+            wait_until(lambda: groq.asked == 3)
+
+    assert (refused.status_code, refused.json()["error"]) == (503, "Service Unavailable")
+    assert refused.headers["Retry-After"] == "1"
+    assert healthy.status_code == 200

@@ -1,0 +1,222 @@
+import json
+import re
+import secrets
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from fastapi.routing import iter_route_contexts
+from redis import Redis
+from redis.exceptions import RedisError
+
+from app.http.security.authentication import OPEN
+from app.http.server import create_app
+from app.wiring import Services
+from chains.errors import ConfigurationError
+from tests.access import ASKED, POSTED, bearer, key_entry, serving, settings_over, sources_shown
+from tests.fakes import FakeGroq
+
+KEYS = ",".join(
+    [
+        key_entry("desk", "desk-key", "ask+feedback"),
+        key_entry("staff", "staff-key", "ask:internal"),
+        key_entry("scraper", "scraper-key", "metrics"),
+    ]
+)
+REDIS = "redis://127.0.0.1:6379/9"
+
+
+@pytest.fixture(scope="module")
+def keyed(corpus, groq) -> Iterator[str]:
+    """The service under AUTH_MODE=api_key."""
+    with serving(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS, rate_limit="off")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def local(corpus, groq) -> Iterator[str]:
+    """The service under AUTH_MODE=none."""
+    with serving(settings_over(corpus, groq.url, cors_origins="https://desk.example")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def sessions(corpus, groq) -> Iterator[tuple[str, Redis]]:
+    """The service under AUTH_MODE=session, over a real Redis."""
+    redis = Redis.from_url(REDIS)
+    try:
+        redis.ping()
+    except RedisError:
+        pytest.skip("no Redis listens on 127.0.0.1:6379")
+    with redis, serving(settings_over(corpus, groq.url, auth_mode="session", redis_url=REDIS)) as url:
+        yield url, redis
+
+
+def test_every_route_but_health_asks_for_a_name(corpus, groq, keyed):
+    app = create_app(Services(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS)))
+    asked = set()
+    for route in iter_route_contexts(app.routes):
+        path = re.sub(r"{[^}]*}", "x", route.path or "")
+        for method in route.methods or {"GET"}:
+            response = httpx.request(method, keyed + path, json={} if method == "POST" else None)
+            assert (response.status_code == 401) is (path not in OPEN), f"{method} {path}: {response.status_code}"
+        asked.add(path)
+    assert {*ASKED, "/docs", "/openapi.json", "/copilot/input_schema", "/api/health"} <= asked
+    assert httpx.get(f"{keyed}/no/such/route").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "message"),
+    [
+        ({}, "Authorization header required"),
+        ({"Authorization": "Basic ZGVzazprZXk="}, "Invalid authorization format"),
+        ({"Authorization": "Bearer"}, "Invalid authorization format"),
+        ({"Authorization": "Bearer desk-key desk-key"}, "Invalid authorization format"),
+        ({"Authorization": "Bearer " + "x" * 600}, "Invalid authorization format"),
+        ({"X-API-Key": "clé".encode()}, "Invalid authorization format"),
+        ({"Authorization": "Bearer unknown"}, "Invalid or expired key"),
+        ({"X-API-Key": "unknown"}, "Invalid or expired key"),
+    ],
+)
+def test_who_cannot_be_recognised_is_told_how_to_authenticate(keyed, groq, headers, message):
+    response = httpx.post(f"{keyed}/api/query", json=POSTED, headers=headers)
+
+    assert (response.status_code, response.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert response.json() == {"error": "Unauthorized", "message": message}
+    assert groq.requests == []
+
+
+@pytest.mark.parametrize(
+    "headers", [bearer("desk-key"), {"X-API-Key": "desk-key"}, {"Authorization": "bearer desk-key"}]
+)
+def test_a_key_opens_the_door(keyed, headers):
+    assert httpx.post(f"{keyed}/api/query", json=POSTED, headers=headers, timeout=20).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "status"),
+    [
+        ("/api/query", "scraper-key", 403),
+        ("/copilot/input_schema", "scraper-key", 403),
+        ("/metrics", "desk-key", 403),
+        ("/metrics/", "staff-key", 403),
+        ("/api/feedback", "staff-key", 403),
+        ("/copilot/input_schema", "staff-key", 200),
+        ("/docs", "desk-key", 200),
+    ],
+)
+def test_a_key_opens_what_its_scopes_say(keyed, path, key, status):
+    response = httpx.request("GET" if status == 200 else "POST", keyed + path, headers=bearer(key))
+    assert response.status_code == status
+    if status == 403:
+        assert "scope" in response.json()["message"]
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_internal_documents_are_for_the_staff_by_every_way_of_asking(keyed, groq: FakeGroq, path):
+    for key in ("desk-key", "staff-key"):
+        httpx.post(keyed + path, json=ASKED[path], headers=bearer(key), timeout=20).raise_for_status()
+
+    seen = ["in confidence" in sources_shown(request) for request in groq.requests]
+    assert seen == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("path", "several"), [*((path, False) for path in ASKED if path.startswith("/copilot")), ("/copilot/batch", True)]
+)
+def test_no_client_of_langserve_configures_who_it_is(keyed, groq, path, several):
+    forged = {
+        "configurable": {"audience": "internal"},
+        "metadata": {"user_id": "staff"},
+        "tags": ["x"],
+        "run_name": "x",
+    }
+    body = ASKED[path] | {"config": [forged] if several else forged}
+    response = httpx.post(keyed + path, json=body, headers=bearer("desk-key"), timeout=20)
+
+    assert response.status_code == 200
+    assert "in confidence" not in sources_shown(groq.requests[0])
+    assert "in confidence" not in response.text
+
+
+def test_without_authentication_this_machine_sees_all_and_others_what_is_public(corpus, groq, local):
+    with serving(settings_over(corpus, groq.url, allow_anonymous=True)) as public:
+        for url in (local, public):
+            httpx.post(f"{url}/api/query", json=POSTED, timeout=20).raise_for_status()
+    assert ["in confidence" in sources_shown(request) for request in groq.requests] == [True, False]
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(("is_admin", "confidential"), [(False, False), (True, True)])
+def test_a_session_in_redis_opens_the_door_and_admins_are_the_staff(sessions, groq, is_admin, confidential):
+    url, redis = sessions
+    token = secrets.token_urlsafe(32)
+    session = {"user_id": "u1", "email": "a@b.c", "is_admin": is_admin}
+    redis.set(f"session:{token}", json.dumps(session), ex=60)
+    try:
+        response = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer(token), timeout=20)
+    finally:
+        redis.delete(f"session:{token}")
+
+    assert response.status_code == 200
+    assert ("in confidence" in sources_shown(groq.requests[0])) is confidential
+    after = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer(token))
+    assert (after.status_code, after.json()["message"]) == (401, "Invalid or expired session")
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("session", ["{not json", '"text"', "[]", "{}", '{"user_id": ""}', "[" * 5000, "\u00ff"])
+def test_a_session_that_names_nobody_opens_nothing(sessions, session):
+    url, redis = sessions
+    redis.set("session:broken", session, ex=60)
+    try:
+        response = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer("broken"))
+    finally:
+        redis.delete("session:broken")
+    assert response.status_code == 401
+
+
+@pytest.mark.parametrize("option", [{"redis_url": "redis://127.0.0.1:1/0"}, {"auth_url": "http://127.0.0.1:1"}])
+def test_a_store_of_sessions_that_does_not_answer_lets_nobody_pass(corpus, groq, option):
+    with serving(settings_over(corpus, groq.url, auth_mode="session", **option)) as url:
+        response = httpx.post(f"{url}/api/query", json=POSTED, headers=bearer("any"), timeout=20)
+        healthy = httpx.get(f"{url}/api/health")
+
+    assert (response.status_code, set(response.json())) == (503, {"error", "message"})
+    assert healthy.status_code == 200
+    assert groq.requests == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://localhost:5173", 200),
+        ("http://127.0.0.1:3000", 200),
+        ("https://desk.example", 200),
+        ("https://elsewhere.example", 403),
+        ("http://localhost.elsewhere.example", 403),
+        ("null", 403),
+        ("http://[", 403),
+    ],
+)
+def test_pages_from_elsewhere_may_not_ask_on_behalf_of_the_user_of_this_machine(local, groq, origin, status):
+    response = httpx.post(f"{local}/api/query", json=POSTED, headers={"Origin": origin}, timeout=20)
+    assert response.status_code == status
+    assert len(groq.requests) == (status == 200)
+
+
+def test_where_others_may_ask_any_page_may_try(keyed):
+    headers = {"Origin": "https://elsewhere.example", **bearer("desk-key")}
+    assert httpx.get(f"{keyed}/copilot/input_schema", headers=headers).status_code == 200
+
+
+def test_an_address_of_redis_that_is_none_stops_the_start(corpus, groq):
+    with pytest.raises(ConfigurationError, match="REDIS_URL"):
+        create_app(Services(settings_over(corpus, groq.url, auth_mode="session", redis_url="127.0.0.1")))
+
+
+def test_serving_strangers_without_authentication_is_refused_with_the_reason(waypoint):
+    code, _, told = waypoint("serve", "--host", "192.0.2.1")
+    assert code == 2
+    assert "AUTH_MODE" in told
+    assert "ALLOW_ANONYMOUS" in told

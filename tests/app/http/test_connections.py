@@ -1,0 +1,79 @@
+import httpx
+import pytest
+
+from app.http.connections import BoundedConnection
+from tests.access import ASKED, hanging_groq, serving, settings_over, talking
+from tests.waiting import wait_until
+
+
+class Impatient(BoundedConnection):
+    """Waits for no head longer than a moment."""
+
+    head_timeout_s = 0.2
+
+
+@pytest.fixture(scope="module")
+def url(corpus, groq):
+    with serving(settings_over(corpus, groq.url), connection=Impatient) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    "said", ["", "GET /api/health", "GET /api/health HTTP/1.1\r\nHost: x\r\n", "\r\n\r\n", "\r\n\r\nGET /api"]
+)
+def test_a_head_that_does_not_come_closes_the_connection(url, said):
+    with talking(url) as client:
+        client.say(said)
+        assert client.hung_up()
+
+
+def test_a_second_head_has_to_come_as_well(url):
+    with talking(url) as client:
+        client.say("GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert client.heard().startswith("HTTP/1.1 200")
+        client.say("GET /api/health HTTP/1.1\r\n")
+        assert client.hung_up()
+
+
+def test_an_answer_may_take_longer_than_a_head(corpus):
+    with hanging_groq() as groq, serving(settings_over(corpus, groq.url, llm_timeout_s=1), connection=Impatient) as url:
+        response = httpx.post(f"{url}/api/query", json=ASKED["/api/query"], timeout=60)
+    assert response.status_code == 504
+
+
+def test_a_head_of_any_size_is_not_read(url):
+    with talking(url) as client:
+        client.say("GET /api/health HTTP/1.1\r\n")
+        try:
+            for number in range(100):
+                client.say(f"X-{number}: {'x' * 10_000}\r\n")
+        except ConnectionError:
+            return
+        assert client.hung_up()
+
+
+FIRST_WORDS = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    b'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", '
+    b'"choices": [{"index": 0, "delta": {"role": "assistant", "content": "It is"}}]}\n\n'
+)
+
+
+@pytest.fixture(scope="module", params=[b"", FIRST_WORDS], ids=["silent", "speaking"])
+def hanging(request, corpus):
+    """A service whose Groq hangs, and that Groq."""
+    with hanging_groq(request.param) as groq, serving(settings_over(corpus, groq.url)) as url:
+        yield url, groq
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_a_client_that_leaves_stops_the_generation_whichever_way_it_asked(hanging, path):
+    url, groq = hanging
+    asked, left = groq.asked, groq.left
+    with talking(url) as client:
+        client.ask(path)
+        wait_until(lambda: groq.asked > asked)
+        if groq.first and path.endswith("/stream"):
+            client.hears("It is")
+    wait_until(lambda: groq.left > left)
+    assert (groq.asked, groq.left) == (asked + 1, left + 1)

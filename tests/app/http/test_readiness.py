@@ -1,0 +1,170 @@
+import asyncio
+import itertools
+import socket
+
+import httpx
+import pytest
+
+from app.http.middleware.drain import Traffic
+from app.http.readiness import Readiness
+from app.http.server import create_app
+from app.settings import load_settings
+from app.wiring import Services
+from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
+from chains.clock import SystemClock
+from chains.errors import LLMUnavailableError, VectorStoreError
+from chains.generation.breaker import Breaker
+from tests.processes import free_port
+
+
+def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness:
+    traffic = Traffic()
+    traffic.phase = phase
+    every_time = itertools.count(step=10).__next__  # At each look the last round of checks is stale.
+    return Readiness(lambda: checks, traffic, clock=clock or every_time, **options)
+
+
+async def works() -> None:
+    return None
+
+
+async def fails() -> None:
+    msg = "redis://user:secret@inside.example refused"
+    raise ConnectionError(msg)
+
+
+async def test_the_store_is_really_asked():
+    def away() -> int:
+        msg = "no Chroma server answers"
+        raise VectorStoreError(msg)
+
+    up = await readiness(store_check(lambda: 216)).report()
+    down = await readiness(store_check(away)).report()
+
+    assert (up.status, up.checks["vector_store"].detail) == ("ready", "216 chunks")
+    assert (down.status, down.checks["vector_store"].detail) == ("down", "VectorStoreError")
+
+
+@pytest.mark.parametrize(("required", "status"), [(True, "down"), (False, "degraded")])
+async def test_what_is_required_decides_and_what_is_not_degrades(required, status):
+    report = await readiness(Check("store", works, required=True), Check("redis", fails, required=required)).report()
+
+    assert (report.status, report.ready) == (status, not required)
+    assert {name: finding.state for name, finding in report.checks.items()} == {"store": "ok", "redis": "down"}
+    assert "secret" not in report.model_dump_json()
+
+
+async def test_an_open_breaker_is_told_and_degrades():
+    breaker = Breaker(clock=SystemClock(), failures=1, name="language model")
+    closed = await readiness(breaker_check(breaker)).report()
+    with pytest.raises(LLMUnavailableError), breaker.guarding():
+        raise LLMUnavailableError
+    open_ = await readiness(breaker_check(breaker)).report()
+
+    assert (closed.status, closed.checks["language_model"].detail) == ("ready", "closed")
+    assert (open_.status, open_.checks["language_model"].state) == ("degraded", "down")
+
+
+def test_what_is_asked_follows_from_the_settings(tmp_path):
+    def names(**settings) -> list[str]:
+        memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
+        return [check.name for check in Services(load_settings(**memory, **settings)).checks()]
+
+    assert names() == ["vector_store"]
+    redis = {"cache_enabled": True, "cache_backend": "redis"}
+    events = {"rabbitmq_url": "amqp://127.0.0.1/", "events_path": tmp_path / "events.sqlite3"}
+    assert names(llm_api_key="gsk_test") == ["vector_store", "language_model"]
+    assert names(**redis, **events) == ["vector_store", "redis", "rabbitmq"]
+    assert names(auth_mode="session") == ["vector_store", "redis"]
+    assert names(auth_mode="session", auth_url="http://127.0.0.1:9") == ["vector_store"]
+
+
+@pytest.mark.parametrize(("settings", "required"), [({"auth_mode": "session"}, True), ({"cache_enabled": True}, False)])
+def test_redis_is_required_where_sessions_live_in_it(tmp_path, settings, required):
+    memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
+    checks = Services(load_settings(**memory, cache_backend="redis", **settings)).checks()
+
+    assert {check.name: check.required for check in checks}["redis"] is required
+
+
+@pytest.mark.parametrize("phase", ["starting", "draining"])
+async def test_while_it_starts_or_drains_it_is_not_ready_and_asks_nothing(phase):
+    report = await readiness(Check("store", fails, required=True), phase=phase).report()
+
+    assert (report.status, report.ready, report.checks) == (phase, False, {})
+
+
+async def test_what_hangs_is_down_and_is_not_asked_again_until_it_has_answered():
+    asked: list[None] = []
+    answer = asyncio.Event()
+
+    async def hang() -> None:
+        asked.append(None)
+        await answer.wait()
+
+    watched = readiness(Check("store", hang, required=True), within_s=0.01)
+    reports = [await watched.report() for _ in range(3)]
+    assert ([report.status for report in reports], len(asked)) == (["down"] * 3, 1)
+    assert reports[0].checks["store"].detail == "no answer within 0.01 s"
+
+    answer.set()
+    await asyncio.sleep(0)
+    assert (await watched.report()).status == "ready"
+
+
+async def test_probes_within_a_second_share_one_round_of_checks():
+    asked: list[float] = []
+    now = [0.0]
+
+    async def count() -> None:
+        asked.append(now[0])
+
+    watched = readiness(Check("store", count), clock=lambda: now[0])
+    await asyncio.gather(watched.report(), watched.report())
+    now[0] = 0.9
+    await watched.report()
+    now[0] = 1.0
+    await watched.report()
+
+    assert asked == [0.0, 1.0]
+
+
+def pings(port: int) -> list[Check]:
+    return [
+        redis_check(f"redis://127.0.0.1:{port}/0", required=True),
+        broker_check(f"amqp://guest:guest@127.0.0.1:{port}/"),
+    ]
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(("port", "which"), [(6379, 0), (5672, 1)])
+async def test_redis_and_rabbitmq_that_run_are_ok(port, which):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        pytest.skip(f"nothing listens on port {port} of this machine")
+    report = await readiness(pings(port)[which], within_s=30).report()
+    assert report.status == "ready"
+
+
+async def test_redis_and_rabbitmq_that_are_away_are_down():
+    report = await readiness(*pings(free_port()), within_s=30).report()
+    assert {name: finding.state for name, finding in report.checks.items()} == {"redis": "down", "rabbitmq": "down"}
+
+
+async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_path):
+    services = Services(
+        load_settings(_env_file=None, memory_store_path=tmp_path / "s.json", vector_store_type="memory")
+    )
+    app = create_app(services)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client:
+        starting = await client.get("/health/ready")
+        async with app.router.lifespan_context(app):
+            ready = await client.get("/health/ready")
+        live = await client.get("/health/live")
+
+    assert (starting.status_code, starting.json()) == (503, {"status": "starting", "checks": {}})
+    assert int(starting.headers["retry-after"]) > 0
+    assert (ready.status_code, ready.json()["status"]) == (200, "ready")
+    assert ready.json()["checks"]["vector_store"]["detail"] == "0 chunks"
+    assert (live.status_code, live.json()) == (200, {"status": "ok"})

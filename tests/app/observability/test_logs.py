@@ -1,0 +1,93 @@
+import json
+import logging
+
+import pytest
+import structlog
+
+from app.observability.logs import configure_logs, reset_logs
+
+
+@pytest.fixture(autouse=True)
+def _reset():
+    yield
+    reset_logs()
+
+
+def test_json_lines_hold_the_event_its_values_and_the_time(capsys):
+    configure_logs("info", "json")
+    structlog.get_logger().info("answer", citations=3)
+
+    line = json.loads(capsys.readouterr().err)
+    assert (line["event"], line["citations"], line["level"]) == ("answer", 3, "info")
+    assert line["timestamp"].endswith("Z")
+
+
+def test_text_is_for_people_and_the_level_filters(capsys):
+    configure_logs("warning", "text")
+    structlog.get_logger().info("hidden")
+    structlog.get_logger().warning("shown")
+
+    told = capsys.readouterr().err
+    assert "shown" in told
+    assert "hidden" not in told
+    assert not told.startswith("{")
+
+
+def test_without_a_terminal_auto_is_json(capsys):
+    configure_logs("debug")
+    structlog.get_logger().debug("answer")
+    assert json.loads(capsys.readouterr().err)["level"] == "debug"
+
+
+def test_what_a_library_logs_takes_the_same_form_with_the_request_it_belongs_to(capsys):
+    configure_logs("info", "json")
+    with structlog.contextvars.bound_contextvars(request_id="r1"):
+        logging.getLogger("a.library").info("Started %s", "it")
+
+    line = json.loads(capsys.readouterr().err)
+    told = {name: line[name] for name in ("event", "level", "logger", "request_id")}
+    assert told == {"event": "Started it", "level": "info", "logger": "a.library", "request_id": "r1"}
+
+
+def test_libraries_that_tell_every_request_are_kept_quiet(capsys):
+    configure_logs("info", "json")
+    logging.getLogger("httpx").info("HTTP Request: POST https://api.example")
+    logging.getLogger("langsmith.client").warning("Failed to multipart ingest runs")
+
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("key gsk_abcdefgh1234 refused", "key *** refused"),
+        ("lsv2_pt_0123456789abcdef", "***"),
+        ("Authorization: Bearer abcdefgh.ijkl", "Authorization: Bearer ***"),
+        ("cannot reach redis://:s3cret@host:6379/0", "cannot reach redis://:***@host:6379/0"),
+        ("amqp://guest:guest@127.0.0.1/", "amqp://guest:***@127.0.0.1/"),
+        ("GET /x?api_key=abc&page=2", "GET /x?api_key=***&page=2"),
+        ('{"password": "abc"}', '{"password": "***"}'),
+        ("12 tokens: 9 citations, basic information", "12 tokens: 9 citations, basic information"),
+    ],
+)
+def test_a_secret_in_a_line_is_masked_and_nothing_else(capsys, text, shown):
+    configure_logs("info", "json")
+    structlog.get_logger().info("tried", said=text, nested=[{"inner": text}])
+    logging.getLogger("library").warning(text)
+
+    ours, theirs = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (ours["said"], ours["nested"], theirs["event"]) == (shown, [{"inner": shown}], shown)
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_a_secret_in_a_traceback_is_masked(capsys, form):
+    configure_logs("info", form)
+    try:
+        int("redis://user:s3cret@host")
+    except ValueError:
+        structlog.get_logger().exception("failed", api_key="abc")
+
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert "s3cret" not in told
+    assert "abc" not in told

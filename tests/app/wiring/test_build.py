@@ -1,0 +1,167 @@
+import gc
+
+import numpy as np
+import pytest
+import structlog
+
+from app.adapters.embeddings.disk_cached import RememberedEmbeddings
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+from chains.errors import ConfigurationError, EmbeddingError
+from chains.ingestion.files import find_files
+from chains.observation import Call
+from tests.fakes import WordEmbeddings
+from tests.faulty import faulty_groq
+from tests.served import QUESTION, small_services
+from tests.waiting import await_until
+
+VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
+
+
+def services(**settings) -> Services:
+    return Services(load_settings(llm_provider="offline", **settings))
+
+
+def test_the_packaged_scope_is_in_force_by_default_and_can_be_turned_off():
+    assert services().scope is not None
+    assert services(scope_enabled="off").scope is None
+
+
+def test_a_deployment_without_a_scope_file_declines_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr("app.wiring.build.sample_corpus", lambda: tmp_path)
+    assert services().scope is None
+
+
+def test_a_scope_file_of_ones_own_takes_the_place_of_the_packaged_one(tmp_path):
+    (tmp_path / "own.yaml").write_text(VALID)
+    scope = services(scope_file=tmp_path / "own.yaml").scope
+
+    assert scope is not None
+    assert scope.invoke({"question": "Where is it?"}) == {"intent": "a", "text": "Ask the team."}
+
+
+def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):
+    with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
+        _ = services(scope_file=tmp_path / "none.yaml").scope
+
+
+def test_the_scope_file_is_no_knowledge():
+    found, skipped = find_files([sample_corpus()], {".md"})
+
+    assert [file for file in found if "scope" in file.path.name] == []
+    assert [problem.path for problem in skipped if "scope" in problem.path] == ["scope.yaml"]
+
+
+def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):
+    inner = WordEmbeddings()
+    first = RememberedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
+    second = RememberedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
+
+    assert inner.embedded == 2
+    assert np.allclose(first, second)
+
+
+@pytest.mark.parametrize("change", ["model", "texts"])
+def test_another_model_or_another_text_is_another_memory(tmp_path, change):
+    inner = WordEmbeddings()
+    RememberedEmbeddings(inner, model="words", folder=tmp_path).embed_documents(["a"])
+    model = "letters" if change == "model" else "words"
+    RememberedEmbeddings(inner, model=model, folder=tmp_path).embed_documents(["a" if change == "model" else "b"])
+
+    assert inner.embedded == 2
+
+
+@pytest.mark.parametrize("broken", [b"", b"\x93NUMPY", b"no vectors"])
+def test_a_broken_memory_costs_the_embedding_and_nothing_else(tmp_path, broken):
+    inner = WordEmbeddings()
+    remembered = RememberedEmbeddings(inner, model="words", folder=tmp_path)
+    remembered.embed_documents(["a"])
+    [file] = tmp_path.iterdir()
+    file.write_bytes(broken)
+
+    assert remembered.embed_documents(["a"]) == inner.embed_documents(["a"])
+
+
+def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    remembered = RememberedEmbeddings(WordEmbeddings(), model="words", folder=tmp_path / "file" / "below")
+
+    assert len(remembered.embed_documents(["a", "b"])) == 2
+
+
+@pytest.mark.parametrize("provider", ["groq", "openai-compatible"])
+async def test_the_connections_of_every_model_end_with_the_service(tmp_path, provider):
+    with faulty_groq(keep_alive=True) as groq:
+        url = groq.url if provider == "groq" else f"{groq.url}/v1"
+        services = small_services(tmp_path, groq, llm_provider=provider, llm_base_url=url)
+        async with services.running():
+            for chain in (services.chain, services.numbered_chain("another")):
+                chain.invoke({"question": QUESTION})
+                await chain.ainvoke({"question": QUESTION})
+            assert groq.connections == 4
+
+        await await_until(lambda: groq.connections == 0)
+
+
+class Watching:
+    """Counts the calls that it is told of."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def started(self, call: Call, /) -> None:
+        self.calls += 1
+
+    def ended(self, call: Call, /) -> None:
+        self.calls += 1
+
+
+def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
+    (tmp_path / "gst.md").write_text("# GST\n\nThe rate is nine percent.\n")
+    warm = Services(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False))
+    watching = Watching()
+    warm.observers.append(watching)
+    warm.__dict__["embeddings"] = embeddings = WordEmbeddings()
+    warm.ingest([tmp_path])
+    before = embeddings.embedded
+    warm.warm_up()
+
+    assert embeddings.embedded > before
+    assert (groq.requests, watching.calls) == ([], 0)
+
+
+def test_warming_up_makes_the_chain_of_numbered_answers_too(groq, tmp_path):
+    (tmp_path / "desk").mkdir()
+    text = tmp_path / "system_numbered.txt"
+    text.write_text("Cite by numbers.\n{context}")
+    services = small_services(tmp_path / "desk", groq, prompts_path=tmp_path)
+    services.warm_up()
+    text.write_text("This is read by a chain that is made later.\n{context}")
+    services.numbered_chain().invoke({"question": QUESTION})
+
+    assert groq.requests[0]["messages"][0]["content"].startswith("Cite by numbers.")
+
+
+def test_what_is_loaded_is_no_longer_the_garbage_collectors_business(groq):
+    gc.unfreeze()
+    try:
+        Services(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False)).warm_up()
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+
+
+def test_a_warm_up_that_fails_stops_nothing(tmp_path):
+    cold = services(memory_store_path=tmp_path / "s.json", vector_store_type="memory")
+
+    class Broken(WordEmbeddings):
+        def embed_query(self, text: str) -> list[float]:
+            msg = "no service"
+            raise EmbeddingError(msg)
+
+    cold.__dict__["embeddings"] = Broken()
+    with structlog.testing.capture_logs() as logs:
+        cold.warm_up()
+    assert logs == [
+        {"event": "warm_up_failed", "log_level": "warning", "stage": "retrieval", "error": "EmbeddingError"}
+    ]

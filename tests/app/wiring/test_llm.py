@@ -1,0 +1,61 @@
+import pytest
+
+from app.adapters.llm.offline import OfflineChatModel
+from app.settings import SettingsError, load_settings
+from app.wiring.llm import chat_model, providers
+from chains.clock import SystemClock
+from chains.generation.resilient import ResilientChatModel
+from chains.tokens import FourCharacters
+from tests.fakes import WordEmbeddings
+
+KEY = {"llm_api_key": "gsk_test"}
+
+
+def model_of(**settings):
+    return chat_model(load_settings(**settings), WordEmbeddings(), clock=SystemClock(), tokens=FourCharacters())
+
+
+def test_without_a_provider_the_offline_answerer_answers_alone():
+    assert isinstance(model_of(), OfflineChatModel)
+
+
+def test_with_a_key_groq_answers_and_the_offline_answerer_is_the_last_resort():
+    model = model_of(**KEY)
+
+    assert isinstance(model, ResilientChatModel)
+    assert [type(provider.model).__name__ for provider in model.providers] == ["GroqModel"]
+    assert isinstance(model.last_resort, OfflineChatModel)
+
+
+def test_without_fallback_there_is_neither_a_second_provider_nor_a_last_resort():
+    model = model_of(**KEY, llm_fallback=False, llm_fallback_base_url="http://127.0.0.1:9/v1")
+
+    assert isinstance(model, ResilientChatModel)
+    assert (len(model.providers), model.last_resort) == (1, None)
+
+
+def test_a_second_provider_has_a_breaker_of_its_own():
+    first, second = providers(load_settings(**KEY, llm_fallback_base_url="http://127.0.0.1:9/v1"), SystemClock())
+
+    assert type(second.model).__name__ == "OpenAICompatibleModel"
+    assert first.breaker is not second.breaker
+
+
+def test_any_openai_compatible_service_can_be_the_first():
+    [provider] = providers(
+        load_settings(llm_provider="openai-compatible", llm_base_url="http://127.0.0.1:9/v1"), SystemClock()
+    )
+    assert type(provider.model).__name__ == "OpenAICompatibleModel"
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"llm_provider": "openai-compatible"}, "needs LLM_BASE_URL"),
+        ({"llm_max_tokens": 900, "llm_context_tokens": 900}, "has to be smaller than LLM_CONTEXT_TOKENS"),
+        ({"llm_rpm": 0}, "LLM_RPM=0"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_at_start(settings, told):
+    with pytest.raises(SettingsError, match=told):
+        load_settings(**settings)
