@@ -6,6 +6,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from chains.audience import category_of
 from chains.state import Citation, Passage, RelatedDocument, Source
 
 
@@ -79,7 +80,7 @@ def related_documents(passages: Sequence[Passage]) -> list[RelatedDocument]:
         urls = external_urls(metadata)
         related = RelatedDocument(
             title=str(metadata.get("title") or ""),
-            category=metadata.get("category"),
+            category=category_of([metadata.get("category")]) or metadata.get("category"),
             doc_id=metadata.get("doc_id"),
             url=urls[0] if urls else None,
         )

@@ -6,8 +6,9 @@ down to the words that matter). Whatever the strategy, `score` is the cosine sim
 is on it, `rank` counts from 1, and the filters of the call hold.
 """
 
+from chains.audience import Audience
 from chains.retrieval.compression import CompressionRetriever
-from chains.retrieval.filters import Audience, Filters, filters_of
+from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.hybrid import HybridRetriever
 from chains.retrieval.mmr import MmrRetriever
 from chains.retrieval.passages import passage, retrieve

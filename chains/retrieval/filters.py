@@ -1,20 +1,19 @@
-"""A RunnableConfig -> who asks and where to look: which chunks this call may see."""
+"""Which chunks a call may see: filters read from its RunnableConfig."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from langchain_core.runnables import RunnableConfig
 
+from chains.audience import Audience, audience_of
 from chains.errors import ConfigurationError
-
-Audience = Literal["public", "internal"]
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What a call may see: all, or public chunks only; and, where given, one category and one jurisdiction.
 
-    Values are compared as the documents state them. A chunk that does not say whom it is for is not public.
+    Categories and jurisdictions are compared as the documents state them. A chunk without an audience is not public.
     """
 
     audience: Audience = "internal"
@@ -32,7 +31,8 @@ class Filters:
 
     def allow(self, metadata: dict[str, Any]) -> bool:
         """Say whether a chunk with this metadata may be seen."""
-        return all(metadata.get(name) == value for name, value in self.where().items())
+        seen = {**metadata, "audience": audience_of(metadata)}
+        return all(seen.get(name) == value for name, value in self.where().items())
 
 
 def filters_of(config: RunnableConfig | None) -> Filters:
