@@ -71,8 +71,8 @@ class Access:
         options: dict[str, Any] = {"socket_timeout": WAIT_S, "socket_connect_timeout": WAIT_S, "retry": once_more}
         try:
             return ConnectionPool.from_url(self.settings.redis_url.get_secret_value(), **options)
-        except ValueError as error:
-            msg = f"REDIS_URL is no address of a Redis, like redis://127.0.0.1:6379/0: {error}"
+        except ValueError:
+            msg = "REDIS_URL is not an address of Redis, like redis://127.0.0.1:6379/0"
             raise ConfigurationError(msg) from None
 
     @asynccontextmanager

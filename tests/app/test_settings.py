@@ -1,30 +1,23 @@
-import re
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 import app
-from app.settings import Settings, SettingsError, load_settings
+from app.settings import Settings, SettingsError, load_settings, unused_variables
+from app.settings.table import example_file, settings_table
 
 EXAMPLE = Path(app.__file__).parents[1] / ".env.example"
 
 
-def test_the_example_file_names_every_setting_with_its_default():
-    lines = [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    documented = dict(line.split("=", 1) for line in lines)
-
-    assert set(documented) == {name.upper() for name in Settings.model_fields}
-    defaults = {name.upper(): _written(field.default) for name, field in Settings.model_fields.items()}
-    assert {name: value.lower() for name, value in documented.items()} == {
-        name: re.sub(r"\.0$", "", value).lower() for name, value in defaults.items()
-    }
+def test_the_example_file_is_what_the_settings_say():
+    assert EXAMPLE.read_text(encoding="utf-8") == example_file(), (
+        "run `python -m app.settings.table env > .env.example`"
+    )
 
 
-def _written(default: object) -> str:
-    if isinstance(default, SecretStr):
-        return default.get_secret_value()
-    return "" if default is None else str(default)
+def test_every_setting_has_a_meaning_and_a_row_in_the_table():
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+    assert "| `RETRIEVAL_TOP_K` | `10` | How many passages are retrieved |" in settings_table()
 
 
 def test_the_example_file_can_be_used_as_it_is():
@@ -49,7 +42,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("RELEVANCE_THRESHOLD", "1.5", "less than or equal to 1"),
         ("LLM_PROVIDER", "openrouter", "'groq', 'openai-compatible' or 'offline'"),
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
-        ("LLM_BASE_URL", "api.groq.example", "pattern"),
+        ("LLM_BASE_URL", "api.groq.example", "like https://host"),
         ("COLLECTION_NAME", "ab", "pattern"),
         ("RETRIEVER_TYPE", "bm25", "'hybrid', 'similarity', 'mmr' or 'compression'"),
         ("VECTOR_STORE_TYPE", "faiss", "'chroma' or 'memory'"),
@@ -57,10 +50,11 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("CHROMA_SSL", "maybe", "not one of 1, 0, true"),
         ("MMR_LAMBDA", "2", "less than or equal to 1"),
         ("MMR_FETCH_K", "0", "greater than 0"),
-        ("EMBEDDING_BASE_URL", "localhost", "pattern"),
+        ("EMBEDDING_BASE_URL", "localhost", "like https://host"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://host:port", "like https://host"),
         ("EVENTS_MAX", "0", "greater than 0"),
         ("AUTH_MODE", "basic", "'none', 'session' or 'api_key'"),
-        ("AUTH_URL", "auth:8004", "pattern"),
+        ("AUTH_URL", "auth:8004", "like https://host"),
         ("RATE_LIMIT", "often", "pattern"),
         ("BATCH_MAX", "0", "greater than 0"),
         ("PORT", "70000", "less than or equal to 65535"),
@@ -137,10 +131,59 @@ def test_a_secret_is_never_shown():
     assert "gsk_secret" not in repr(load_settings(llm_api_key="gsk_secret"))
 
 
-def test_an_address_that_is_no_brokers_is_refused_without_showing_its_password():
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RABBITMQ_URL", "http://guest:secret@host/"),
+        ("RABBITMQ_URL", "amqp://guest:secret@host:port/"),
+        ("RABBITMQ_URL", "amqp://"),
+        ("REDIS_URL", "http://guest:secret@host/"),
+        ("REDIS_URL", "redis://guest:secret@host:port/0"),
+        ("REDIS_URL", "redis://guest:secret@host/secret"),
+        ("LLM_BASE_URL", "htps://guest:secret@host"),
+        ("LLM_BASE_URL", "https://guest:secret@[host"),
+        ("LLM_BASE_URL", "localhost/v1?key=secret"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "guest:secret@host"),
+        ("LLM_PROVIDER", "gsk_secret"),
+        ("PORT", "secret-0123456789abcdef-0123456789abcdef"),
+    ],
+)
+def test_a_value_that_may_hold_a_secret_is_refused_by_name_alone(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError) as caught:
-        load_settings(rabbitmq_url="http://guest:secret@host/")
-    assert str(caught.value) == "RABBITMQ_URL: has to be an address like amqp://user:password@host:5672/"
+        load_settings()
+    assert str(caught.value).startswith(f"{name}: ")
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("url", ["redis://127.0.0.1", "rediss://:secret@host:6379/1", "unix:///run/redis.sock"])
+def test_every_form_of_redis_address_is_taken(url):
+    assert load_settings(redis_url=url).redis_url.get_secret_value() == url
+
+
+def test_an_env_file_that_is_no_text_is_refused():
+    Path(".env").write_bytes(b"LLM_MODEL=caf\xe9\n")
+    with pytest.raises(SettingsError, match=r"\.env is not UTF-8 text"):
+        load_settings()
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_metrics_need_a_folder_that_can_be_written(tmp_path, made):
+    folder = tmp_path / "metrics"
+    if made:
+        folder.write_text("a file")
+    with pytest.raises(SettingsError, match="PROMETHEUS_MULTIPROC_DIR"):
+        load_settings(prometheus_multiproc_dir=folder)
+
+
+def test_a_variable_that_nothing_reads_is_named(monkeypatch):
+    monkeypatch.setenv("SAFETY_ENABLED", "true")
+    monkeypatch.setenv("LLM_MODEL", "m")
+    monkeypatch.setenv("EDITOR", "vi")
+    Path(".env").write_text("RETREIVAL_TOP_K=5\nexport GROQ_API_KEY=x\n# CACHE_SIZE=1\n")
+
+    assert unused_variables() == ["RETREIVAL_TOP_K", "SAFETY_ENABLED"]
 
 
 def test_zero_is_a_value(monkeypatch):

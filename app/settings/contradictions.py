@@ -1,0 +1,33 @@
+"""Settings that do not fit together."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.settings.fields import Settings
+
+LANGSMITH = "https://api.smith.langchain.com"
+
+
+def contradiction(settings: "Settings") -> str | None:
+    """Return what does not fit together and how to mend it; None where all fits."""
+    if settings.chunk_overlap >= settings.chunk_size:
+        return f"CHUNK_OVERLAP ({settings.chunk_overlap}) has to be smaller than CHUNK_SIZE ({settings.chunk_size})"
+    if settings.llm_max_tokens >= settings.llm_context_tokens:
+        return f"LLM_MAX_TOKENS ({settings.llm_max_tokens}) has to be smaller than LLM_CONTEXT_TOKENS"
+    if settings.auth_mode == "api_key" and settings.api_keys is None:
+        return "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
+    if settings.langsmith_tracing and settings.langsmith_endpoint == LANGSMITH and settings.langsmith_api_key is None:
+        return "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
+    return _incomplete_model(settings)
+
+
+def _incomplete_model(settings: "Settings") -> str | None:
+    if settings.llm_provider == "groq" and settings.llm_api_key is None:
+        return "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
+    if settings.llm_provider == "openai-compatible" and settings.llm_base_url is None:
+        return "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
+    if settings.retriever_type == "compression" and settings.provider == "offline":
+        return "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or take hybrid, similarity or mmr"
+    if settings.embedding_provider == "openai-compatible" and settings.embedding_base_url is None:
+        return "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
+    return None

@@ -1,0 +1,45 @@
+"""Print the settings: as a Markdown table, or with `env` as the text of `.env.example`."""
+
+import sys
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from app.settings.fields import Settings
+
+HEAD = """# Every setting with its default. Copy this file to `.env` and change what you need; nothing has to be set.
+# Booleans take 1/0, true/false, yes/no, on/off. `python -m app.settings.table env` writes this file.
+"""
+
+
+def settings_table() -> str:
+    """Return a Markdown table of all settings: name, default, meaning."""
+    rows = [
+        f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(field)) else ''} | {field.description} |"
+        for name, field in Settings.model_fields.items()
+    ]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
+
+
+def example_file() -> str:
+    """Return the text of `.env.example`: the meaning of each setting, then its name and default."""
+    fields = Settings.model_fields.items()
+    return HEAD + "".join(f"\n# {field.description}\n{name.upper()}={default_of(field)}\n" for name, field in fields)
+
+
+def default_of(field: FieldInfo) -> str:
+    """Return the default as the environment would say it; none is empty."""
+    match field.default:
+        case None:
+            return ""
+        case bool():
+            return str(field.default).lower()
+        case float():
+            return f"{field.default:g}"
+        case SecretStr():
+            return field.default.get_secret_value()
+    return str(field.default)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(example_file() if "env" in sys.argv else settings_table())

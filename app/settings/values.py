@@ -1,0 +1,68 @@
+"""Types of settings: flags, fractions, web addresses, addresses of servers with a password."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, SecretStr
+
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def _boolean(value: object) -> object:
+    if isinstance(value, str):
+        if value.strip().lower() not in _BOOLEANS:
+            msg = "is not one of 1, 0, true, false, yes, no, on, off"
+            raise ValueError(msg)
+        return _BOOLEANS[value.strip().lower()]
+    return value
+
+
+def _web_address(url: str) -> str:
+    if not _is_address(url, ("http", "https")):
+        msg = "has to be an address like https://host or http://host:8080/path"
+        raise ValueError(msg)
+    return url
+
+
+def _redis_address(url: SecretStr) -> SecretStr:
+    value = url.get_secret_value()
+    database = urlsplit(value).path.strip("/") if _is_address(value, ("redis", "rediss")) else "none"
+    if not value.startswith("unix://") and not (database or "0").isdecimal():
+        msg = "has to be an address like redis://127.0.0.1:6379/0, rediss://user:password@host:6379/0 or unix:///path"
+        raise ValueError(msg)
+    return url
+
+
+def _broker_address(url: SecretStr) -> SecretStr:
+    if not _is_address(url.get_secret_value(), ("amqp", "amqps")):
+        msg = "has to be an address like amqp://user:password@host:5672/"
+        raise ValueError(msg)
+    return url
+
+
+def _is_address(url: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # Its message quotes the address, and with it a password.
+        return False
+
+
+def _writable(folder: Path) -> Path:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        msg = "is a folder that cannot be written"
+        raise ValueError(msg)
+    return folder
+
+
+Flag = Annotated[bool, BeforeValidator(_boolean)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+RedisAddress = Annotated[SecretStr, AfterValidator(_redis_address)]
+BrokerAddress = Annotated[SecretStr, AfterValidator(_broker_address)]
+WritableFolder = Annotated[DirectoryPath, AfterValidator(_writable)]
