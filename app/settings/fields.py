@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, DirectoryPath, Field, SecretStr, model_validator
+from pydantic import AliasChoices, DirectoryPath, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.settings.contradictions import LANGSMITH, contradiction
 from app.settings.values import (
     BrokerAddress,
     Flag,
@@ -19,13 +18,15 @@ from app.settings.values import (
     WritableFolder,
 )
 
+LANGSMITH = "https://api.smith.langchain.com"
+
 
 def _either_prefix(*names: str) -> AliasChoices:
     """Return the names of a LangSmith variable, with the prefix of today and the older one."""
     return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
 
 
-class Settings(BaseSettings):
+class Fields(BaseSettings):
     """All settings, each under the name of its variable in lower case. A description says what the setting does."""
 
     model_config = SettingsConfigDict(
@@ -220,12 +221,6 @@ class Settings(BaseSettings):
     otel_exporter_otlp_endpoint: WebAddress | None = Field(
         None, description="OpenTelemetry collector, like http://127.0.0.1:4318"
     )
-
-    @model_validator(mode="after")
-    def _check_together(self) -> "Settings":
-        if reason := contradiction(self):
-            raise ValueError(reason)
-        return self
 
     @property
     def open_to_others(self) -> bool:

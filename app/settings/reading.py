@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import SecretStr, ValidationError
 
-from app.settings.fields import Settings
+from app.settings.settings import Settings
 
 # What may be, or hold, a secret: an address with a password or a query, a key.
 _SUSPECT = re.compile(r"[@?]|\b(?:gsk|sk|pk|lsv2)[_-]|[\w-]{32}", re.IGNORECASE)

@@ -5,7 +5,7 @@ import sys
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from app.settings.fields import Settings
+from app.settings.settings import Settings
 
 HEAD = """# Every setting with its default. Copy this file to `.env` and change what you need; nothing has to be set.
 # Booleans take 1/0, true/false, yes/no, on/off. `python -m app.settings.table env` writes this file.

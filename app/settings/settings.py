@@ -1,15 +1,21 @@
-"""Settings that do not fit together."""
+"""Settings whose values fit together."""
 
-from typing import TYPE_CHECKING
+from pydantic import model_validator
 
-if TYPE_CHECKING:
-    from app.settings.fields import Settings
-
-LANGSMITH = "https://api.smith.langchain.com"
+from app.settings.fields import LANGSMITH, Fields
 
 
-def contradiction(settings: "Settings") -> str | None:
-    """Return what does not fit together and how to mend it; None where all fits."""
+class Settings(Fields):
+    """All settings, checked one by one and together."""
+
+    @model_validator(mode="after")
+    def _check_together(self) -> "Settings":
+        if reason := _contradiction(self) or _incomplete_model(self):
+            raise ValueError(reason)
+        return self
+
+
+def _contradiction(settings: Fields) -> str | None:
     if settings.chunk_overlap >= settings.chunk_size:
         return f"CHUNK_OVERLAP ({settings.chunk_overlap}) has to be smaller than CHUNK_SIZE ({settings.chunk_size})"
     if settings.llm_max_tokens >= settings.llm_context_tokens:
@@ -18,10 +24,10 @@ def contradiction(settings: "Settings") -> str | None:
         return "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
     if settings.langsmith_tracing and settings.langsmith_endpoint == LANGSMITH and settings.langsmith_api_key is None:
         return "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
-    return _incomplete_model(settings)
+    return None
 
 
-def _incomplete_model(settings: "Settings") -> str | None:
+def _incomplete_model(settings: Fields) -> str | None:
     if settings.llm_provider == "groq" and settings.llm_api_key is None:
         return "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
     if settings.llm_provider == "openai-compatible" and settings.llm_base_url is None:
