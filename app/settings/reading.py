@@ -65,10 +65,10 @@ def _explain(problem: Any) -> str:
     if not problem["loc"]:
         return reason
     name = str(problem["loc"][0])
-    return f"{name.upper()}{_shown(name, str(problem['input']))}: {reason}"
+    return f"{name.upper()}{_shown(name, problem['input'])}: {reason}"
 
 
-def _shown(name: str, value: str) -> str:
+def _shown(name: str, value: object) -> str:
     field = Settings.model_fields.get(name)
     secret = field is None or SecretStr.__name__ in str(field.annotation)
-    return "" if secret or _SUSPECT.search(value) else f"={value!r}"
+    return "" if secret or _SUSPECT.search(str(value)) else f"={value!r}"
