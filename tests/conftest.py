@@ -1,5 +1,6 @@
 """Fixtures that more than one test module uses."""
 
+import functools
 import gc
 import os
 import sys
@@ -7,7 +8,10 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from chromadb.api.shared_system_client import SharedSystemClient
+from fastapi.dependencies import models as fastapi_models
 
+from app.adapters.embeddings import onnx
 from app.cli import main
 from app.observability.logs import reset_logs
 from app.settings import Settings
@@ -24,6 +28,29 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"skipped although REQUIRE_SERVICES=1: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_embedding_model() -> Iterator[None]:
+    """Open the embedding model once for the whole run: each opening takes half a second and 100 MB."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx, "_open_model", functools.cache(onnx._open_model))
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_outlives_its_module() -> Iterator[None]:
+    """Release the services of a test module: libraries keep what they once saw for as long as the process lives."""
+    yield
+    kept = [value for value in vars(fastapi_models).values() if hasattr(value, "cache_clear")]
+    if any(cache.cache_info().currsize for cache in kept) or SharedSystemClient._identifier_to_system:
+        for cache in kept:
+            cache.cache_clear()  # FastAPI remembers every endpoint, with the chain that it asks.
+        for system in SharedSystemClient._identifier_to_system.values():
+            system.stop()
+        SharedSystemClient.clear_system_cache()  # Chroma remembers every folder that it opened.
+        gc.unfreeze()  # A warmed-up service excludes from collection what was loaded.
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)
