@@ -6,12 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chromadb.api.shared_system_client import SharedSystemClient
 from fastapi.dependencies import models as fastapi_models
 
 from app.adapters.embeddings import onnx
+from app.adapters.embeddings.onnx.weights import find_weights
 from app.cli import main
 from app.observability.logs import reset_logs
 from app.settings import Settings
@@ -32,9 +34,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_embedding_model() -> Iterator[None]:
-    """Open the embedding model once for the whole run: each opening takes half a second and 100 MB."""
+    """Open the installed embedding model once for the whole run: each opening takes half a second and 100 MB."""
+    open_model, usual = onnx._open_model, (find_weights(), onnx._user_cache_dir())
+    installed = functools.cache(open_model)
+
+    def opened(folder: Path, cache_dir: Path) -> Any:
+        return (installed if (folder, cache_dir) == usual else open_model)(folder, cache_dir)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx, "_open_model", functools.cache(onnx._open_model))
+        patch.setattr(onnx, "_open_model", opened)
         yield
 
 
