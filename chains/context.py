@@ -1,28 +1,25 @@
 """Stage 2. Passages -> the text that the model is shown, within a budget, and which passages are in it."""
 
-import re
-
 from chains.ports import TokenCounter
 from chains.state import CitationStyle, Context, Passage, Retrieved
+from chains.text.escaping import escape_brackets, escape_line_starts, escape_tag, one_line
 from chains.tokens import FourCharacters
 
 UNTITLED = "Unknown Document"
-# What is left of a passage has to be worth reading; below this many characters a trimmed one is left out.
+# Below this many characters, what is left of a trimmed passage is not worth reading.
 SHORTEST_TRIMMED = 80
-
-_LOOKS_LIKE_HEADER = re.compile(r"^(?=\[[^\n]*\][ \t]*$|\[\d+\] Source:)", re.MULTILINE)
-_LOOKS_LIKE_TAG = re.compile(r"(?i)<(?=\s*/?\s*context\s*>)")
 
 
 class FormatContext:
-    """The verb of stage 2.
+    """Compute the context of a state.
 
     Args:
         max_tokens: the most that the context may take.
         style: how each passage is headed.
-        window: what the model reads and writes together, in tokens; None is no limit of its own.
-        reserved: what of that is taken already: by the prompt's own text, and by the reply.
-        tokens: counts them.
+        window: the model's context window in tokens; None where it sets no limit of its own.
+        reserved: what of that is already taken by the prompt's own text and by the reply.
+        tokens: counts tokens.
+        passage_characters: longer passages are cut to this many characters; None cuts none.
     """
 
     def __init__(
@@ -33,15 +30,23 @@ class FormatContext:
         window: int | None = None,
         reserved: int = 0,
         tokens: TokenCounter | None = None,
+        passage_characters: int | None = None,
     ) -> None:
         self.max_tokens = max_tokens
         self.style = style
         self.tokens = tokens or FourCharacters()
+        self.passage_characters = passage_characters
         self._room = None if window is None else window - reserved
 
     def __call__(self, state: Retrieved) -> Context:
         """Return the context of the retrieved documents."""
-        return format_context(state["documents"], max_tokens=self._budget(state), style=self.style, tokens=self.tokens)
+        return format_context(
+            state["documents"],
+            max_tokens=self._budget(state),
+            style=self.style,
+            tokens=self.tokens,
+            passage_characters=self.passage_characters,
+        )
 
     def _budget(self, state: Retrieved) -> int:
         if self._room is None:
@@ -56,12 +61,16 @@ def format_context(
     max_tokens: int = 2000,
     style: CitationStyle = "title",
     tokens: TokenCounter | None = None,
+    passage_characters: int | None = None,
 ) -> Context:
     """Write each passage under its header, in rank order, within `max_tokens`.
 
-    A passage that does not fit is trimmed at a word, and the next ones are still considered. Document text can
-    neither look like a header nor close the context: such lines are escaped. The header is `[Title > Section]`, or
-    `[i] Source: Title - Page N` in the numbered style, where i counts the passages shown.
+    A passage that does not fit is trimmed at a word, and the next ones are still considered. The header is
+    `[Title > Section]`, or `[i] Source: Title - Page N` in the numbered style, where i counts the passages shown.
+
+    Only this function writes a context, and a line of it that begins with a bracket is always a header: titles and
+    sections are put on one line with their brackets escaped, and a bracket that opens a line of a document gets a
+    backslash. Nothing in a document can write the context's own tags.
     """
     counter = tokens or FourCharacters()
     entries: list[str] = []
@@ -69,7 +78,8 @@ def format_context(
     left = max_tokens
     for passage in passages:
         head = header(passage) if style == "title" else numbered_header(passage, len(shown) + 1)
-        body = trim(_escape(passage["content"].strip()), left - counter.count(f"{head}\n"), counter)
+        content = shorten(passage["content"].strip(), passage_characters)
+        body = trim(_escape(content), left - counter.count(f"{head}\n"), counter)
         if not body:
             continue
         entries.append(f"{head}\n{body}")
@@ -79,19 +89,30 @@ def format_context(
 
 
 def header(passage: Passage) -> str:
-    """Return `[Title > Section]`, or `[Title]` where there is no section; brackets inside are escaped."""
+    """Return `[Title > Section]`, or `[Title]` where there is no section."""
     title = passage["metadata"].get("title") or UNTITLED
     section = passage["metadata"].get("section")
-    label = f"{title} > {section}" if section else str(title)
-    label = " ".join(label.split()).replace("[", r"\[").replace("]", r"\]")
-    return f"[{label}]"
+    return f"[{_label(f'{title} > {section}' if section else title)}]"
 
 
 def numbered_header(passage: Passage, number: int) -> str:
     """Return `[i] Source: Title - Page N`, with `Unknown` and `N/A` where the passage does not say."""
     metadata = passage["metadata"]
-    title = " ".join(str(metadata.get("title") or "Unknown").split())
-    return f"[{number}] Source: {title} - Page {metadata.get('page') or 'N/A'}"
+    title, page = metadata.get("title") or "Unknown", metadata.get("page") or "N/A"
+    return f"[{number}] Source: {_label(title)} - Page {_label(page)}"
+
+
+def _label(text: object) -> str:
+    return escape_tag(escape_brackets(one_line(text)), "context")
+
+
+def _escape(text: str) -> str:
+    return escape_tag(escape_line_starts(text), "context")
+
+
+def shorten(text: str, characters: int | None) -> str:
+    """Return the text, cut to so many characters and marked with dots where it is longer."""
+    return text if characters is None or len(text) <= characters else f"{text[:characters]}…"
 
 
 def trim(text: str, max_tokens: int, tokens: TokenCounter) -> str:
@@ -103,7 +124,3 @@ def trim(text: str, max_tokens: int, tokens: TokenCounter) -> str:
         return ""
     words = cut.rsplit(maxsplit=1)
     return (words[0] if len(words) > 1 else cut).rstrip() + "…"
-
-
-def _escape(text: str) -> str:
-    return _LOOKS_LIKE_TAG.sub("&lt;", _LOOKS_LIKE_HEADER.sub(r"\\", text))

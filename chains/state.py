@@ -24,11 +24,14 @@ DEGRADED = "degraded"
 
 
 class Passage(TypedDict):
-    """One retrieved chunk: its words, where they come from, and its cosine similarity to the question (0-1)."""
+    """One retrieved chunk: its text, where it comes from, and its cosine similarity to the question.
+
+    `score` is between 0 and 1, and None where the retriever gives no scores.
+    """
 
     content: str
     metadata: dict[str, Any]
-    score: float
+    score: float | None
 
 
 class Context(TypedDict):
@@ -49,7 +52,7 @@ class Citation(TypedDict):
     doc_id: str | None
     matched: bool
     source_urls: list[str]
-    score: float
+    score: float | None
     start: int
     end: int
     quote: str

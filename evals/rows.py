@@ -15,7 +15,7 @@ class Retrieved(TypedDict):
 
     doc_id: str | None
     section: str | None
-    score: float
+    score: float | None
     content: str
 
 

@@ -35,7 +35,7 @@ class CitationMetadata(TypedDict):
     section: str | None
     source_urls: list[str]
     doc_id: str | None
-    score: float
+    score: float | None
 
 
 def citation_metadata(passages: Sequence[Passage]) -> list[CitationMetadata]:

@@ -10,6 +10,7 @@ HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
 MEDIUM_CHUNKS, MEDIUM_AVERAGE = 2, 0.3
 # What is left of the score where the language model was out of reach, or broke off.
 DEGRADED_SHARE = 0.5
+UNKNOWN = "The retriever gives no relevance scores"
 
 _REASONS: dict[Outcome, str] = {
     "no_results": "No relevant documents found",
@@ -20,19 +21,27 @@ _REASONS: dict[Outcome, str] = {
 
 
 def score_confidence(state: Cited) -> Confidence:
-    """Return the tiered confidence of an answer; its score is the average similarity of the chunks, 0-1."""
-    scores = [passage["score"] for passage in state["documents"]]
+    """Return the tiered confidence of an answer; its score is the average similarity of the chunks, 0-1.
+
+    A retriever that gives no scores leaves the average unknown: the level is Low, and the reason says why.
+    """
+    scores = [passage["score"] for passage in state["documents"] if passage["score"] is not None]
+    chunks = len(state["documents"])
+    unknown = chunks > 0 and not scores
     average = sum(scores) / len(scores) if scores else 0.0
     matched = sum(citation["matched"] for citation in state["citations"])
-    factors = {"average_score": round(average, 4), "chunks": float(len(scores)), "matched_citations": float(matched)}
-    if state["outcome"] in _REASONS:
-        return Confidence(level="Low", score=0.0, reason=_REASONS[state["outcome"]], factors=factors)
-    if state["outcome"] == "degraded":
+    factors = {"chunks": float(chunks), "matched_citations": float(matched)}
+    if not unknown:
+        factors["average_score"] = round(average, 4)
+    outcome = state["outcome"]
+    if outcome in _REASONS:
+        return Confidence(level="Low", score=0.0, reason=_REASONS[outcome], factors=factors)
+    if outcome == "degraded":
         reason = degradation_of(state["message"]) or _REASONS["ungrounded"]
         score = round(DEGRADED_SHARE * average, 4) if matched else 0.0
         return Confidence(level="Low", score=score, reason=reason, factors=factors)
-    level = _level(len(scores), average) if matched else "Low"
-    reason = _reason(level, len(scores), average, matched)
+    level = _level(chunks, average) if matched else "Low"
+    reason = UNKNOWN if matched and unknown else _reason(level, chunks, average, matched)
     return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)
 
 

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 import prompts
 from chains.retrieval.filters import Filters
 from chains.retrieval.retriever import ChunkRetriever, with_metadata
+from chains.text.escaping import escape_tag
 
 COMPRESSED = "compressed"
 
@@ -29,7 +30,7 @@ class CompressionRetriever(ChunkRetriever):
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the chunks in the order of the other retriever, compressed where it worked."""
         found = self.retriever.find(query, top_k=top_k, threshold=threshold, filters=filters, callbacks=callbacks)
-        asked = [{"document": document.page_content, "question": query} for document in found]
+        asked = [{"document": escape_tag(document.page_content, "document"), "question": query} for document in found]
         config = RunnableConfig(callbacks=callbacks, max_concurrency=self.concurrency, run_name="compress")
         # A failure costs nothing but the shorter text, so it comes back as a value; the trace holds it.
         extracts: list[Any] = self._extract().batch(asked, config, return_exceptions=True)

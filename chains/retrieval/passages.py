@@ -1,6 +1,7 @@
 """A question -> passages: the verb of stage 1, around any retriever of LangChain."""
 
 from collections.abc import Iterable
+from math import isnan
 from typing import Any
 
 from langchain_core.documents import Document
@@ -15,8 +16,16 @@ from chains.state import Passage, Question, check_question
 def passage(document: Document) -> Passage:
     """Return a retrieved document as plain data, its score taken out of the metadata."""
     metadata = dict(document.metadata)
-    score = min(1.0, max(0.0, float(metadata.pop(SCORE, 0.0))))
-    return Passage(content=document.page_content, metadata=metadata, score=round(score, 6))
+    return Passage(content=document.page_content, score=_similarity(metadata.pop(SCORE, None)), metadata=metadata)
+
+
+def _similarity(score: object) -> float | None:
+    """Return a score clipped to 0-1; None where a foreign retriever gives none, or no number."""
+    try:
+        number = float(score)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return None if isnan(number) else round(min(1.0, max(0.0, number)), 6)
 
 
 class Search(Runnable[Question, list[Passage]]):

@@ -21,7 +21,7 @@ class QueryCitation(_Camel):
     doc_id: str | None
     matched: bool
     source_urls: list[str]
-    score: float = Field(description="The passage's similarity to the question, 0 to 1.")
+    score: float | None = Field(description="The passage's similarity to the question, 0 to 1; null where unknown.")
     start: int = Field(description="Where the marker begins in the answer, in characters.")
     end: int
     quote: str = Field(description="The words of the source that support it.")

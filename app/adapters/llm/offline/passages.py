@@ -11,7 +11,7 @@ from app.adapters.llm.offline.words import listed
 
 Kind = Literal["prose", "list", "table"]
 
-_HEADER = re.compile(r"\[.*[^\\]\]$|(\[\d+\]) Source: .+ - Page \S+$")
+_HEADER = re.compile(r"\[.*\]$|(\[\d+\]) Source: .+ - Page \S+$")
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _ITEM = re.compile(r"(\s*)(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE = re.compile(r"[\s|:=*_-]+$")

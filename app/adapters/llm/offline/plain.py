@@ -4,7 +4,7 @@ import re
 
 from app.adapters.llm.offline.words import listed
 
-_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{0,600}\)")
+_LINK = re.compile(r"\\?!?\[([^\[\]\n]{0,300})\]\([^()\s]{0,600}\)")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,120}>")
 _EMPHASIS = re.compile(
     r"\*\*+|~~+|`+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|(?<![\w*])\*(?=[\w\"'(])|(?<=[\w.!?:)\"'])\*(?![\w*])"
