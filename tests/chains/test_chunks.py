@@ -126,7 +126,7 @@ CHUNKERS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(SOURCES, CHUNKERS)
 def test_offsets_are_exact_and_in_order(source, chunker):
     for chunks in (chunker.split_markdown(source), chunker.split_text(source)):
@@ -134,7 +134,7 @@ def test_offsets_are_exact_and_in_order(source, chunker):
         assert slices(chunks) == sorted(set(slices(chunks)))
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(SOURCES, CHUNKERS)
 def test_no_text_is_lost_but_headings_without_text(source, chunker):
     covered = {place for start, end in slices(chunker.split_markdown(source)) for place in range(start, end)}
@@ -146,7 +146,7 @@ def test_no_text_is_lost_but_headings_without_text(source, chunker):
     assert all(character.isspace() for place, character in enumerate(source) if place not in plain)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(SOURCES, CHUNKERS)
 def test_chunks_are_bounded(source, chunker):
     assert all(len(chunk.text) <= chunker.size for chunk in chunker.split_text(source.replace("|", "")))
@@ -156,7 +156,7 @@ def test_chunks_are_bounded(source, chunker):
         assert len(chunk.text) <= chunker.size or heading_and_row
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(SOURCES, st.integers(0, 79))
 def test_chunk_that_starts_with_a_heading_carries_it(source, join):
     source = f"---\nfront: matter\n---\n{source}"

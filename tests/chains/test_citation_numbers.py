@@ -68,7 +68,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=60)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=200)
 @given(TEXTS, st.lists(st.integers(1, 7), max_size=80), st.booleans())
 def test_any_way_of_cutting_an_answer_into_tokens_gives_the_same_text(text, cuts, numbered):
     def shown(pieces: list[str]) -> str:
@@ -84,7 +84,7 @@ def test_any_way_of_cutting_an_answer_into_tokens_gives_the_same_text(text, cuts
         assert shown([text]) == text
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_a_marker_is_never_shown_half(text):
     marking, shown = WholeMarkers(), ""
@@ -95,7 +95,7 @@ def test_a_marker_is_never_shown_half(text):
     assert shown + marking.flush() == text
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=200)
 @given(TEXTS, st.sampled_from(["title", "numbered"]))
 def test_reading_never_fails_and_its_offsets_and_quotes_are_true(text, style):
     words = number_markers(text, SHOWN)[0] if style == "numbered" else text
@@ -111,14 +111,14 @@ def test_reading_never_fails_and_its_offsets_and_quotes_are_true(text, style):
             assert citation["doc_id"] in contents
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_settled_numbers_stay_as_they_are(text):
     once, cited = number_markers(text, SHOWN)
     assert number_markers(once, cited)[0] == once
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_code_is_found_where_it_is(text):
     for start, end in code_ranges(text):
