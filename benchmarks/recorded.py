@@ -16,7 +16,7 @@ from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
 from chains.citations import CiteSources
 from chains.citations.cite import read_references
-from chains.state import Context, Generated, Passage, Reading
+from chains.state import Context, Generated, Passage, CitationResult
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def _passage(chunk: dict[str, Any]) -> Passage:
     return Passage(content=chunk["text"], metadata=metadata, score=chunk["score"])
 
 
-def cite(row: dict[str, Any]) -> Reading:
+def cite(row: dict[str, Any]) -> CitationResult:
     """Return what stage 4 makes of a recorded answer."""
     shown = passages(row)
     state = Generated(

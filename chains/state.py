@@ -141,7 +141,7 @@ class Generated(Contextualised):
     answer: str
 
 
-class Reading(TypedDict):
+class CitationResult(TypedDict):
     """What stage 4 makes of an answer; `replacement` is shown instead of the answer where it is not None."""
 
     citations: list[Citation]
@@ -154,7 +154,7 @@ class Reading(TypedDict):
 class Cited(Generated):
     """After stage 4."""
 
-    reading: Reading
+    reading: CitationResult
     citations: list[Citation]
     sources: list[Source]
     related_docs: list[RelatedDocument]

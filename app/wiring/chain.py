@@ -46,7 +46,7 @@ def pipeline(
         citations=CiteSources(
             style=style,
             min_citations=settings.min_citations,
-            repair=settings.citation_repair,
+            attribution=settings.citation_repair,
             similarity=similarity,
             fallback=text("ungrounded"),
         ),

@@ -12,13 +12,13 @@ from chains.citations.markers import find_markers
 from chains.citations.numbering import NumberedMarkers, number_markers, source_key
 from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
-from chains.citations.streaming import WholeMarkers, Written
+from chains.citations.streaming import MarkerBuffer, AnswerStream
 from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
-from chains.state import Citation, CitationStyle, Generated, Outcome, Passage, Reading, degradation_of
+from chains.state import Citation, CitationStyle, Generated, Outcome, Passage, CitationResult, degradation_of
 
-BESIDE = 6  # Characters between two markers that stand side by side: a blank, a comma, "and".
+ADJACENCY = 6  # Characters between two markers that stand side by side: a blank, a comma, "and".
 
 
 @dataclass(frozen=True)
@@ -28,24 +28,24 @@ class CiteSources:
     Args:
         style: `[Title > Section]`, or numbered markers that are counted by first appearance.
         min_citations: an answer with fewer valid citations is replaced.
-        repair: whether a sentence without citation gets the shown passage that carries it, as data.
+        attribution: whether a sentence without citation gets the shown passage that carries it, as data.
         similarity: cosines between words, which lets a synonym count as support; without it only shared stems do.
         fallback: the text that replaces an ungrounded answer.
     """
 
     style: CitationStyle = "title"
     min_citations: int = 1
-    repair: bool = True
+    attribution: bool = True
     similarity: WordSimilarity | None = None
     fallback: str | None = None
 
     def written(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
         """Return the step that adds the message of `answer` and its words, markers whole and in their final form."""
         if self.style == "numbered":
-            return Written(answer, NumberedMarkers)
-        return Written(answer, lambda _: WholeMarkers())
+            return AnswerStream(answer, NumberedMarkers)
+        return AnswerStream(answer, lambda _: MarkerBuffer())
 
-    def __call__(self, state: Generated) -> Reading:
+    def __call__(self, state: Generated) -> CitationResult:
         """Return what the answer cites, what backs it, and what became of the question."""
         shown, answer = state["context"]["passages"], state["answer"]
         citations = self._cite(state)
@@ -55,7 +55,7 @@ class CiteSources:
             # What is there is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
         kept = citations if outcome in {"answered", "degraded"} else []
-        return Reading(
+        return CitationResult(
             citations=kept,
             sources=sources_of(kept, shown),
             related_docs=related_documents(state["documents"]),
@@ -70,12 +70,12 @@ class CiteSources:
         references = self._references(state["message"].text, answer, shown)
         places = [(reference.start, reference.end) for reference in references]
         sentences = sentences_of(answer, places)
-        standing = list(_standing(sentences, places))
+        standing = list(_cited_sentences(sentences, places))
         citations = [
             self._marked(answer, reference, [sentences[index] for index in indices], shown)
             for reference, indices in zip(references, standing, strict=True)
         ]
-        if self.repair:
+        if self.attribution:
             cited = {indices[-1] for indices in standing if indices}
             bare = [sentence for index, sentence in enumerate(sentences) if index not in cited and sentence.is_claim]
             citations += [self._attributed(answer, *found) for found in attribute(bare, shown)]
@@ -118,11 +118,11 @@ class CiteSources:
         return "answered", None
 
 
-def _standing(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:
+def _cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:
     """Yield the sentences that each marker stands on; markers side by side stand on the same ones."""
     after, previous = 0, range(0)
     for number, (start, end) in enumerate(places):
-        beside = number > 0 and start - places[number - 1][1] <= BESIDE
+        beside = number > 0 and start - places[number - 1][1] <= ADJACENCY
         indices = previous if beside and previous else sentences_at(sentences, start, after)
         yield indices
         after, previous = end, indices

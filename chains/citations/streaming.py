@@ -17,7 +17,7 @@ _CLOSING = {"]": "[", "】": "【"}
 Record = dict[str, Any]
 
 
-class Marking(Protocol):
+class StreamRewriter(Protocol):
     """Takes an answer in pieces and gives back what may be shown."""
 
     def feed(self, piece: str) -> str:
@@ -27,7 +27,7 @@ class Marking(Protocol):
         """Return the rest, once the answer has ended."""
 
 
-class WholeMarkers:
+class MarkerBuffer:
     """Holds text back from an opening bracket until it is closed, and changes nothing."""
 
     def __init__(self) -> None:
@@ -60,19 +60,19 @@ class WholeMarkers:
         return waiting[0] if waiting else len(self._held) - ends_in_escape
 
 
-class Written(Runnable[Any, Any]):
+class AnswerStream(Runnable[Any, Any]):
     """An `answer` that is a message -> a record of the message and its words, the words as they may be shown.
 
     The message comes as one, after its words: nothing behind reads its pieces.
 
     Args:
         answer: makes the message of a state with its context.
-        marking: is made anew for each answer, of the passages that the model was shown.
+        rewriter: is made anew for each answer, of the passages that the model was shown.
     """
 
-    def __init__(self, answer: Runnable[Any, Any], marking: Callable[[Sequence[Passage]], Marking]) -> None:
+    def __init__(self, answer: Runnable[Any, Any], rewriter: Callable[[Sequence[Passage]], StreamRewriter]) -> None:
         self._answer = answer
-        self._marking = marking
+        self._rewriter = rewriter
 
     def invoke(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Record:
         """Return the message and its words."""
@@ -84,30 +84,30 @@ class Written(Runnable[Any, Any]):
 
     def stream(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Record]:
         """Yield the words as they come, and then the message."""
-        marking, pieces = self._marked(input), list[BaseMessage]()
+        rewriter, pieces = self._marked(input), list[BaseMessage]()
         for piece in self._answer.stream(input, config):
             pieces.append(piece)
-            if words := marking.feed(piece.text):
+            if words := rewriter.feed(piece.text):
                 yield {"answer": words}
-        yield {"answer": marking.flush(), "message": _joined(pieces)}
+        yield {"answer": rewriter.flush(), "message": _joined(pieces)}
 
     async def astream(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Record]:
         """Yield the words as they come, and then the message."""
-        marking, pieces = self._marked(input), list[BaseMessage]()
+        rewriter, pieces = self._marked(input), list[BaseMessage]()
         async for piece in self._answer.astream(input, config):
             pieces.append(piece)
-            if words := marking.feed(piece.text):
+            if words := rewriter.feed(piece.text):
                 yield {"answer": words}
-        yield {"answer": marking.flush(), "message": _joined(pieces)}
+        yield {"answer": rewriter.flush(), "message": _joined(pieces)}
 
     def _record(self, state: Mapping[str, Any], message: BaseMessage) -> Record:
-        marking = self._marked(state)
-        return {"answer": marking.feed(message.text) + marking.flush(), "message": message}
+        rewriter = self._marked(state)
+        return {"answer": rewriter.feed(message.text) + rewriter.flush(), "message": message}
 
-    def _marked(self, state: Mapping[str, Any]) -> Marking:
-        return self._marking(state["context"]["passages"])
+    def _marked(self, state: Mapping[str, Any]) -> StreamRewriter:
+        return self._rewriter(state["context"]["passages"])
 
 
 def _joined(pieces: Sequence[BaseMessage]) -> BaseMessage:

@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage
 
 from chains.citations import CiteSources
 from chains.citations.numbering import number_markers
-from chains.state import Context, Generated, Passage, Reading
+from chains.state import Context, Generated, Passage, CitationResult
 
 GST = "Import GST in Singapore is 9 % of the CIF value plus duty. The relief limit is S$400 for goods by air or post."
 FORM = "A Form D proves ASEAN origin. It needs a regional value content of 40 %."
@@ -27,7 +27,7 @@ SHOWN = [
 ]
 
 
-def read(answer: str, shown: list[Passage] | None = None, **options: Any) -> Reading:
+def read(answer: str, shown: list[Passage] | None = None, **options: Any) -> CitationResult:
     kept = SHOWN if shown is None else shown
     cite = CiteSources(**options)
     words = number_markers(answer, kept)[0] if cite.style == "numbered" else answer
@@ -43,5 +43,5 @@ def read(answer: str, shown: list[Passage] | None = None, **options: Any) -> Rea
 
 
 def found(answer: str) -> list[tuple[str, str | None, str | None]]:
-    citations = read(answer, repair=False, min_citations=0)["citations"]
+    citations = read(answer, attribution=False, min_citations=0)["citations"]
     return [(c["raw"], c["doc_id"], c["section"]) for c in citations]

@@ -37,7 +37,7 @@ def test_several_in_one_bracket_are_several_citations():
 
 
 def test_two_sections_of_one_document_are_two_citations():
-    citations = read("A [GST Guide > Import GST]. B [GST Guide > Reliefs].", repair=False)["citations"]
+    citations = read("A [GST Guide > Import GST]. B [GST Guide > Reliefs].", attribution=False)["citations"]
     assert [(c["section"], c["number"]) for c in citations] == [("Import GST", 1), ("Reliefs", 2)]
 
 
@@ -61,7 +61,7 @@ def test_an_invented_section_matches_the_document_without_a_section():
     ["[Customs Act > Import GST]", "[Cite: Customs Act]", "[GST Rules > Rate]", "[Certificates of Insurance > Form D]"],
 )
 def test_an_invented_title_matches_nothing_and_gives_no_link(marker):
-    [citation] = read(f"It is so {marker}.", min_citations=0, repair=False)["citations"]
+    [citation] = read(f"It is so {marker}.", min_citations=0, attribution=False)["citations"]
     assert (citation["matched"], citation["doc_id"], citation["source_urls"]) == (False, None, [])
 
 

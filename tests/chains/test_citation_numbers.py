@@ -6,7 +6,7 @@ from chains.citations.cite import read_references
 from chains.citations.code import code_ranges
 from chains.citations.markers import find_markers
 from chains.citations.numbering import NumberedMarkers, number_markers
-from chains.citations.streaming import WholeMarkers
+from chains.citations.streaming import MarkerBuffer
 from tests.chains.desk import SHOWN, read
 
 
@@ -72,8 +72,8 @@ TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=60)
 @given(TEXTS, st.lists(st.integers(1, 7), max_size=80), st.booleans())
 def test_any_way_of_cutting_an_answer_into_tokens_gives_the_same_text(text, cuts, numbered):
     def shown(pieces: list[str]) -> str:
-        marking = NumberedMarkers(SHOWN) if numbered else WholeMarkers()
-        return "".join(map(marking.feed, pieces)) + marking.flush()
+        rewriter = NumberedMarkers(SHOWN) if numbered else MarkerBuffer()
+        return "".join(map(rewriter.feed, pieces)) + rewriter.flush()
 
     pieces, rest = [], text
     for cut in cuts:
@@ -87,12 +87,12 @@ def test_any_way_of_cutting_an_answer_into_tokens_gives_the_same_text(text, cuts
 @settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_a_marker_is_never_shown_half(text):
-    marking, shown = WholeMarkers(), ""
+    rewriter, shown = MarkerBuffer(), ""
     for character in text:
-        shown += marking.feed(character)
+        shown += rewriter.feed(character)
         for marker in find_markers(text) if "\\" not in text else []:  # An escaped bracket is text, and may be shown.
             assert len(shown) <= marker.start or len(shown) >= marker.end
-    assert shown + marking.flush() == text
+    assert shown + rewriter.flush() == text
 
 
 @settings(deadline=None, max_examples=200)

@@ -40,7 +40,7 @@ def test_support_and_quote_come_from_the_words_of_the_chunk():
     [right, wrong] = read(
         "Import GST in Singapore is 9 % of the CIF value [GST Guide > Import GST]. "
         "Elephants may be kept as pets on ships [Certificates of Origin > Form D].",
-        repair=False,
+        attribution=False,
     )["citations"]
     assert right["support"] > 0.9
     assert right["quote"] in GST
@@ -71,9 +71,9 @@ def test_a_sentence_without_citation_gets_the_passage_that_carries_it_as_data():
     assert not marked["attributed"]
 
 
-def test_repair_can_be_turned_off_and_never_guesses():
+def test_attribution_can_be_turned_off_and_never_guesses():
     answer = "The relief limit is S$400 for goods by air or post. It is 9 % [GST Guide > Import GST]."
-    assert len(read(answer, repair=False)["citations"]) == 1
+    assert len(read(answer, attribution=False)["citations"]) == 1
     other = "Elephants may be kept as pets on ships of any flag. It is 9 % [GST Guide > Import GST]."
     assert [c["attributed"] for c in read(other)["citations"]] == [False]
 
@@ -102,7 +102,7 @@ def test_a_marker_that_stands_alone_stands_on_what_is_above_it():
     ],
 )
 def test_the_outcome_follows_from_the_words_and_the_citations(answer, outcome):
-    assert read(answer, repair=False)["outcome"] == outcome
+    assert read(answer, attribution=False)["outcome"] == outcome
 
 
 def test_what_the_passage_itself_denies_is_an_answer():
@@ -113,12 +113,12 @@ def test_what_the_passage_itself_denies_is_an_answer():
 
 def test_min_citations_asks_for_more():
     answer = "It is 9 % [GST Guide > Import GST]."
-    assert read(answer, min_citations=2, repair=False)["outcome"] == "ungrounded"
-    assert read(answer, min_citations=2, repair=False)["citations"] == []
+    assert read(answer, min_citations=2, attribution=False)["outcome"] == "ungrounded"
+    assert read(answer, min_citations=2, attribution=False)["citations"] == []
 
 
 def test_a_decline_loses_its_markers_and_keeps_its_lines():
-    reading = read("The documents do not contain fees [GST Guide].\n\nAsk the desk.", repair=False)
+    reading = read("The documents do not contain fees [GST Guide].\n\nAsk the desk.", attribution=False)
     assert reading["replacement"] == "The documents do not contain fees.\n\nAsk the desk."
 
 
