@@ -16,7 +16,7 @@ from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
 from chains.citations import CiteSources
 from chains.citations.cite import read_references
-from chains.state import Context, Generated, Passage, CitationResult
+from chains.state import CitationResult, Context, Generated, Passage
 
 
 def read(path: Path) -> list[dict[str, Any]]:

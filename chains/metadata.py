@@ -16,7 +16,7 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
         query=state["question"],
         search_query=state["question"],
         chunks_retrieved=len(state["documents"]),
-        chunks_used=sum(citation["matched"] for citation in state["citations"]),
+        chunks_used=len({citation["number"] for citation in state["citations"] if citation["matched"]} - {None}),
         latency_ms=laps.elapsed_ms() if laps else 0.0,
         timings_ms=dict(laps.laps_ms) if laps else {},
         model=response.get("model_name"),

@@ -40,7 +40,7 @@ def _broken(finish_reason: str | None) -> Iterator[str]:
 def _worth_listing(citations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the marked citations, then the attributed ones that lead anywhere else."""
     matched = [citation for citation in citations if citation["matched"]]
-    marked = [citation for citation in matched if not citation["attributed"]]
+    marked = [citation for citation in matched if citation["number"]]
     listed = {(citation["doc_id"], citation["section"]) for citation in marked}
     return marked + [one for one in matched if (one["doc_id"], one["section"]) not in listed]
 
@@ -49,7 +49,7 @@ def _citation(citation: dict[str, Any]) -> str:
     name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
     page = f", page {citation['page']}" if citation["page"] else ""
     number = f"[{citation['number']}] " if citation["number"] else ""
-    marked = "no marker in the text, " if citation["attributed"] else ""
+    marked = "" if citation["number"] else "no marker in the text, "
     return f"{number}{name}{page} ({marked}support {citation['support']:.2f})"
 
 

@@ -106,5 +106,4 @@ def timestamp() -> str:
 
 def count_citations(answer: Answer) -> int:
     """Return how many sources the answer marks, each counted once, however often it is marked."""
-    marked = [citation for citation in answer["citations"] if citation["matched"] and not citation["attributed"]]
-    return len({citation["number"] for citation in marked})
+    return len({citation["number"] for citation in answer["citations"] if citation["matched"] and citation["number"]})

@@ -1,6 +1,7 @@
 """The verb of stage 4: reads the answer's markers, matches and verifies them, and says what came of it."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +10,17 @@ from langchain_core.runnables import Runnable
 import prompts
 from chains.citations.decline import is_decline
 from chains.citations.markers import find_markers
-from chains.citations.numbering import NumberedMarkers, number_markers, source_key
+from chains.citations.numbering import NumberedMarkers, insert_markers, number_markers, source_key
 from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
-from chains.citations.streaming import MarkerBuffer, AnswerStream
+from chains.citations.streaming import AnswerStream, MarkerBuffer
 from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
-from chains.state import Citation, CitationStyle, Generated, Outcome, Passage, CitationResult, degradation_of
+from chains.state import Citation, CitationResult, CitationStyle, Generated, Outcome, Passage, degradation_of
 
 ADJACENCY = 6  # Characters between two markers that stand side by side: a blank, a comma, "and".
+_NUMBER = re.compile(r"[\[【](\d+)[\]】]")
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class CiteSources:
 
     Args:
         style: `[Title > Section]`, or numbered markers that are counted by first appearance.
-        min_citations: an answer with fewer valid citations is replaced.
+        min_citations: an answer that cites fewer sources validly is replaced.
         attribution: whether a sentence without citation gets the shown passage that carries it, as data.
         similarity: cosines between words, which lets a synonym count as support; without it only shared stems do.
         fallback: the text that replaces an ungrounded answer.
@@ -48,12 +50,14 @@ class CiteSources:
     def __call__(self, state: Generated) -> CitationResult:
         """Return what the answer cites, what backs it, and what became of the question."""
         shown, answer = state["context"]["passages"], state["answer"]
-        citations = self._cite(state)
+        citations, unmarked = self._cite(answer, self._references(state["message"].text, answer, shown), shown)
         # Nothing was searched for a question that the gate declined: its answer is the redirect.
         outcome, replacement = ("declined", None) if state.get("scope") else self._judge(answer, citations, shown)
         if degradation_of(state["message"]) and outcome != "no_results":
-            # What is there is kept and marked: quotations without a network, or an answer that broke off.
+            # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
+        if outcome == "answered" and self._lacks_markers(citations):
+            replacement, citations = self._write_markers(state, unmarked)
         kept = citations if outcome in {"answered", "degraded"} else []
         return CitationResult(
             citations=kept,
@@ -63,23 +67,48 @@ class CiteSources:
             replacement=replacement,
         )
 
-    def _cite(self, state: Generated) -> list[Citation]:
-        shown, answer = state["context"]["passages"], state["answer"]
+    def _cite(
+        self,
+        answer: str,
+        references: Sequence[Reference],
+        shown: Sequence[Passage],
+        attributed: Collection[str] = (),
+    ) -> tuple[list[Citation], list[tuple[Sentence, Verified]]]:
+        """Return the citations of an answer, and the sentences without a marker that a passage carries."""
         if not shown:
-            return []
-        references = self._references(state["message"].text, answer, shown)
+            return [], []
         places = [(reference.start, reference.end) for reference in references]
         sentences = sentences_of(answer, places)
-        standing = list(_cited_sentences(sentences, places))
+        cited = [[sentences[index] for index in indices] for indices in _cited_sentences(sentences, places)]
         citations = [
-            self._marked(answer, reference, [sentences[index] for index in indices], shown)
-            for reference, indices in zip(references, standing, strict=True)
+            self._marked(answer, reference, found, shown)
+            | {"attributed": any(sentence.words in attributed for sentence in found)}
+            for reference, found in zip(references, cited, strict=True)
         ]
-        if self.attribution:
-            cited = {indices[-1] for indices in standing if indices}
-            bare = [sentence for index, sentence in enumerate(sentences) if index not in cited and sentence.is_claim]
-            citations += [self._attributed(answer, *found) for found in attribute(bare, shown)]
-        return _numbered(sorted(citations, key=lambda citation: (citation["start"], citation["end"])), self.style)
+        last = {found[-1].start for found in cited if found}
+        bare = [sentence for sentence in sentences if sentence.start not in last and sentence.is_claim]
+        unmarked = list(attribute(bare, shown)) if self.attribution else []
+        citations += [self._attributed(answer, *found) for found in unmarked]
+        citations.sort(key=lambda citation: (citation["start"], citation["end"]))
+        return _numbered(citations, self.style), unmarked
+
+    def _lacks_markers(self, citations: Sequence[Citation]) -> bool:
+        """Return whether numbered markers are promised, and attributed sentences make up for those that lack."""
+        marked = [citation for citation in citations if citation["number"] is not None]
+        lacking = self.style == "numbered" and len(cited_sources(marked)) < max(1, self.min_citations)
+        return lacking and any(citation["attributed"] for citation in citations)
+
+    def _write_markers(
+        self, state: Generated, unmarked: Sequence[tuple[Sentence, Verified]]
+    ) -> tuple[str, list[Citation]]:
+        """Return the answer with a number behind each attributed sentence, and its citations."""
+        shown = state["context"]["passages"]
+        _, sources = number_markers(state["message"].text, shown)
+        passages = [(sentence, verified.passage) for sentence, verified in unmarked if verified.passage]
+        written, sources = insert_markers(state["answer"], passages, sources)
+        answer, _ = number_markers(written, sources)
+        references = read_numbers(written, answer, sources)
+        return answer, self._cite(answer, references, shown, {sentence.words for sentence, _ in unmarked})[0]
 
     def _references(self, raw: str, answer: str, shown: Sequence[Passage]) -> list[Reference]:
         return read_numbers(raw, answer, shown) if self.style == "numbered" else read_references(answer, shown)
@@ -109,11 +138,10 @@ class CiteSources:
     ) -> tuple[Outcome, str | None]:
         if not shown:
             return "no_results", None
-        valid = [citation for citation in citations if citation["matched"]]
         if is_decline(answer, citations):
             bare = _without_markers(answer, citations)
             return "declined", bare if bare != answer else None
-        if len(valid) < self.min_citations:
+        if len(cited_sources(citations)) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
 
@@ -159,6 +187,13 @@ def read_numbers(raw: str, answer: str, shown: Sequence[Passage]) -> list[Refere
     return references
 
 
+def cited_sources(citations: Sequence[Citation]) -> set[tuple[object, object]]:
+    """Return the sources of the valid citations: each document and page once."""
+    return {
+        (citation["doc_id"] or citation["title"], citation["page"]) for citation in citations if citation["matched"]
+    }
+
+
 def candidates(reference: Reference, shown: Sequence[Passage], *, same_section: bool) -> list[Passage]:
     """Return the shown passages that a reference may mean: the one named, then others of its document or section."""
     named = reference.passage
@@ -199,11 +234,10 @@ def _numbered(citations: list[Citation], style: CitationStyle) -> list[Citation]
     """Number the marked citations by the document and section they stand for, or by what the marker says."""
     numbers: dict[tuple[object, object], int] = {}
     for citation in citations:
-        if citation["attributed"]:
-            continue
         if style == "numbered":
-            citation["number"] = int(citation["raw"].strip("[]【】"))
-        elif citation["matched"]:
+            marker = _NUMBER.fullmatch(citation["raw"])
+            citation["number"] = int(marker[1]) if marker else None
+        elif citation["matched"] and not citation["attributed"]:
             key = (citation["doc_id"] or citation["title"], citation["section"])
             citation["number"] = numbers.setdefault(key, len(numbers) + 1)
     return citations

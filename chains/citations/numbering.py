@@ -7,12 +7,15 @@ was not shown disappears without leaving a hole in the sentence. What is written
 import re
 from collections.abc import Iterator, Sequence
 
+from chains.citations.code import code_ranges
 from chains.citations.numbers import NumberScanner
+from chains.citations.sentences import Sentence
 from chains.state import Passage
 
 _JOIN = re.compile(r"[ \t]*(?:,|;|&|and)?[ \t]*")
 _JOIN_BEGUN = re.compile(r"[ \t]*(?:,|;|&|a|an|and)?[ \t]*")
 _TRAILING = re.compile(r"[ \t]*\Z")
+_ENDING = re.compile(r"(?:[.!?…]+[\"”')*_]*|\s*\|\s*)\Z")
 _CLOSES = frozenset(" \t\n.,;:!?)…")  # What needs no blank before it.
 
 
@@ -132,3 +135,27 @@ def number_markers(answer: str, shown: Sequence[Passage]) -> tuple[str, list[Pas
     """Return the answer with single, consecutive markers, and the passage of each."""
     markers = NumberedMarkers(shown)
     return markers.feed(answer) + markers.flush(), markers.cited
+
+
+def insert_markers(
+    answer: str, found: Sequence[tuple[Sentence, Passage]], sources: Sequence[Passage]
+) -> tuple[str, list[Passage]]:
+    """Return the answer with a marker in each of the sentences, and the passage of each number.
+
+    `sources` are the passages of the numbers that stand in the answer already. A marker stands before the mark that
+    ends the sentence; a sentence in code gets none.
+    """
+    passages, pieces, at = list(sources), list[str](), 0
+    code = code_ranges(answer)
+    for sentence, passage in found:
+        if any(start < sentence.end and sentence.start < end for start, end in code):
+            continue
+        keys = [source_key(known) for known in passages]
+        if source_key(passage) not in keys:
+            passages.append(passage)
+            keys.append(source_key(passage))
+        ending = _ENDING.search(answer, sentence.start, sentence.end)
+        place = ending.start() if ending else sentence.end
+        pieces.append(f"{answer[at:place]} [{keys.index(source_key(passage)) + 1}]")
+        at = place
+    return "".join([*pieces, answer[at:]]), passages

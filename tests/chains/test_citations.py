@@ -117,6 +117,54 @@ def test_min_citations_asks_for_more():
     assert read(answer, min_citations=2, attribution=False)["citations"] == []
 
 
+def test_the_least_number_of_citations_counts_sources_and_not_markers():
+    twice = "Import GST in Singapore is 9 % of the CIF value [GST Guide > Import GST]. So it is [GST Guide > Reliefs]."
+    assert read(twice, min_citations=2, attribution=False)["outcome"] == "ungrounded"
+    both = f"{twice} A Form D proves ASEAN origin [Certificates of Origin > Form D]."
+    assert read(both, min_citations=2, attribution=False)["outcome"] == "answered"
+
+
+RELIEF = "The relief limit is S$400 for goods by air or post"
+ORIGIN = "A Form D proves ASEAN origin"
+
+
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        (f"{RELIEF}.", f"{RELIEF} [1]."),
+        (f"{ORIGIN}! {RELIEF}.", f"{ORIGIN} [1]! {RELIEF} [2]."),
+        (f"- {RELIEF}\n- {ORIGIN}", f"- {RELIEF} [1]\n- {ORIGIN} [2]"),
+        (f"| Limit | {RELIEF} |", f"| Limit | {RELIEF} [1] |"),
+        (f"Elephants fly. Thus **{RELIEF}.**", f"Elephants fly. Thus **{RELIEF} [1].**"),
+        (f"{RELIEF}. {ORIGIN} [9].", f"{RELIEF} [1]. {ORIGIN} [2]."),
+    ],
+)
+def test_in_the_numbered_style_an_attributed_sentence_gets_the_marker_that_is_promised(answer, written):
+    reading = read(answer, style="numbered")
+    assert (reading["outcome"], reading["replacement"]) == ("answered", written)
+    assert all(citation["attributed"] for citation in reading["citations"])
+    assert [written[citation["start"] : citation["end"]] for citation in reading["citations"]] == [
+        f"[{citation['number']}]" for citation in reading["citations"]
+    ]
+
+
+def test_markers_are_written_as_far_as_the_least_number_of_citations_asks_and_count_by_first_appearance():
+    answer = f"{RELIEF}. {ORIGIN} [3]."
+    assert read(answer, style="numbered")["replacement"] is None
+    reading = read(answer, style="numbered", min_citations=2)
+    assert reading["replacement"] == f"{RELIEF} [1]. {ORIGIN} [2]."
+    assert [(c["number"], c["doc_id"], c["attributed"]) for c in reading["citations"]] == [
+        (1, "gst_guide", True),
+        (2, "certificates_of_origin", False),
+    ]
+
+
+def test_a_numbered_answer_that_nothing_carries_is_replaced_by_the_fallback():
+    reading = read("Elephants may be kept as pets on ships of any flag.", style="numbered")
+    assert reading["outcome"] == "ungrounded"
+    assert reading["citations"] == []
+
+
 def test_a_decline_loses_its_markers_and_keeps_its_lines():
     reading = read("The documents do not contain fees [GST Guide].\n\nAsk the desk.", attribution=False)
     assert reading["replacement"] == "The documents do not contain fees.\n\nAsk the desk."
