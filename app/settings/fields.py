@@ -112,6 +112,9 @@ class Fields(BaseSettings):
     )
     mmr_lambda: Fraction = Field(0.5, description="For mmr: 1 prefers relevance, 0 variety")
     max_context_tokens: Positive = Field(2000, description="How many tokens of the passages the model is shown")
+    chat_passage_characters: Positive = Field(
+        1700, description="How many characters of each passage the model is shown for POST /chat"
+    )
 
     citation_style: Literal["title", "numbered"] = Field(
         "title", description="title is [Title > Section], numbered is [1]"
@@ -119,7 +122,7 @@ class Fields(BaseSettings):
     prompts_path: DirectoryPath | None = Field(
         None, description="Folder of texts that replace those of prompts/; empty: the packaged texts"
     )
-    min_citations: int = Field(1, ge=0, le=20, description="An answer with fewer valid citations is replaced")
+    min_citations: int = Field(1, ge=0, le=20, description="An answer that cites fewer sources validly is replaced")
     citation_repair: Flag = Field(
         True, description="Whether a sentence without citation gets the passage that supports it, as data"
     )

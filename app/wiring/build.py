@@ -124,17 +124,19 @@ class Services:
         return self._pipeline(self.settings.citation_style, self.settings.llm_model)
 
     def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
-        """Return the pipeline that cites by numbers, answered by LLM_MODEL or another of the allowed models."""
+        """Return the pipeline of POST /chat: it cites by numbers, and LLM_MODEL or another allowed model answers."""
         name = model_id or self.settings.llm_model
         if name not in self._numbered_chains:
-            self._numbered_chains[name] = self._pipeline("numbered", name)
+            self._numbered_chains[name] = self._pipeline("numbered", name, self.settings.chat_passage_characters)
         return self._numbered_chains[name]
 
     @cached_property
     def _numbered_chains(self) -> dict[str, Runnable[Question, Answer]]:
         return {}
 
-    def _pipeline(self, style: CitationStyle, model_id: str) -> Runnable[Question, Answer]:
+    def _pipeline(
+        self, style: CitationStyle, model_id: str, passage_characters: int | None = None
+    ) -> Runnable[Question, Answer]:
         chain = pipeline(
             self.settings,
             style=style,
@@ -144,8 +146,11 @@ class Services:
             tokens=self.tokens,
             similarity=self.word_similarity,
             clock=self.clock,
+            passage_characters=passage_characters,
         )
-        answers = self.caches.answers(chain, scope=self._scope_text(), style=style, model_id=model_id)
+        answers = self.caches.answers(
+            chain, scope=self._scope_text(), style=style, model_id=model_id, passage_characters=passage_characters
+        )
         return observed(self.tracing.traced(answers), self.observers)
 
     @cached_property

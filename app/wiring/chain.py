@@ -27,6 +27,7 @@ def pipeline(
     tokens: TokenCounter,
     similarity: WordSimilarity,
     clock: Clock,
+    passage_characters: int | None = None,
 ) -> Runnable[Question, Answer]:
     """Return the pipeline, with the deployment's own texts where there are any."""
     text = partial(prompts.load, folder=settings.prompts_path)
@@ -42,6 +43,7 @@ def pipeline(
             window=settings.llm_context_tokens,
             reserved=tokens.count(system) + settings.llm_max_tokens,
             tokens=tokens,
+            passage_characters=passage_characters,
         ),
         citations=CiteSources(
             style=style,

@@ -122,6 +122,24 @@ def test_generation_asks_the_model_as_the_contract_says(client, groq, case):
     assert answer == f"{expected['answer']} [1]"
 
 
+def test_a_sentence_that_a_source_carries_gets_the_marker_that_the_model_left_out(client, groq):
+    groq.replies[:] = [Reply("The rate of GST on imports into Singapore is 9 %.")]
+    body = client.post("/chat", json={"query": QUESTION}).json()
+
+    assert body["answer"] == "The rate of GST on imports into Singapore is 9 % [1]."
+    assert body["citations"] == [{"title": "GST Guide", "page": 0, "url": "https://example.org/gst"}]
+
+
+def test_passages_are_cut_for_chat_alone(tmp_path, groq):
+    services = small_services(tmp_path, groq, chat_passage_characters=20, scope_enabled=False)
+    for chain in (services.numbered_chain(), services.chain):
+        chain.invoke({"question": QUESTION})
+    for_chat, for_others = (request["messages"][0]["content"] for request in groq.requests)
+
+    assert "\n\nThe rate of…\n" in for_chat
+    assert "\nThe rate of GST on imports into Singapore is 9 %.\n" in for_others
+
+
 def test_an_answer_has_numbered_markers_and_the_source_of_each(client):
     assert client.post("/chat", json={"query": f" {QUESTION} ", "session_id": "s1"}).json() == {
         "query": f" {QUESTION} ",
