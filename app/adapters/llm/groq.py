@@ -9,8 +9,8 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_groq import ChatGroq
 from pydantic import SecretStr
 
+from app.adapters.http_client import async_client, client
 from app.adapters.llm.closing_stream import AsyncKept, Kept
-from app.adapters.llm.http_client import async_client, client
 from app.adapters.llm.validated_model import Checked
 
 

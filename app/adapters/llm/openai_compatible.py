@@ -7,7 +7,7 @@ import openai
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import SecretStr
 
-from app.adapters.llm.http_client import async_client, client
+from app.adapters.http_client import async_client, client
 from app.adapters.llm.validated_model import Checked
 
 

@@ -7,8 +7,8 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 from werkzeug import Request, Response
 
+from app.adapters.http_client import MAX_BYTES
 from app.adapters.llm.groq import groq_model
-from app.adapters.llm.http_client import MOST_BYTES
 from app.adapters.llm.openai_compatible import openai_compatible_model
 from chains.errors import LLMReplyError
 from tests.completions import completion
@@ -49,7 +49,7 @@ def serve(httpserver, payload: bytes, encoding: str | None = None) -> list[str |
 def bomb() -> bytes:
     """A small reply that is a large one when it is read."""
     compressed = gzip.compress(LARGE)
-    assert len(compressed) < MOST_BYTES // 32
+    assert len(compressed) < MAX_BYTES // 32
     return compressed
 
 
@@ -85,6 +85,6 @@ async def test_what_may_grow_without_a_bound_is_not_read(httpserver, model, way,
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_a_large_reply_is_not_read_to_its_end(httpserver, model, way):
-    serve(httpserver, LARGE[: MOST_BYTES + 1])
+    serve(httpserver, LARGE[: MAX_BYTES + 1])
     with pytest.raises(LLMReplyError):
         await ask(model, way)

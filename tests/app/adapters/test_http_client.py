@@ -1,4 +1,4 @@
-"""Many requests at once over the client of the chat models: small pools, none of which is lost or left full."""
+"""Many requests at once over the client of the chat models: no pool is lost or stays full, no connection is forgotten."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from app.adapters.llm.http_client import POOL, async_client
+from app.adapters.http_client import POOL_SIZE, async_client
 from tests.waiting import await_until
 
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -55,7 +55,7 @@ def busy(client: httpx.AsyncClient) -> list[int]:
 async def test_one_request_after_another_uses_one_connection(desk):
     desk.open.set()
     async with async_client() as client:
-        for _ in range(3 * POOL):
+        for _ in range(3 * POOL_SIZE):
             assert (await client.get(desk.url)).text == "ok"
 
         assert (desk.connections, busy(client)) == (1, [0])
@@ -63,24 +63,41 @@ async def test_one_request_after_another_uses_one_connection(desk):
 
 async def test_many_at_once_are_spread_over_pools_of_which_the_first_stays(desk):
     async with async_client() as client:
-        asking = [asyncio.create_task(client.get(desk.url)) for _ in range(3 * POOL)]
+        asking = [asyncio.create_task(client.get(desk.url)) for _ in range(3 * POOL_SIZE)]
         await await_until(lambda: desk.waiting == len(asking))
-        assert busy(client) == [POOL, POOL, POOL]
+        assert busy(client) == [POOL_SIZE, POOL_SIZE, POOL_SIZE]
 
         desk.open.set()
         assert {reply.text for reply in await asyncio.gather(*asking)} == {"ok"}
         assert busy(client) == [0]
-        assert {reply.text for reply in await asyncio.gather(*(client.get(desk.url) for _ in range(POOL)))} == {"ok"}
+        assert {reply.text for reply in await asyncio.gather(*(client.get(desk.url) for _ in range(POOL_SIZE)))} == {
+            "ok"
+        }
         assert desk.connections == len(asking)  # Those of the first pool were kept.
-        await await_until(lambda: desk.connections - desk.left == POOL)
+        await await_until(lambda: desk.connections - desk.left == POOL_SIZE)
+
+
+async def test_no_connection_stays_open_in_whichever_moment_a_request_is_cancelled(desk):
+    desk.open.set()
+    async with async_client() as client:
+        for turns in range(120):
+            asking = asyncio.create_task(client.get(desk.url))
+            for _ in range(turns):  # Turns of the event loop, so that every step of a request is met.
+                await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.wait([asking])
+        await client.get(desk.url)
+
+        await await_until(lambda: desk.connections - desk.left == 1)
+        assert busy(client) == [0]
 
 
 async def test_a_request_that_breaks_off_is_left_or_fails_gives_its_place_back(desk):
     async with async_client() as client:
-        for _ in range(2 * POOL):
+        for _ in range(2 * POOL_SIZE):
             with pytest.raises(httpx.RemoteProtocolError):
                 await client.get(f"{desk.url}/broken")
-        asking = [asyncio.create_task(client.get(desk.url)) for _ in range(POOL)]
+        asking = [asyncio.create_task(client.get(desk.url)) for _ in range(POOL_SIZE)]
         await await_until(lambda: desk.waiting == len(asking))
         for task in asking:
             task.cancel()
