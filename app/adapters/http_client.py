@@ -17,7 +17,7 @@ from typing import cast
 import httpx
 
 MAX_BYTES = 4 * 1024 * 1024
-# Deflate, which is gzip's method too, grows by a factor of 1,032 at most. Zstandard and double compression have no limit.
+# Deflate, also in gzip, grows by a factor of 1,032 at most; Zstandard and double compression have no limit.
 DEFLATE_SHARE = 64
 ENCODINGS = {"identity": 1, "gzip": DEFLATE_SHARE, "deflate": DEFLATE_SHARE}
 UNCOMPRESSED = {"Accept-Encoding": "identity"}

@@ -1,4 +1,4 @@
-"""Many requests at once over the client of the chat models: no pool is lost or stays full, no connection is forgotten."""
+"""Many requests at once over the client of the chat models: no pool stays full, no connection is forgotten."""
 
 import asyncio
 from collections.abc import AsyncIterator
