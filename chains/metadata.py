@@ -1,15 +1,16 @@
-"""The finished state and the call's laps -> what happened on the way."""
+"""The finished state -> the answer's metadata: counts, times, the model and what it used."""
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from chains.caching.hits import furthest_hit
+from chains.callbacks.cache_hits import furthest_hit
+from chains.callbacks.stage_timer import stage_timer_of
 from chains.state import Metadata, Scored
-from chains.timing import laps_of
 
 
 def describe(state: Scored, config: RunnableConfig) -> Metadata:
     """Return the answer's metadata: counts, times, the model and what it used."""
-    laps = laps_of(config)
+    timer = stage_timer_of(config)
     message = state["message"]
     response = message.response_metadata
     return Metadata(
@@ -17,17 +18,18 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
         search_query=state["question"],
         chunks_retrieved=len(state["documents"]),
         chunks_used=len({citation["number"] for citation in state["citations"] if citation["matched"]} - {None}),
-        latency_ms=laps.elapsed_ms() if laps else 0.0,
-        timings_ms=dict(laps.laps_ms) if laps else {},
+        latency_ms=timer.elapsed_ms() if timer else 0.0,
+        timings_ms=dict(timer.laps_ms) if timer else {},
         model=response.get("model_name"),
-        usage=_usage(getattr(message, "usage_metadata", None)),
+        usage=_usage(message),
         finish_reason=response.get("finish_reason"),
         cache=furthest_hit(config),
-        trace_id=str(laps.run_id) if laps else None,
+        trace_id=str(timer.run_id) if timer else None,
     )
 
 
-def _usage(usage: dict[str, int] | None) -> dict[str, int] | None:
-    if usage is None:
-        return None
-    return {name: usage[name] for name in ("input_tokens", "output_tokens", "total_tokens")}
+def _usage(message: BaseMessage) -> dict[str, int] | None:
+    """Return the tokens that the provider told; of some answers, from a cache for one, it tells some or none."""
+    told = getattr(message, "usage_metadata", None) or {}
+    usage = {name: told[name] for name in ("input_tokens", "output_tokens", "total_tokens") if name in told}
+    return usage or None

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
-from chains.around import Around
-from chains.pieces import joined
+from chains.delegating import DelegatingRunnable
+from chains.output import merge
 from chains.state import Answer, Question
 
 log = structlog.get_logger(__name__)
@@ -54,7 +54,7 @@ class Observer(Protocol):
         """Take note of the end: `answer` or `error` is set."""
 
 
-class Observed(Around):
+class Observed(DelegatingRunnable):
     """The `bound` chain, every call of which its observers are told of."""
 
     def __init__(
@@ -87,7 +87,7 @@ class Observed(Around):
             for part in self.bound.stream(input, config, **kwargs):
                 parts.append(part)
                 yield part
-            call.answer = joined(parts)
+            call.answer = merge(parts)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Yield the answer's parts as they come."""
@@ -96,7 +96,7 @@ class Observed(Around):
             async for part in self.bound.astream(input, config, **kwargs):
                 parts.append(part)
                 yield part
-            call.answer = joined(parts)
+            call.answer = merge(parts)
 
     @contextmanager
     def _watch(

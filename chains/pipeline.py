@@ -1,24 +1,22 @@
-"""The stages in order -> one chain: a question goes in, a cited and scored answer comes out."""
+"""Compose the stages into one chain: a question goes in, a cited and scored answer comes out."""
 
-from langchain_core.callbacks import BaseCallbackHandler
+from typing import Any
+
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
 
-from chains.caching.hits import CacheHits
+from chains.callbacks import CacheHits, Deadline, StageTimer, StreamCleanup
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.confidence import score_confidence
 from chains.context import FormatContext
-from chains.deadline import Deadline
 from chains.generation import generate
-from chains.metadata import describe
+from chains.output import AnswerOutput
 from chains.retrieval import retrieve
-from chains.scope import ScopeGate, answer_unless_declined, search_unless_declined
+from chains.scope import ScopeGate
 from chains.stage import stage
-from chains.staged import Staged
 from chains.state import Answer, Question
-from chains.timing import Laps
 
 STAGES = ("retrieval", "context", "generation", "citations", "confidence")
 
@@ -35,7 +33,7 @@ def build_chain(
     timeout_s: float = 90,
     clock: Clock | None = None,
 ) -> Runnable[Question, Answer]:
-    """Compose the five stages; each adds its field to the state.
+    """Compose the five stages into a RunnableSequence; each adds its field to the state.
 
     Args:
         retriever: any LangChain retriever; a `score` in its documents' metadata is taken for the similarity.
@@ -45,24 +43,33 @@ def build_chain(
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
-        timeout_s: how long a call may take; waits in it end by then.
+        timeout_s: how long a call may take; DeadlineError after that.
         clock: tells the time for that.
+
+    Raises:
+        ConfigurationError: the prompt has no `{context}`, or a variable that nothing fills.
     """
     timer = clock or SystemClock()
     cite = citations or CiteSources()
-    answer = answer_unless_declined(generate(model, system=system, no_results=no_results))
-    stages = (
-        stage("retrieval", documents=search_unless_declined(retrieve(retriever)))
-        | stage("context", context=context or FormatContext())
-        | stage("generation", spread=True, written=cite.written(answer))
-        | stage("citations", spread=True, reading=cite)
-        | stage("confidence", confidence=score_confidence)
-        | stage("metadata", metadata=describe)
-    )
+    answer = generate(model, system=system, no_results=no_results, clock=timer)
+    steps: list[Runnable[Any, Any]] = [
+        stage("retrieval", documents=retrieve(retriever)),
+        stage("context", context=context or FormatContext()),
+        stage("generation", unpack=True, written=cite.written(answer)),
+        stage("citations", unpack=True, reading=cite),
+        stage("confidence", confidence=score_confidence),
+        AnswerOutput(),
+    ]
     if scope is not None:
-        stages = stage("scope", scope=scope) | stages
+        steps.insert(0, stage("scope", scope=scope))
 
-    def handlers() -> list[BaseCallbackHandler]:
-        return [Laps(STAGES), CacheHits(), Deadline(timeout_s, timer)]
+    def handlers(_: RunnableConfig) -> RunnableConfig:
+        """Give each call handlers of its own, as LangChain's `with_listeners` does."""
+        return {"callbacks": [StageTimer(STAGES), CacheHits(), Deadline(timeout_s, timer), StreamCleanup()]}
 
-    return Staged(stages, name="cited_answer", handlers=handlers)
+    return RunnableBinding(
+        bound=RunnableSequence(*steps, name="cited_answer"),
+        config_factories=[handlers],
+        custom_input_type=Question,
+        custom_output_type=Answer,
+    )

@@ -1,110 +1,132 @@
-"""A name and the fields a stage adds -> a step of the pipeline, traced and timed under that name."""
+"""`RunnablePassthrough.assign` without threads and tasks: the named steps of the pipeline."""
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableParallel
-from langchain_core.runnables.config import patch_config
-from langchain_core.runnables.utils import AddableDict
+from langchain_core.runnables.base import coerce_to_runnable
+from langchain_core.runnables.utils import AddableDict, is_async_callable
 
 State = dict[str, Any]
 
 
 class Stage(RunnableAssign):
-    """`RunnablePassthrough.assign` under a name, its fields one after the other.
+    """Passes the state through and then adds its fields, one after the other.
 
-    Each of our fields needs the whole state before it. LangChain computes them side by side all the same, in threads or
-    tasks that go on when the reader of a stream leaves. What is passed through, what is added and in which order are
-    the same.
+    LangChain computes the fields of an `assign` side by side, in threads or tasks, and each piece of a stream passes
+    through the callbacks of every step behind the one that makes it. Each of our fields needs the whole state before
+    it, so a stage lets the pieces pass and begins its run when the last has come.
 
     Attributes:
-        spread: Whether the fields are records whose own fields become the state's.
+        unpack: The one field is a record whose own fields become the state's.
     """
 
-    spread: bool = False
+    unpack: bool = False
 
-    def added(self, state: State, config: RunnableConfig) -> State:
-        """Return what the stage adds to a state."""
-        return {
-            name: value
-            for field, step in self._fields()
-            for name, value in self._named(field, step.invoke(state, config)).items()
-        }
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
+        """Return the state with the stage's fields."""
+        return self._call_with_config(self._assigned, input, config)
 
-    async def aadded(self, state: State, config: RunnableConfig) -> State:
-        """Return what the stage adds to a state."""
-        added: State = {}
-        for field, step in self._fields():
-            added |= self._named(field, await step.ainvoke(state, config))
-        return added
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
+        """Return the state with the stage's fields."""
+        return await self._acall_with_config(self._aassigned, input, config)
 
-    def parts(self, state: State, config: RunnableConfig) -> Iterator[State]:
-        """Yield what the stage adds to a state, as it comes."""
-        for field, step in self._fields():
-            for value in step.stream(state, config):
-                yield AddableDict(self._named(field, value))
-
-    async def aparts(self, state: State, config: RunnableConfig) -> AsyncIterator[State]:
-        """Yield what the stage adds to a state, as it comes."""
-        for field, step in self._fields():
-            async for value in step.astream(state, config):
-                yield AddableDict(self._named(field, value))
-
-    def _fields(self) -> list[tuple[str, Runnable[Any, Any]]]:
-        return list(self.mapper.steps__.items())
-
-    def _named(self, field: str, value: Any) -> State:
-        record: State = value if self.spread else {field: value}
-        return record
-
-    def _invoke(
-        self, value: State, run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
-    ) -> State:
-        return value | self.added(value, _child(config, run_manager))
-
-    async def _ainvoke(
-        self, value: State, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
-    ) -> State:
-        return value | await self.aadded(value, _child(config, run_manager))
-
-    def _transform(
-        self, values: Iterator[State], run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
-    ) -> Iterator[State]:
+    def transform(self, input: Iterator[State], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
+        """Yield the parts of the state as they come, then those of the stage's fields."""
         state = AddableDict()
-        for part in values:
-            state = state + AddableDict(part)
-            yield AddableDict(part)
-        yield from self.parts(state, _child(config, run_manager))
+        for part in input:
+            state += self._checked(part)
+            yield self._passed(part)
+        yield from self._transform_stream_with_config(iter([state]), self._parts, config)
 
-    async def _atransform(
-        self,
-        values: AsyncIterator[State],
-        run_manager: AsyncCallbackManagerForChainRun,
-        config: RunnableConfig,
-        **kwargs: Any,
+    async def atransform(
+        self, input: AsyncIterator[State], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[State]:
+        """Yield the parts of the state as they come, then those of the stage's fields."""
         state = AddableDict()
-        async for part in values:
-            state = state + AddableDict(part)
-            yield AddableDict(part)
-        async for part in self.aparts(state, _child(config, run_manager)):
+        async for part in input:
+            state += self._checked(part)
+            yield self._passed(part)
+
+        async def whole() -> AsyncIterator[State]:
+            yield state
+
+        async for part in self._atransform_stream_with_config(whole(), self._aparts, config):
             yield part
 
+    def _assigned(self, state: State, run_manager: CallbackManagerForChainRun, config: RunnableConfig) -> State:
+        assigned = dict(self._checked(state))
+        for field, step in self.mapper.steps__.items():
+            assigned |= self._named(field, step.invoke(state, config))
+        return assigned
 
-def stage(name: str, *, spread: bool = False, **fields: Runnable[Any, Any] | Callable[..., Any]) -> Stage:
-    """Add `fields` to the state in a step traced and timed as `name`; with `spread`, the fields of their records."""
-    steps = {field: step if isinstance(step, Runnable) else Computed(step) for field, step in fields.items()}
-    return Stage(mapper=RunnableParallel(steps), name=name, spread=spread)
+    async def _aassigned(
+        self, state: State, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig
+    ) -> State:
+        assigned = dict(self._checked(state))
+        for field, step in self.mapper.steps__.items():
+            assigned |= self._named(field, await step.ainvoke(state, config))
+        return assigned
+
+    def _parts(
+        self, states: Iterator[State], run_manager: CallbackManagerForChainRun, config: RunnableConfig
+    ) -> Iterator[State]:
+        for state in states:
+            for field, step in self.mapper.steps__.items():
+                for value in step.stream(state, config):
+                    yield AddableDict(self._named(field, value))
+
+    async def _aparts(
+        self, states: AsyncIterator[State], run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig
+    ) -> AsyncIterator[State]:
+        async for state in states:
+            for field, step in self.mapper.steps__.items():
+                async for value in step.astream(state, config):
+                    yield AddableDict(self._named(field, value))
+
+    def _checked(self, state: Any) -> AddableDict:
+        if not isinstance(state, Mapping):
+            msg = f"the chain takes a dict such as {{'question': '...'}}, not {type(state).__name__}"
+            raise TypeError(msg)
+        return AddableDict(state)
+
+    def _passed(self, part: State) -> State:
+        # A field of the stage's own replaces one of that name.
+        return AddableDict({name: value for name, value in part.items() if name not in self.mapper.steps__})
+
+    def _named(self, field: str, value: Any) -> Mapping[str, Any]:
+        if not self.unpack:
+            return {field: value}
+        if not isinstance(value, Mapping):
+            msg = f"stage {self.name!r} unpacks {field!r}, which has to be a mapping, not {type(value).__name__}"
+            raise TypeError(msg)
+        return value
 
 
-class Computed(Runnable[State, Any]):
+def stage(name: str, *, unpack: bool = False, **fields: Runnable[Any, Any] | Callable[..., Any]) -> Stage:
+    """Add `fields` to the state in a step traced and timed as `name`.
+
+    Args:
+        name: the name of the step.
+        unpack: take the fields of the one field's record in its place.
+        fields: what computes each field from the state: a Runnable, or a function of the state, or of state and config.
+    """
+    if unpack and len(fields) != 1:
+        msg = f"stage {name!r} can unpack one field, not {len(fields)}: {', '.join(fields)}"
+        raise TypeError(msg)
+    mapper = RunnableParallel({field: _step(compute) for field, compute in fields.items()})
+    return Stage(mapper=mapper, name=name, unpack=unpack)
+
+
+class PureStep(Runnable[State, Any]):
     """A function of the state, or of state and config, that only computes: no run of its own, no thread, no task."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._takes_config = "config" in inspect.signature(function).parameters
+        self.name = getattr(function, "__name__", type(function).__name__)
 
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the value."""
@@ -115,5 +137,11 @@ class Computed(Runnable[State, Any]):
         return self.invoke(input, config)
 
 
-def _child(config: RunnableConfig, run_manager: Any) -> RunnableConfig:
-    return patch_config(config, callbacks=run_manager.get_child())
+def _step(compute: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
+    if isinstance(compute, Runnable) or is_async_callable(compute) or _is_generator(compute):
+        return coerce_to_runnable(compute)
+    return PureStep(compute)
+
+
+def _is_generator(compute: Callable[..., Any]) -> bool:
+    return inspect.isgeneratorfunction(compute) or inspect.isasyncgenfunction(compute)

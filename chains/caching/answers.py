@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
-from chains.around import Around
 from chains.caching.counts import CacheCounts
 from chains.caching.flight import Flights
 from chains.caching.keys import canonical
@@ -15,8 +14,9 @@ from chains.caching.level import Level
 from chains.caching.lifetime import lifetime_s
 from chains.caching.retelling import LEVEL, Parts, Retelling
 from chains.clock import Clock
+from chains.delegating import DelegatingRunnable
 from chains.errors import WaypointError
-from chains.pieces import joined
+from chains.output import merge
 from chains.retrieval import filters_of
 from chains.state import Answer, Question, check_question
 
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
     began: float
 
 
-class CachedAnswers(Around):
+class CachedAnswers(DelegatingRunnable):
     """The `bound` chain behind a cache of its answers.
 
     Args:
@@ -69,7 +69,7 @@ class CachedAnswers(Around):
         if asked is None:
             return self.bound.invoke(input, config, **kwargs)
         with self._told(asked, lambda: iter([self.bound.invoke(input, config, **kwargs)])) as (parts, own):
-            return joined(parts) if own else self._retelling(asked, parts).invoke(input, config)
+            return merge(parts) if own else self._retelling(asked, parts).invoke(input, config)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
@@ -82,7 +82,7 @@ class CachedAnswers(Around):
 
         async with self._atold(asked, whole) as (parts, own):
             if own:
-                return joined([part async for part in parts])
+                return merge([part async for part in parts])
             return await self._retelling(asked, parts).ainvoke(input, config)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
@@ -154,7 +154,7 @@ class CachedAnswers(Around):
         for part in answering():
             parts.append(part)
             yield part
-        answer = joined(parts)
+        answer = merge(parts)
         if lifetime := lifetime_s(answer, self._ttl_s):
             self._level.mset([(asked.key, answer)], ttl_s=lifetime)
 
@@ -168,7 +168,7 @@ class CachedAnswers(Around):
         async for part in answering():
             parts.append(part)
             yield part
-        answer = joined(parts)
+        answer = merge(parts)
         if lifetime := lifetime_s(answer, self._ttl_s):
             await self._level.amset([(asked.key, answer)], ttl_s=lifetime)
 

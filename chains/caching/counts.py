@@ -4,8 +4,9 @@ import threading
 from collections import Counter
 from typing import Literal, get_args
 
-LevelName = Literal["embedding", "retrieval", "answer"]
-LEVELS: tuple[LevelName, ...] = get_args(LevelName)
+from chains.callbacks.cache_hits import LEVELS, LevelName
+
+__all__ = ["EVENTS", "LEVELS", "CacheCounts", "Event", "LevelName"]
 
 Event = Literal["hits", "misses", "shared", "errors"]
 EVENTS: tuple[Event, ...] = get_args(Event)

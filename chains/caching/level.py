@@ -8,8 +8,8 @@ from langchain_core.stores import BaseStore
 from pydantic import TypeAdapter
 
 from chains.caching.counts import CacheCounts, LevelName
-from chains.caching.hits import note
 from chains.caching.store import ExpiringStore, StoreError
+from chains.callbacks.cache_hits import note
 
 PREFIX = "waypoint"
 

@@ -7,7 +7,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackMa
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from chains.caching.counts import LevelName
-from chains.pieces import joined, pieces
+from chains.output import merge, split
 from chains.state import Answer, Question
 
 LEVEL: LevelName = "answer"
@@ -32,7 +32,7 @@ class Retelling(Runnable[Question, Answer]):
         """Return the whole answer."""
 
         def tell(question: Question, run_manager: CallbackManagerForChainRun) -> Answer:
-            return self._own(joined(self._told()), question, run_manager)
+            return self._own(merge(self._told()), question, run_manager)
 
         return self._call_with_config(tell, input, config)
 
@@ -40,7 +40,7 @@ class Retelling(Runnable[Question, Answer]):
         """Return the whole answer."""
 
         async def tell(question: Question, run_manager: AsyncCallbackManagerForChainRun) -> Answer:
-            return self._own(joined([part async for part in self._atold()]), question, run_manager)
+            return self._own(merge([part async for part in self._atold()]), question, run_manager)
 
         return await self._acall_with_config(tell, input, config)
 
@@ -88,7 +88,7 @@ class Retelling(Runnable[Question, Answer]):
 
 def _cut(part: Answer) -> Iterator[Answer]:
     """Yield a whole answer in pieces; what is a piece already is one."""
-    return pieces(part) if {"answer", "metadata"} <= part.keys() else iter([part])
+    return split(part) if {"answer", "metadata"} <= part.keys() else iter([part])
 
 
 async def _alone(question: Question) -> AsyncIterator[Question]:

@@ -4,6 +4,6 @@
 and `provider`.
 """
 
-from chains.generation.ask import generate
+from chains.generation.generate import generate
 
 __all__ = ["generate"]

@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
+from chains.callbacks.deadline import left_s
 from chains.clock import Clock
-from chains.deadline import left_s
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation.breaker import Breaker
 from chains.generation.budget import Budget, Place

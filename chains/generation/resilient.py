@@ -7,7 +7,7 @@ network. A message that the last one wrote, or that broke off in the middle, car
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, closing, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import structlog
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -20,7 +20,6 @@ from pydantic import ConfigDict, Field, SkipValidation
 from chains.errors import LLMError
 from chains.generation.degraded import mark, marked, reason_of
 from chains.generation.provider import Provider, Request
-from chains.lifeline import hold
 from chains.ports import TokenCounter
 from chains.tokens import FourCharacters
 
@@ -38,12 +37,14 @@ class ResilientChatModel(BaseChatModel):
         last_resort: Answers without a network where no provider did; None makes it an error.
         max_tokens: The longest reply, in tokens; with the prompt's it is what a request takes of a budget.
         tokens: Counts the prompt's.
+        keeps_deadline: Each request is made within the time of its call, so that the last resort can still answer.
     """
 
     providers: tuple[SkipValidation[Provider], ...] = Field(exclude=True)
     last_resort: BaseChatModel | None = Field(None, exclude=True)
     max_tokens: int = 500
     tokens: SkipValidation[TokenCounter] = Field(default_factory=FourCharacters, exclude=True)
+    keeps_deadline: ClassVar[bool] = True
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -95,7 +96,6 @@ class ResilientChatModel(BaseChatModel):
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
             with failures.noted(), closing(provider.stream(request)) as chunks:
-                hold(request.callbacks, chunks)
                 yield from chunks
                 return
         resort = self._resort(failures)
@@ -113,7 +113,6 @@ class ResilientChatModel(BaseChatModel):
         for provider in self.providers:
             with failures.noted():
                 async with aclosing(provider.astream(request)) as chunks:
-                    hold(request.callbacks, chunks)
                     async for chunk in chunks:
                         yield chunk
                 return

@@ -1,13 +1,16 @@
-"""A question -> passages: the verb of stage 1, around any retriever of LangChain."""
+"""Question -> passages, with any retriever of LangChain."""
 
 from collections.abc import Iterable
+from functools import partial
 from math import isnan
 from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables.graph import Graph
 
+from chains.callbacks.deadline import call_in_time, time_limit
 from chains.retrieval.filters import filters_of
 from chains.retrieval.retriever import SCORE
 from chains.state import Passage, Question, check_question
@@ -29,37 +32,52 @@ def _similarity(score: object) -> float | None:
 
 
 class Search(Runnable[Question, list[Passage]]):
-    """The verb of stage 1: asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
+    """Asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
 
-    What the call's filters do not allow is dropped even when the retriever, or a cache in it, did not heed them; so is
-    a text that has come before.
+    A question that the scope gate declined is not searched for. What the call's filters do not allow is dropped even
+    when the retriever, or a cache in it, did not heed them; so is a text that has come before. A retriever that does
+    not keep the deadline of a call by itself is held to it.
 
     Raises:
         QuestionError: the question is empty, too long, or no text.
         ConfigurationError: the config names an audience that there is not.
+        DeadlineError: the retriever did not answer in time.
     """
 
     def __init__(self, retriever: BaseRetriever) -> None:
-        self._retriever = retriever
+        self.retriever = retriever
+        self._keeps_deadline = getattr(retriever, "keeps_deadline", False)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """Return the graph of the retriever."""
+        return self.retriever.get_graph(config)
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
         """Return the passages, best first."""
-        question = check_question(input.get("question"))
-        return _passages(self._retriever.invoke(question, config, **self._limits(input)), ensure_config(config))
+        if input.get("scope"):
+            return []
+        own, question = ensure_config(config), check_question(input.get("question"))
+        search = partial(self.retriever.invoke, question, config, **self._limits(input))
+        if self._keeps_deadline:
+            return _passages(search(), own)
+        return _passages(call_in_time(own.get("callbacks"), search), own)
 
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
         """Return the passages, best first."""
-        question = check_question(input.get("question"))
-        return _passages(await self._retriever.ainvoke(question, config, **self._limits(input)), ensure_config(config))
+        if input.get("scope"):
+            return []
+        own, question = ensure_config(config), check_question(input.get("question"))
+        async with time_limit(own.get("callbacks")):
+            return _passages(await self.retriever.ainvoke(question, config, **self._limits(input)), own)
 
     def _limits(self, state: Question) -> dict[str, Any]:
         # A foreign retriever may know neither option; it then answers with its own.
-        known = type(self._retriever).model_fields
+        known = type(self.retriever).model_fields
         return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}
 
 
 def retrieve(retriever: BaseRetriever) -> Runnable[Question, list[Passage]]:
-    """Return the verb of stage 1."""
+    """Return the step of stage 1."""
     return Search(retriever)
 
 

@@ -1,11 +1,9 @@
 """What the strategies share: limits and filters of the call in, scored and ranked documents out."""
 
-import asyncio
-import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -13,8 +11,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 from pydantic import Field, SkipValidation
 
-from chains.deadline import OVERDUE, check_time, left_s
-from chains.errors import ConfigurationError, DeadlineError
+from chains.callbacks.deadline import check_time, time_limit
+from chains.errors import ConfigurationError
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters, filters_of
 
@@ -29,6 +27,7 @@ class ChunkRetriever(BaseRetriever):
 
     top_k: int = 10
     threshold: float = 0.15
+    keeps_deadline: ClassVar[bool] = True
     executor: SkipValidation[Executor | None] = Field(None, exclude=True)
     """The threads in which an awaited search runs; None are the event loop's own."""
 
@@ -66,15 +65,11 @@ class ChunkRetriever(BaseRetriever):
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         # The stores and the word index are synchronous; a thread keeps them off the event loop. A store that hangs
-        # keeps its thread, and not the one who asked.
-        left = left_s(run_manager)
-        try:
-            async with asyncio.timeout(left if left < math.inf else None):
-                return await run_in_executor(
-                    self.executor, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
-                )
-        except TimeoutError as error:
-            raise DeadlineError(OVERDUE) from error
+        # keeps its thread, and not the caller.
+        async with time_limit(run_manager):
+            return await run_in_executor(
+                self.executor, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
+            )
 
 
 def filter_by_threshold(scored: Iterable[tuple[Document, float]], threshold: float) -> list[Document]:

@@ -2,7 +2,6 @@
 
 from chains.scope.file import SCOPE_FILE, Intent, Scope, load_scope
 from chains.scope.gate import LeftOut, ScopeGate
-from chains.scope.route import answer_unless_declined, search_unless_declined
 
 __all__ = [
     "SCOPE_FILE",
@@ -10,7 +9,5 @@ __all__ = [
     "LeftOut",
     "Scope",
     "ScopeGate",
-    "answer_unless_declined",
     "load_scope",
-    "search_unless_declined",
 ]

@@ -32,10 +32,9 @@ TREE: dict[str, Any] = {
     "scope": {},
     "retrieval": {"HybridRetriever": {}},
     "context": {},
-    "generation": {"ResilientChatModel": {}},
+    "generation": {"prompt": {}, "ResilientChatModel": {}},
     "citations": {},
     "confidence": {},
-    "metadata": {},
 }
 STAGES = list(TREE)
 WAYS = ["invoke", "ainvoke", "stream", "astream"]

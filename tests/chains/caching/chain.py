@@ -13,7 +13,7 @@ from chains.caching.counts import CacheCounts, Event
 from chains.caching.level import Level
 from chains.caching.memory import MemoryStore
 from chains.caching.store import ExpiringStore
-from chains.pieces import pieces
+from chains.output import split
 from chains.state import Answer, Question
 
 TTL_S = 3600
@@ -91,7 +91,7 @@ class Chain(Runnable[Question, Answer]):
         try:
             yield cast("Answer", {"question": input["question"]})
             assert self.gate.wait(PATIENCE_S)
-            yield from list(pieces(self._answer(input)))[1:]
+            yield from list(split(self._answer(input)))[1:]
         except GeneratorExit:
             self.left += 1
             raise
@@ -103,7 +103,7 @@ class Chain(Runnable[Question, Answer]):
         try:
             yield cast("Answer", {"question": input["question"]})
             await self._opened()
-            for piece in list(pieces(self._answer(input)))[1:]:
+            for piece in list(split(self._answer(input)))[1:]:
                 yield piece
         except (asyncio.CancelledError, GeneratorExit):
             self.left += 1

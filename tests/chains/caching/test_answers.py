@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from chains.caching.lifetime import BRIEF_S
 from chains.errors import ConfigurationError, LLMTimeoutError, QuestionError
 from chains.observation import Call, observed
-from chains.pieces import joined, pieces
+from chains.output import merge, split
 from tests.chains.caching.chain import TTL_S, Desk, answer
 
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
@@ -21,8 +21,8 @@ async def ask(chain, way: str = "invoke", config=None, **options):
     if way == "ainvoke":
         return await chain.ainvoke(question, config)
     if way == "stream":
-        return joined(chain.stream(question, config))
-    return joined([part async for part in chain.astream(question, config)])
+        return merge(chain.stream(question, config))
+    return merge([part async for part in chain.astream(question, config)])
 
 
 @pytest.mark.parametrize("second", WAYS)
@@ -53,7 +53,7 @@ async def test_a_kept_answer_streams_in_the_order_of_the_chain_and_in_pieces():
 
 @pytest.mark.parametrize("text", ["", "  ", "word", " lead", "trail \n\n"])
 def test_pieces_join_to_the_whole(text):
-    assert joined(pieces(answer(text=text))) == answer(text=text)
+    assert merge(split(answer(text=text))) == answer(text=text)
 
 
 def test_a_withdrawn_text_is_not_shown_again():
@@ -63,7 +63,7 @@ def test_a_withdrawn_text_is_not_shown_again():
 
     assert any("replacement" in part for part in first)
     assert not any("replacement" in part for part in second)
-    assert joined(second)["answer"] == joined(first)["answer"] == "Not in the documents."
+    assert merge(second)["answer"] == merge(first)["answer"] == "Not in the documents."
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chains.errors import LLMTimeoutError
-from chains.pieces import joined
+from chains.output import merge
 from tests.chains.caching.chain import PATIENCE_S, Desk, answer
 
 Q = {"question": "Q?"}
@@ -38,11 +38,11 @@ def blocked() -> Desk:
 
 
 def whole_stream(desk: Desk):
-    return joined(desk.cached.stream(Q))
+    return merge(desk.cached.stream(Q))
 
 
 async def whole_astream(desk: Desk):
-    return joined([part async for part in desk.cached.astream(Q)])
+    return merge([part async for part in desk.cached.astream(Q)])
 
 
 def answers_of(told):
@@ -100,7 +100,7 @@ async def test_the_parts_of_a_stream_reach_all_as_they_come():
     assert await anext(follower) == {"question": "Q?"}
     assert not desk.chain.finished
     desk.chain.gate.set()
-    assert joined([{"question": "Q?"}, *[part async for part in follower]])["answer"] == answer()["answer"]
+    assert merge([{"question": "Q?"}, *[part async for part in follower]])["answer"] == answer()["answer"]
     await leader.aclose()  # It never read on, and held nobody up.
 
 
@@ -180,7 +180,7 @@ def test_a_stream_that_nobody_reads_on_holds_nobody_up_not_even_its_own_thread()
 
     assert desk.cached.invoke(Q)["answer"] == answer()["answer"]
     assert desk.chain.calls == 1
-    assert joined(stream)["answer"] == answer()["answer"]
+    assert merge(stream)["answer"] == answer()["answer"]
 
 
 async def test_who_blocks_the_event_loop_does_not_wait_for_what_runs_in_it():

@@ -8,8 +8,8 @@ from langchain_core.runnables import RunnablePassthrough
 
 from app.settings import load_settings
 from app.wiring.llm import providers
+from chains.callbacks.deadline import Deadline
 from chains.clock import Clock
-from chains.deadline import Deadline
 from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError
 from chains.generation.resilient import ResilientChatModel
 from chains.state import degradation_of

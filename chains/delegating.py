@@ -1,13 +1,14 @@
-"""A chain -> one that does the same, to build upon for what has to happen around each of its calls."""
+"""A Runnable that delegates to another: the base of those that do something around each call of a chain."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.graph import Graph
 
 
-class Around(Runnable[Any, Any]):
-    """Calls the `bound` chain. A batch calls `invoke` for each question, so nothing passes by."""
+class DelegatingRunnable(Runnable[Any, Any]):
+    """Calls the `bound` chain. A batch calls `invoke` for each question, so each call passes through here."""
 
     def __init__(self, bound: Runnable[Any, Any]) -> None:
         self.bound = bound
@@ -19,6 +20,10 @@ class Around(Runnable[Any, Any]):
     def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
         """Return the chain's own schema."""
         return self.bound.get_output_schema(config)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """Return the chain's own graph."""
+        return self.bound.get_graph(config)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""

@@ -1,0 +1,11 @@
+"""LangChain callback handlers that each call of the chain gets anew.
+
+A handler travels with the callbacks of its call: it reaches every step in every way of calling, and no other call.
+"""
+
+from chains.callbacks.cache_hits import CacheHits
+from chains.callbacks.deadline import Deadline
+from chains.callbacks.stage_timer import StageTimer
+from chains.callbacks.stream_cleanup import StreamCleanup
+
+__all__ = ["CacheHits", "Deadline", "StageTimer", "StreamCleanup"]

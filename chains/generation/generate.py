@@ -1,0 +1,148 @@
+"""Context and question -> the model's message."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import reduce
+from operator import add
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.prompt_values import PromptValue
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables.graph import Graph
+
+import prompts
+from chains.callbacks.deadline import call_in_time, iterate_in_time, time_limit
+from chains.callbacks.stream_cleanup import register
+from chains.clock import Clock, SystemClock
+from chains.errors import ConfigurationError
+from chains.generation.pieces import apieces, pieces
+from chains.state import Contextualised
+
+VARIABLES = {"context", "history", "question"}
+
+
+class Generate(Runnable[Contextualised, BaseMessage]):
+    """Asks `prompt | model`, or answers without the model where there is nothing to answer from.
+
+    Prompt and model are called as steps of the caller's own run, and the model's chunks are handed on in pieces. A
+    model that does not keep the deadline of a call by itself is held to it.
+
+    Args:
+        model: any chat model of LangChain.
+        system: the system prompt, a template with `{context}`. What is filled in is not read as a template, and the
+            question travels in a message of its own.
+        no_results: the answer where nothing was retrieved; a declined question is answered with its redirect.
+        clock: times the pieces of a stream.
+
+    Raises:
+        ConfigurationError: the prompt has no `{context}`, or another variable.
+    """
+
+    def __init__(self, model: BaseChatModel, *, system: str, no_results: str, clock: Clock | None = None) -> None:
+        self.prompt = _prompt(system)
+        self.model = model
+        self._no_results = no_results
+        self._clock = clock or SystemClock()
+        self._keeps_deadline = getattr(model, "keeps_deadline", False)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """Return the graph of prompt and model."""
+        return (self.prompt | self.model).get_graph(config)
+
+    def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
+        """Return the message."""
+        if not input["context"]["passages"]:
+            return self._canned(input)
+        filled = self._filled(input, config)
+        if self._keeps_deadline:
+            return self.model.invoke(filled, config)
+        return call_in_time(_callbacks(config), self.model.invoke, filled, config)
+
+    async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
+        """Return the message."""
+        if not input["context"]["passages"]:
+            return self._canned(input)
+        async with self._limit(config):
+            return await self.model.ainvoke(self._filled(input, config), config)
+
+    def stream(
+        self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[BaseMessage]:
+        """Yield the message in pieces."""
+        if not input["context"]["passages"]:
+            yield self._canned(input)
+            return
+        chunks: Any = self.model.stream(self._filled(input, config), config)
+        register(_callbacks(config), chunks.close)
+        in_time = chunks if self._keeps_deadline else iterate_in_time(_callbacks(config), chunks)
+        for piece in pieces(in_time, self._clock.now):
+            yield _joined(piece)
+
+    async def astream(
+        self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[BaseMessage]:
+        """Yield the message in pieces."""
+        if not input["context"]["passages"]:
+            yield self._canned(input)
+            return
+        chunks = self.model.astream(self._filled(input, config), config)
+        async for piece in apieces(chunks, _callbacks(config), self._limit(config)):
+            yield _joined(piece)
+
+    def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
+        context, history = state["context"]["text"], state.get("history") or []
+        return self.prompt.invoke(
+            {"context": context, "history": history, "question": state["question"].strip()}, config
+        )
+
+    def _limit(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if self._keeps_deadline else time_limit(_callbacks(config))
+
+    def _canned(self, state: Contextualised) -> AIMessage:
+        redirect = state.get("scope")
+        return AIMessage(redirect["text"] if redirect else self._no_results)
+
+
+def generate(
+    model: BaseChatModel, *, system: str | None = None, no_results: str | None = None, clock: Clock | None = None
+) -> Generate:
+    """Return the step of stage 3, with the packaged texts where none are given."""
+    return Generate(
+        model,
+        system=prompts.load("system") if system is None else system,
+        no_results=prompts.load("no_results") if no_results is None else no_results,
+        clock=clock,
+    )
+
+
+def _prompt(system: str) -> ChatPromptTemplate:
+    try:
+        prompt = ChatPromptTemplate(
+            [("system", system), MessagesPlaceholder("history"), ("human", "{question}")], name="prompt"
+        )
+    except ValueError as error:
+        msg = f"the system prompt is no template ({error}); write braces that are text as {{{{ and }}}}"
+        raise ConfigurationError(msg) from error
+    variables = set(prompt.input_variables)
+    if "context" not in variables:
+        msg = "the system prompt has no {context}; without it the model is not shown the documents"
+        raise ConfigurationError(msg)
+    if unknown := sorted(variables - VARIABLES):
+        known = ", ".join(sorted(VARIABLES))
+        msg = f"the system prompt has variables that nothing fills: {', '.join(unknown)}; it may use {known}"
+        raise ConfigurationError(msg)
+    return prompt
+
+
+def _callbacks(config: RunnableConfig | None) -> Any:
+    return ensure_config(config).get("callbacks")
+
+
+def _joined(piece: Sequence[BaseMessage]) -> BaseMessage:
+    first, *others = piece
+    if others and isinstance(first, AIMessageChunk):
+        return first + others  # At once; one by one each sum would copy the words so far.
+    return reduce(add, piece)

@@ -1,0 +1,109 @@
+"""Shape what the chain returns: the fields of an answer, whole or in chunks."""
+
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.utils import AddableDict
+
+from chains.metadata import describe
+from chains.state import Answer, Scored
+
+REPLACEMENT = "replacement"
+
+# A few words at a time: each chunk costs its way through the callbacks and to the client.
+_WORDS = re.compile(r"\s*(?:\S+\s*){1,6}|\s+")
+# What is known before the words come.
+_BEFORE = ("question", "documents")
+
+
+class AnswerChunk(AddableDict):
+    """A part of a streamed answer. The sum of the parts is what `invoke` returns.
+
+    A stream cannot take words back. Where the answer's words are replaced, the last parts carry a `replacement`, which
+    a client shows instead; in the sum it has taken the place of the words.
+    """
+
+    def __add__(self, other: Mapping[str, Any]) -> "AnswerChunk":
+        """Return the sum: words are joined, other fields are set."""
+        whole = AnswerChunk(self)
+        for name, value in other.items():
+            whole[name] = whole[name] + value if name == "answer" and name in whole else value
+        if REPLACEMENT in whole:
+            whole["answer"] = whole.pop(REPLACEMENT)
+        return whole
+
+
+class AnswerOutput(Runnable[Scored, Answer]):
+    """The last step: adds the metadata and keeps the fields of an answer, in their order."""
+
+    name = "answer"
+
+    def invoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+        """Return the answer object."""
+        state: dict[str, Any] = {**input, "metadata": describe(input, config or {})}
+        if state.get(REPLACEMENT) is not None:
+            state["answer"] = state[REPLACEMENT]
+        return cast("Answer", {name: state[name] for name in Answer.__annotations__ if name in state})
+
+    async def ainvoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
+        """Return the answer object."""
+        return self.invoke(input, config)
+
+    def transform(
+        self, input: Iterator[Scored], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Answer]:
+        """Yield the fields of the answer as they come, and the metadata at the end."""
+        state = AddableDict()
+        for part in input:
+            state += AddableDict(part)
+            if chunk := _visible(part):
+                yield chunk
+        yield _chunk(metadata=describe(cast("Scored", state), config or {}))
+
+    async def atransform(
+        self, input: AsyncIterator[Scored], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Answer]:
+        """Yield the fields of the answer as they come, and the metadata at the end."""
+        state = AddableDict()
+        async for part in input:
+            state += AddableDict(part)
+            if chunk := _visible(part):
+                yield chunk
+        yield _chunk(metadata=describe(cast("Scored", state), config or {}))
+
+
+def split(answer: Answer) -> Iterator[Answer]:
+    """Yield a whole answer as the chain streams it: field by field, its words a few at a time."""
+    fields: dict[str, Any] = dict(answer)
+    for name in _BEFORE:
+        if name in fields:
+            yield _chunk(**{name: fields.pop(name)})
+    for words in _WORDS.findall(fields.pop("answer")) or [""]:
+        yield _chunk(answer=words)
+    metadata = fields.pop("metadata")
+    for name, value in fields.items():
+        yield _chunk(**{name: value})
+    yield _chunk(metadata=metadata)
+
+
+def merge(chunks: Iterable[Mapping[str, Any]]) -> Answer:
+    """Return the answer that `invoke` would have returned in place of these chunks."""
+    whole = AnswerChunk()
+    for chunk in chunks:
+        whole += chunk
+    ordered = {name: whole[name] for name in Answer.__annotations__ if name in whole}
+    return cast("Answer", ordered | whole)
+
+
+def _visible(part: Mapping[str, Any]) -> Answer | None:
+    """Return what a reader sees of a part of the state, if anything."""
+    seen = {name: value for name, value in part.items() if name in Answer.__annotations__}
+    if part.get(REPLACEMENT) is not None:
+        seen[REPLACEMENT] = part[REPLACEMENT]
+    return _chunk(**seen) if seen else None
+
+
+def _chunk(**fields: Any) -> Answer:
+    return cast("Answer", AnswerChunk(fields))
