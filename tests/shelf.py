@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+from app.adapters.documents import LOADERS
 from app.adapters.stores.chroma import open_chroma
 from app.adapters.stores.records import open_records
-from app.wiring.storage import loaders
-from chains.ingestion import Index, Report, ingest
+from chains.ingestion import Index, Report, ingest, text_files
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.index import indexed_text
+from chains.ingestion.parsing import LocalParser
 from tests.fakes import WordEmbeddings
 
 DOCUMENT = """---
@@ -53,7 +54,7 @@ class Shelf:
         self.index = Index(
             self.store,
             open_records(records, "shelf"),
-            open_records(records, "shelf/origins"),
+            open_records(records, "shelf/sources"),
             self.store.ids,
         )
         self.write("01_regulatory/gst.md", DOCUMENT)
@@ -66,10 +67,9 @@ class Shelf:
 
     def ingest(self, *paths: Path, dry_run: bool = False, **options: Any) -> Report:
         return ingest(
-            paths or [self.corpus],
+            list(paths) or [self.corpus],
             into=self.index,
-            loaders=loaders(),
-            chunker=Chunker(),
+            parser=LocalParser({**text_files.LOADERS, **LOADERS}, Chunker()),
             dry_run=dry_run,
             **options,
         )

@@ -69,7 +69,8 @@ def report_text(report: "Report") -> str:
     """Return the summary of an ingestion."""
     return (
         f"{report.files} files, {report.chunks} chunks: {report.added} added, {report.updated} updated, "
-        f"{report.unchanged} unchanged, {report.deleted} deleted in {report.seconds:.1f} s"
+        f"{report.unchanged} unchanged, {report.deleted} deleted in {report.seconds:.1f} s; "
+        f"{report.internal} of the files are internal"
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.settings import Settings
 from app.wiring.caches import index_version
-from app.wiring.storage import alone, beside, chunker, delete_store, loaders
+from app.wiring.storage import alone, beside, delete_store, parser
 from chains.ingestion import Index, ingest
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ class Ingestion:
         return ingest(
             paths,
             into=self._index(),
-            loaders=loaders(),
-            chunker=chunker(self.settings),
+            parser=parser(self.settings),
             progress=progress,
             dry_run=dry_run,
             min_chunks=self.settings.min_chunks,
@@ -62,7 +61,7 @@ class Ingestion:
         from app.adapters.stores.records import open_records
 
         folder, name = beside(self.settings)
-        return open_records(folder, name), open_records(folder, f"{name}/origins")
+        return open_records(folder, name), open_records(folder, f"{name}/sources")
 
     def _reset(self) -> None:
         self.reopen()

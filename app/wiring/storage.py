@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from app.adapters.stores.chroma import DocumentChroma, Server
     from app.adapters.stores.fts import LexicalIndex
     from app.adapters.stores.memory import SavedMemoryStore
-    from chains.ingestion.chunks import Chunker
-    from chains.ingestion.source import Loader
+    from chains.ingestion.parsing import LocalParser
 
     Store = DocumentChroma | SavedMemoryStore
 
@@ -72,25 +71,17 @@ def delete_store(settings: Settings) -> None:
     delete_collection(chroma_place(settings), settings.collection_name)
 
 
-def chunker(settings: Settings) -> "Chunker":
-    """Return how texts are cut."""
+def parser(settings: Settings) -> "LocalParser":
+    """Return how files are read and cut."""
+    from app.adapters.documents import LOADERS
+    from chains.ingestion import text_files
     from chains.ingestion.chunks import Chunker
+    from chains.ingestion.parsing import LocalParser
 
     # A short part is one chunk with its subsections: it answers more questions than its pieces.
     size = settings.chunk_size
-    return Chunker(size=size, overlap=settings.chunk_overlap, join=size * 3 // 4)
-
-
-def loaders() -> "dict[str, Loader]":
-    """Return how to read a file, by its ending."""
-    from app.adapters.documents import LOADERS
-    from chains.ingestion import markdown, plain
-
-    return {
-        **dict.fromkeys(markdown.ENDINGS, markdown.load_markdown),
-        **dict.fromkeys(plain.ENDINGS, plain.load_plain),
-        **LOADERS,
-    }
+    chunker = Chunker(size=size, overlap=settings.chunk_overlap, join=size * 3 // 4)
+    return LocalParser({**text_files.LOADERS, **LOADERS}, chunker)
 
 
 @contextmanager

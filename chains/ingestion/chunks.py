@@ -1,4 +1,4 @@
-"""Markdown or plain text in, chunks out: cut along headings, each an exact slice of the source.
+"""Cut markdown and plain text along headings into chunks, each an exact slice of the source.
 
 A chunk never crosses a heading, so its section is always true; headings without text of their own live on in the
 section paths of what stands below them. Inside a section LangChain's RecursiveCharacterTextSplitter decides where to
@@ -17,14 +17,17 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from chains.ingestion.source import Page, SourceText
+from chains.ingestion.source import Page, SourceText, without_controls
 
 NEWLINE = re.compile(r"\r\n?|\n")
 LINE = re.compile(r"[^\r\n]+")
 ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
-LOOKS_LIKE_HEADING = re.compile(r"[.!?]?\s+(?=#{1,6}\s)")  # A comment in a code fence: start no chunk with it.
+# A comment in a code fence: start no chunk with it. The lookbehind keeps long runs of blanks from costing their square.
+LOOKS_LIKE_HEADING = re.compile(r"[.!?]?(?<!\s)\s++(?=#{1,6}\s)")
 START = attrgetter("start")
+LONGEST = 4  # In chunk sizes: a longer heading is cut like any text, and a longer head of a table is not repeated.
 FIRST_CHARACTER = re.compile(r"\s*\S")
+MAX_NAME = 300  # Every chunk of a section carries its name; what is longer is no heading that a reader would know.
 
 # The splitter returns strings without offsets. It is therefore shown a disguise of the text in which each character
 # says what it is (a plane per kind) and where it stands (its place in the plane): offsets are read back, not guessed.
@@ -44,7 +47,7 @@ class Chunk:
     end_char: int
     section: str = ""
     section_path: tuple[str, ...] = ()
-    context: str = ""  # Header and rule of the table that the chunk starts in, if they are not in the text.
+    context: str = ""  # Header and rule of the table that the chunk starts in, if they are short and not in the text.
     page: int | None = None  # Counted from 1; None where the source has no pages.
 
 
@@ -126,7 +129,9 @@ class Chunker:
             path = [above for above in path if above.level < heading.level] + [heading] * bool(heading.level)
             names = tuple(above.text for above in path if above.level > 1 or above.text != title)
             for span in self._cut_section(source, heading, following.start, tables):
-                chunk = Chunk(source[span.start : span.end], *span, heading.text, names, _context(source, span, tables))
+                chunk = Chunk(
+                    source[span.start : span.end], *span, heading.text, names, self._context(source, span, tables)
+                )
                 chunks.append(chunk)
         return chunks
 
@@ -139,12 +144,24 @@ class Chunker:
         # A heading that fills a chunk to its last characters has no room for text, and the bound holds.
         filled = heading.end - heading.start <= self.size < together.end - together.start
         glued = [Span(heading.start, heading.end) if filled else together]
+        if heading.end - heading.start > LONGEST * self.size:
+            glued = []
         for table in tables[bisect_left(tables, heading.end, key=START) : bisect_left(tables, end, key=START)]:
             lines = [Span(*line.span()) for line in LINE.finditer(source, table.start, table.end)]
             glued += lines
             top = Span(table.start, lines[:3][-1].end)
             glued += [top] * (top.end - top.start <= self.size // 2)
         yield from self._cut(source, Span(heading.start, end), glued)
+
+    def _context(self, source: str, span: Span, tables: list[Table]) -> str:
+        """Return header and rule of the table that a chunk starts in, unless it starts with the header itself."""
+        number = bisect_right(tables, span.start, key=START) - 1
+        if number < 0 or span.start >= tables[number].end:
+            return ""
+        table = tables[number]
+        if table.body - table.start > LONGEST * self.size or not source[table.start : span.start].strip():
+            return ""
+        return source[table.start : table.body].strip()
 
     def _cut(self, source: str, whole: Span, glued: list[Span]) -> Iterator[Span]:
         """Yield the chunks of one stretch, in order and trimmed, none of them cut inside what is glued."""
@@ -211,7 +228,8 @@ def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
         if opening.type == "heading_open" and opening.level == 0 and opening.map:
             words = (child.content for token in inline.parseInline(content.content) for child in token.children or [])
             start, end = (lines[number] for number in opening.map)
-            headings.append(Heading("".join(words), int(opening.tag[1:]), start, end))
+            name = without_controls("".join(words))[:MAX_NAME]
+            headings.append(Heading(name, int(opening.tag[1:]), start, end))
     return headings
 
 
@@ -243,12 +261,3 @@ def _find_tables(tokens: list[Token], lines: list[int]) -> list[Table]:
     """Return the tables in order; markdown-it counts the header row and the rule below it as two lines."""
     maps = [token.map for token in tokens if token.type == "table_open" and token.map]
     return [Table(lines[first], lines[min(first + 2, last)], lines[last]) for first, last in maps]
-
-
-def _context(source: str, span: Span, tables: list[Table]) -> str:
-    """Return header and rule of the table that a chunk starts in, unless it starts with the header itself."""
-    number = bisect_right(tables, span.start, key=START) - 1
-    if number < 0 or span.start >= tables[number].end:
-        return ""
-    table = tables[number]
-    return source[table.start : table.body].strip() if source[table.start : span.start].strip() else ""

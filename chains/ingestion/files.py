@@ -1,7 +1,9 @@
-"""Paths -> the files in them that are knowledge, each with its document id; and what was left out, and why."""
+"""Find the files of a corpus, and say of every other file why it is left out."""
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+import os
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
@@ -11,42 +13,34 @@ from chains.errors import IngestionError
 # At the top of a corpus: what of it is no knowledge, in the syntax of .gitignore.
 IGNORE_FILE = ".waypointignore"
 
-# Folders of a knowledge base that stand for a category; any other folder stands for itself.
-CATEGORIES = {
-    "01_regulatory": "regulatory",
-    "02_carriers": "carrier",
-    "03_reference": "reference",
-    "04_internal_synthetic": "internal",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of the corpus: `path` is `root / relative`."""
+    """A file of the corpus at `root`. `given` is the folder as the user wrote it, before links were followed."""
 
     root: Path
     path: Path
+    given: Path
 
     @property
     def relative(self) -> str:
-        """Return the path below the corpus folder, with forward slashes."""
+        """Return the path below the root, with forward slashes."""
         return self.path.relative_to(self.root).as_posix()
 
     @property
-    def folder(self) -> str:
-        """Return the folders between the corpus and the file joined by underscores, or the corpus folder's name."""
-        parts = self.path.relative_to(self.root).parent.parts or (self.root.name,)
-        return "_".join(parts)
-
-    @property
     def doc_id(self) -> str:
-        """Return the folder and the file's name without its ending, joined by an underscore."""
-        return f"{self.folder}_{self.path.stem}"
+        """Return the path below the root without the file's ending, joined by underscores."""
+        return "_".join(self.path.relative_to(self.root).with_suffix("").parts)
 
     @property
-    def category(self) -> str:
-        """Return the category that the folder stands for."""
-        return CATEGORIES.get(self.folder, self.folder)
+    def label(self) -> str:
+        """Return the folders between the root and the file, or the name of the root: the category of last resort."""
+        return "_".join(self.path.relative_to(self.root).parent.parts or (self.root.name,))
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Return the names of all folders that the file lies in, as given and with links followed, outermost first."""
+        return (*self.given.parts, *self.path.parent.parts, *self.path.resolve().parent.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +51,125 @@ class Problem:
     reason: str
 
 
-def find_files(paths: Collection[Path], endings: Collection[str]) -> tuple[list[SourceFile], list[Problem]]:
-    """Return the files below `paths` that have one of the `endings`, and those left out.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files of a corpus, the paths left out on purpose, those that cannot be used, and the folders not listed."""
+
+    files: list[SourceFile] = field(default_factory=list)
+    skipped: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    unlisted: list[Path] = field(default_factory=list)
+
+
+def real_path(path: Path) -> Path:
+    """Return the absolute path with links followed.
 
     Raises:
-        IngestionError: a path does not exist, a file given by name has an ending that no loader reads, or a
-            `.waypointignore` cannot be read.
+        IngestionError: it is a loop of links, names an unknown user, or is not UTF-8.
     """
-    found: list[SourceFile] = []
-    skipped: list[Problem] = []
-    for path in (given.expanduser().resolve() for given in paths):
-        if not path.exists():
-            msg = f"{str(path)!r} does not exist; give a folder or a file with one of the endings {_list(endings)}"
+    try:
+        real = path.expanduser().resolve()
+        str(real).encode()
+    except (OSError, RuntimeError, ValueError) as error:
+        msg = f"{printable(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise IngestionError(msg) from error
+    return real
+
+
+def find_files(paths: Iterable[Path], endings: Collection[str]) -> Found:
+    """Return the files below `paths` that have one of the `endings`, and what was left out.
+
+    Hidden files, READMEs and what `.waypointignore` names are left out. So are links that lead out of the folder, links
+    to folders, and whatever is no regular file.
+
+    Raises:
+        IngestionError: a path is neither a folder nor a file that a loader reads, or `.waypointignore` cannot be read.
+    """
+    found = Found()
+    for given in paths:
+        path = real_path(given)
+        mode = _mode(path, endings)
+        if stat.S_ISDIR(mode):
+            _search(path, given.expanduser().absolute(), endings, found)
+        elif not stat.S_ISREG(mode):
+            msg = f"{str(path)!r} is neither a folder nor a file"
             raise IngestionError(msg)
-        if path.is_file():
-            found.append(_named(path, endings))
+        elif path.suffix.lower() not in endings:
+            msg = f"{path.name!r} has no ending that can be read; the endings are {_list(endings)}"
+            raise IngestionError(msg)
+        else:
+            found.files.append(SourceFile(path.parent, path, given.expanduser().absolute().parent))
+    unique = {file.path: file for file in reversed(found.files)}
+    found.files[:] = reversed(unique.values())
+    return found
+
+
+def printable(path: os.PathLike[str] | str) -> str:
+    r"""Return a path with the bytes of its name that are not UTF-8 written as `\udcff`."""
+    return os.fspath(path).encode("utf-8", "backslashreplace").decode()
+
+
+def _mode(path: Path, endings: Collection[str]) -> int:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError as error:
+        msg = f"{str(path)!r} does not exist; give a folder or a file with one of the endings {_list(endings)}"
+        raise IngestionError(msg) from error
+    except OSError as error:
+        msg = f"{str(path)!r} cannot be read: {error.strerror}"
+        raise IngestionError(msg) from error
+
+
+def _search(root: Path, given: Path, endings: Collection[str], found: Found) -> None:
+    ignored = _ignored(root)
+
+    def reason_to_skip(path: Path) -> str | None:
+        return _no_knowledge(path, root, endings) or ignored(path.relative_to(root).as_posix())
+
+    unlisted: dict[Path, str] = {}
+    for entry in sorted(_walk(root, found, unlisted), key=lambda entry: Path(entry.path)):
+        path = Path(entry.path)
+        reason = reason_to_skip(path)
+        if not reason and entry.is_symlink():
+            reason = _reason_not_to_follow(path, root, reason_to_skip)
+        elif not reason and not entry.is_file():
+            reason = "it is no regular file"
+        if reason:
+            found.skipped.append(Problem(path.relative_to(root).as_posix(), reason))
+        else:
+            found.files.append(SourceFile(root, path, given))
+    for folder, error in unlisted.items():
+        found.unlisted.append(folder)
+        relative = folder.relative_to(root).as_posix()
+        reason = "hidden" if _is_hidden(folder, root) else ignored(f"{relative}/")
+        if reason:
+            found.skipped.append(Problem(relative, reason))
+        else:
+            found.problems.append(Problem(relative, f"the folder cannot be read: {error}; its documents stay"))
+
+
+def _walk(root: Path, found: Found, unlisted: dict[Path, str]) -> Iterator[os.DirEntry[str]]:
+    """Yield what is no folder. Folders wait in a list: a recursive walk would fail on a very deep tree."""
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            unlisted[folder] = str(error.strerror)
             continue
-        ignored = _ignored(path)
-        for file in _walk(path):
-            reason = _reason_to_skip(file, path, endings) or ignored(file.relative_to(path).as_posix())
-            if reason:
-                skipped.append(Problem(file.relative_to(path).as_posix(), reason))
+        for entry in entries:
+            if printable(entry.name) != entry.name:
+                relative = printable(Path(entry.path).relative_to(root).as_posix())
+                found.problems.append(Problem(relative, "its name is not UTF-8; rename it"))
+            elif entry.is_dir(follow_symlinks=False):
+                waiting.append(Path(entry.path))
             else:
-                found.append(SourceFile(path, file))
-    return list(dict.fromkeys(found)), skipped
+                yield entry
 
 
-def _named(path: Path, endings: Collection[str]) -> SourceFile:
-    if path.suffix.lower() not in endings:
-        msg = f"{path.name!r} has no ending that can be read; the endings are {_list(endings)}"
-        raise IngestionError(msg)
-    return SourceFile(path.parent, path)
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file())
-
-
-def _reason_to_skip(file: Path, root: Path, endings: Collection[str]) -> str | None:
-    if any(part.startswith(".") for part in file.relative_to(root).parts):
+def _no_knowledge(file: Path, root: Path, endings: Collection[str]) -> str | None:
+    if _is_hidden(file, root):
         return "hidden"
     if file.stem.upper() == "README":
         return "a README describes the folder and is no knowledge"
@@ -104,12 +178,30 @@ def _reason_to_skip(file: Path, root: Path, endings: Collection[str]) -> str | N
     return None
 
 
-def _ignored(root: Path) -> Callable[[str], str | None]:
-    """Return what tells for a path below the folder why it is ignored, if it is."""
-    file = root / IGNORE_FILE
-    if not file.is_file():
-        return lambda _: None
+def _is_hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(root).parts)
+
+
+def _reason_not_to_follow(link: Path, root: Path, reason_to_skip: Callable[[Path], str | None]) -> str | None:
     try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return "a symbolic link that leads nowhere"
+    if not target.is_relative_to(root):
+        return "a symbolic link out of the folder is not followed"
+    if not target.is_file():
+        return "a symbolic link to what is no regular file is not followed"
+    if reason_to_skip(target) is None:
+        return f"a symbolic link to {target.relative_to(root).as_posix()!r}"
+    return None
+
+
+def _ignored(root: Path) -> Callable[[str], str | None]:
+    """Return a function that gives the line of `.waypointignore` that matches a path below the folder."""
+    file = root / IGNORE_FILE
+    try:
+        if not file.is_file():
+            return lambda _: None
         lines = list(filter(None, file.read_text(encoding="utf-8").splitlines()))
         patterns = GitIgnoreSpec.from_lines(lines)
     except (OSError, ValueError) as error:

@@ -1,32 +1,32 @@
-"""Files of a corpus -> chunks in the vector store, and a report: what is unchanged is not embedded again."""
+"""Bring the vector store in line with the files of a corpus; unchanged chunks are not embedded again."""
 
 import hashlib
 import json
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from langchain_core.documents import Document
 
+from chains.audience import audience_of, category_of
 from chains.errors import IngestionError
-from chains.ingestion.chunks import Chunker
-from chains.ingestion.files import Problem, SourceFile, find_files
-from chains.ingestion.source import Loader, SourceText
+from chains.ingestion.files import Problem, SourceFile, find_files, real_path
+from chains.ingestion.parsing import Parsed, Parser
+from chains.ingestion.sources import Sources
 from chains.ingestion.writing import DOC_ID, Changes, Index, Writer, mend
 from chains.ports import Progress
-
-_INTERNAL_SOURCES = ("internal", "synthetic_internal")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an ingestion did, counted in chunks.
+    """What an ingestion did, counted in chunks. Of the `files`, so many are `internal`: shown to the staff only.
 
     `problems` could not be used, `skipped` was left out on purpose, `warnings` tell what may be missing.
     """
 
     files: int = 0
+    internal: int = 0
     chunks: int = 0
     added: int = 0
     updated: int = 0
@@ -44,11 +44,10 @@ class Report:
 
 
 def ingest(
-    paths: Collection[Path],
+    paths: Sequence[Path],
     *,
     into: Index,
-    loaders: Mapping[str, Loader],
-    chunker: Chunker,
+    parser: Parser,
     progress: Progress | None = None,
     dry_run: bool = False,
     min_chunks: int = 0,
@@ -56,61 +55,51 @@ def ingest(
     """Bring the store in line with the files below `paths`, and return what changed.
 
     Args:
-        paths: folders or files; what vanished from a folder is removed, other documents stay.
+        paths: folders or files; what vanished from a folder is removed, other documents stay. A file that is in the
+            index may be given after it was deleted.
         into: the store and its records.
-        loaders: how to read a file, by its ending in lower case.
-        chunker: how to cut a text.
+        parser: how to read and cut a file.
         progress: told after each file how many are in the store.
         dry_run: count what would change, and change nothing.
         min_chunks: warn where the whole index holds fewer.
 
     Raises:
-        IngestionError: a path does not exist. A file that cannot be read is reported, and what the store holds of
-            it stays.
+        IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the store
+            holds of it stays.
     """
     started = time.perf_counter()
-    files, skipped = find_files(paths, loaders.keys())
-    report = Report(skipped=skipped)
-    writer = Writer(into, mend(into, dry_run=dry_run), dry_run=dry_run)
-    taken: dict[str, SourceFile] = {}
-    for number, file in enumerate(files, start=1):
+    sources = Sources(into.sources)
+    found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], parser.endings)
+    report = Report(skipped=found.skipped, problems=found.problems)
+    writer = Writer(into, sources, mend(into, dry_run=dry_run), dry_run=dry_run)
+    for number, file in enumerate(found.files, start=1):
         try:
-            report = _add(report, file, loaders=loaders, chunker=chunker, taken=taken, writer=writer)
+            report = _add(report, file, parser=parser, writer=writer)
         except IngestionError as error:
             report.problems.append(Problem(file.relative, str(error)))
         if progress:
-            progress(number - writer.waiting, len(files), file.relative)
+            progress(number - writer.waiting, len(found.files), file.relative)
     writer.flush()
     if progress:
-        progress(len(files), len(files), "done")
-    for folder in _folders(paths):
-        report = _count(report, writer.remove_vanished(str(folder), {file.doc_id for file in files}))
+        progress(len(found.files), len(found.files), "done")
+    present = {file.path for file in found.files}
+    for path in dict.fromkeys(map(real_path, paths)):
+        report = _count(report, writer.remove(sources.vanished(path, present, found.unlisted)))
     report.warnings.extend(_few(len(writer.held), min_chunks))
     return replace(report, seconds=round(time.perf_counter() - started, 3))
 
 
-def _add(
-    report: Report,
-    file: SourceFile,
-    *,
-    loaders: Mapping[str, Loader],
-    chunker: Chunker,
-    taken: dict[str, SourceFile],
-    writer: Writer,
-) -> Report:
-    _claim(file, taken)
-    source = loaders[file.path.suffix.lower()](file.path)
-    chunks = _chunks(file, source, chunker)
-    changes = writer.write(file.doc_id, chunks, folder=str(file.root))
-    report.warnings.extend(Problem(file.relative, warning) for warning in source.warnings)
-    return _count(replace(report, files=report.files + 1, chunks=report.chunks + len(chunks)), changes)
-
-
-def _claim(file: SourceFile, taken: dict[str, SourceFile]) -> None:
-    twin = taken.setdefault(file.doc_id, file)
-    if twin is not file:
-        msg = f"it has the same document id, {file.doc_id!r}, as {twin.relative!r}; rename one of the two"
-        raise IngestionError(msg)
+def _add(report: Report, file: SourceFile, *, parser: Parser, writer: Writer) -> Report:
+    source, warning = writer.sources.claim(file)
+    parsed = parser.parse(file.path)
+    chunks = _documents(replace(file, root=Path(source.root)), source.doc_id, parsed)
+    changes = writer.write(source, chunks)
+    report.warnings.extend(Problem(file.relative, text) for text in filter(None, [warning, *parsed.warnings]))
+    internal = chunks[0].metadata["audience"] == "internal"
+    counted = replace(
+        report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
+    )
+    return _count(counted, changes)
 
 
 def _count(report: Report, changes: Changes) -> Report:
@@ -123,16 +112,15 @@ def _few(chunks: int, least: int) -> Iterator[Problem]:
         yield Problem("the index", f"it holds {chunks} chunks, fewer than MIN_CHUNKS={least}; are documents missing?")
 
 
-def _folders(paths: Collection[Path]) -> list[Path]:
-    return sorted({path.expanduser().resolve() for path in paths if path.expanduser().is_dir()})
-
-
-def _chunks(file: SourceFile, source: SourceText, chunker: Chunker) -> list[Document]:
-    common = {**source.metadata, "category": file.category, "file_path": file.relative, DOC_ID: file.doc_id}
-    cut = chunker.split(source)
-    if not cut:
-        msg = "the file holds headings only: there is no text to index"
-        raise IngestionError(msg)
+def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
+    stated = parsed.metadata.get("category")
+    common = {
+        **parsed.metadata,
+        "category": category_of([*file.folders, stated]) or stated or file.label,
+        "file_path": file.relative,
+        DOC_ID: doc_id,
+    }
+    common["audience"] = audience_of(common, folders=file.folders, unstated="public")
     return [
         Document(
             page_content=chunk.text,
@@ -145,17 +133,11 @@ def _chunks(file: SourceFile, source: SourceText, chunker: Chunker) -> list[Docu
                 "end_char": chunk.end_char,
                 "table_head": chunk.context,
                 **({"page": chunk.page} if chunk.page else {}),
-                "audience": _audience(common),
                 "content_hash": hashlib.sha256(chunk.text.encode()).hexdigest(),
             },
         )
-        for number, chunk in enumerate(cut)
+        for number, chunk in enumerate(parsed.chunks)
     ]
-
-
-def _audience(metadata: Mapping[str, str]) -> str:
-    internal = metadata["category"] == "internal" or metadata.get("source_type", "").startswith(_INTERNAL_SOURCES)
-    return "internal" if internal else "public"
 
 
 def indexed_fields(chunk: Document) -> tuple[str, str, str]:

@@ -1,11 +1,18 @@
-"""What every loader makes of a file: its text, what the parts of it are, and metadata as plain values."""
+"""What a loader makes of a file, and the checks that all loaders share."""
 
+import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from chains.errors import IngestionError
+
+# The largest file of text or markup that is read at all. One of this size is a book of ten thousand pages.
+MAX_BYTES = 20 * 2**20
+
+_NO_CHARACTERS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Page(NamedTuple):
@@ -36,23 +43,42 @@ class SourceText:
 Loader = Callable[[Path], SourceText]
 
 
+def read_bytes(path: Path) -> bytes:
+    """Read a regular file of bounded size.
+
+    Raises:
+        IngestionError: the file cannot be read, or is larger than `MAX_BYTES`.
+    """
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            msg = "it is no regular file"
+            raise IngestionError(msg)
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise unreadable(error) from error
+    if len(content) > MAX_BYTES:
+        msg = f"the file is larger than {MAX_BYTES // 2**20} MB; split it"
+        raise IngestionError(msg)
+    return content
+
+
 def read_text(path: Path) -> str:
     """Read a file of UTF-8 text; line ends are read as line feeds.
 
     Raises:
-        IngestionError: the file cannot be read, or is no UTF-8 text.
+        IngestionError: the file cannot be read, is too large, or is not UTF-8 text.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         msg = f"the file is no UTF-8 text (byte {error.start} cannot be read); save it as UTF-8"
         raise IngestionError(msg) from error
-    except OSError as error:
-        raise unreadable(error) from error
     if "\0" in text:
         msg = "the file holds binary data, not text"
         raise IngestionError(msg)
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def unreadable(error: OSError) -> IngestionError:
@@ -69,6 +95,11 @@ def require_words(text: str) -> None:
     if not text.strip():
         msg = "the file is empty: there is no text to index"
         raise IngestionError(msg)
+
+
+def without_controls(text: str) -> str:
+    """Return a text without control characters and without halves of characters, which no store can keep."""
+    return _NO_CHARACTERS.sub("", text)
 
 
 def title_of(path: Path) -> str:

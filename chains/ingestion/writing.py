@@ -1,6 +1,6 @@
 """Chunks of documents in, a store and records that agree out, however often a run is cut off.
 
-The order makes it so. Where a document came from is remembered before its chunks are written; its new chunks are in
+The order makes it so. The source of a document is recorded before its chunks are written; its new chunks are in
 the store before the old ones leave; and a run starts by mending what the one before it left half done: a chunk that
 only the store holds is recorded, a record whose chunk is gone is deleted.
 """
@@ -9,10 +9,15 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.indexing import RecordManager, index
 from langchain_core.vectorstores import VectorStore
+
+from chains.ingestion.sources import Source, Sources
+
+T = TypeVar("T")
 
 DOC_ID = "doc_id"
 
@@ -24,14 +29,14 @@ KEYS_A_BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Where chunks live: the store, its records (chunk id by document), and the documents' origins (by folder).
+    """Where chunks live: the store, its records (chunk id by document), and the sources of the documents.
 
     `list_ids` returns the ids of all chunks in the store, for which LangChain's stores have no common method.
     """
 
     store: VectorStore
     records: RecordManager
-    origins: RecordManager
+    sources: RecordManager
     list_ids: Callable[[], Iterable[str]]
 
 
@@ -77,62 +82,55 @@ class Writer:
     """
 
     into: Index
+    sources: Sources
     held: set[str]
     dry_run: bool = False
     _new: list[Document] = field(default_factory=list)
     _stale: list[str] = field(default_factory=list)
-    _waiting: dict[str, str] = field(default_factory=dict)
-    _remembered: dict[str, set[str]] = field(default_factory=dict)
+    _waiting: dict[str, Source] = field(default_factory=dict)
 
     @property
     def waiting(self) -> int:
         """Return how many documents are not written yet."""
         return len(self._waiting)
 
-    def write(self, doc_id: str, chunks: Collection[Document], *, folder: str) -> Changes:
-        """Take over all chunks of a document, which came from `folder`, and return what changes."""
+    def write(self, source: Source, chunks: Collection[Document]) -> Changes:
+        """Take over all chunks of a document, and return what changes."""
         keys = {chunk_id(chunk): chunk for chunk in chunks}
-        before = self.held.intersection(self.into.records.list_keys(group_ids=[doc_id]))
+        before = self.held.intersection(self.into.records.list_keys(group_ids=[source.doc_id]))
         new, stale = keys.keys() - before, before - keys.keys()
         self._new += [keys[key] for key in keys if key in new]
         self._stale += stale
         self.held |= new
         self.held -= stale
-        if new or stale or doc_id not in self._remembered_in(folder):
-            self._waiting[doc_id] = folder
+        if new or stale or not self.sources.is_recorded(source):
+            self._waiting[source.doc_id] = source
         if len(self._new) >= CHUNKS_A_BATCH:
             self.flush()
         updated = min(len(new), len(stale))
         return Changes(len(new) - updated, updated, len(before & keys.keys()), len(stale) - updated)
 
     def flush(self) -> None:
-        """Write what waits: where documents came from, then their new chunks; then the old ones leave."""
+        """Write what waits: the sources of the documents, then their new chunks; then the old ones leave."""
         if not self.dry_run:
-            self._remember()
+            for sources in _batches(list(self._waiting.values()), KEYS_A_BATCH):
+                self.sources.record(sources)
             self._add()
             self._delete(self._stale)
         self._new, self._stale, self._waiting = [], [], {}
 
-    def remove_vanished(self, folder: str, present: Collection[str]) -> Changes:
-        """Remove the documents that came from `folder` and are not `present` any more."""
-        vanished = sorted(self._remembered_in(folder) - set(present))
-        keys = [key for ids in _batches(vanished, KEYS_A_BATCH) for key in self.into.records.list_keys(group_ids=ids)]
+    def remove(self, sources: Collection[Source]) -> Changes:
+        """Remove documents with all their chunks."""
+        batches = list(_batches(sorted(sources, key=lambda source: source.doc_id), KEYS_A_BATCH))
+        groups = [[source.doc_id for source in batch] for batch in batches]
+        keys = [key for ids in groups for key in self.into.records.list_keys(group_ids=ids)]
         stale = self.held.intersection(keys)
         self.held -= stale
         if not self.dry_run:
             self._delete(sorted(stale))
-            for ids in _batches(vanished, KEYS_A_BATCH):
-                self.into.origins.delete_keys(ids)
+            for batch in batches:
+                self.sources.forget(batch)
         return Changes(deleted=len(stale))
-
-    def _remembered_in(self, folder: str) -> set[str]:
-        if folder not in self._remembered:
-            self._remembered[folder] = set(self.into.origins.list_keys(group_ids=[folder]))
-        return self._remembered[folder]
-
-    def _remember(self) -> None:
-        for ids in _batches(sorted(self._waiting), KEYS_A_BATCH):
-            self.into.origins.update(ids, group_ids=[self._waiting[doc_id] for doc_id in ids])
 
     def _add(self) -> None:
         index(
@@ -157,5 +155,5 @@ def chunk_id(chunk: Document) -> str:
     return hashlib.sha256(words.encode()).hexdigest()
 
 
-def _batches(ids: list[str], size: int) -> Iterator[list[str]]:
-    return (ids[start : start + size] for start in range(0, len(ids), size))
+def _batches(items: list[T], size: int) -> Iterator[list[T]]:
+    return (items[start : start + size] for start in range(0, len(items), size))

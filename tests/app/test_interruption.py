@@ -1,5 +1,6 @@
 """Ingestions that are killed, that meet, or that run out of room: real processes on real stores."""
 
+import json
 import multiprocessing
 import shutil
 import subprocess
@@ -55,7 +56,7 @@ def stopped(folder: Path, corpus: Path, point: str, times: int, *, reset: bool =
 
 
 def contents(folder: Path) -> dict[str, Any]:
-    """Return what an index holds: chunks with their vectors, records, origins; all chunks are found by searching."""
+    """Return what an index holds: chunks with their vectors, records, sources; all chunks are found by searching."""
     path = folder / "store"
     store = open_chroma(path, "waypoint_kb", WordEmbeddings(), embedding_model=MODEL, indexed_text=indexed_text)
     found = store.get(include=["documents", "metadatas", "embeddings"])
@@ -65,7 +66,7 @@ def contents(folder: Path) -> dict[str, Any]:
     return {
         "chunks": chunks,
         "records": sorted(open_records(path, "waypoint_kb").list_keys()),
-        "origins": sorted(open_records(path, "waypoint_kb/origins").list_keys()),
+        "sources": sorted(json.loads(key)[0] for key in open_records(path, "waypoint_kb/sources").list_keys()),
     }
 
 

@@ -1,3 +1,7 @@
+import os
+import socket
+from pathlib import Path
+
 import pytest
 
 from chains.errors import IngestionError
@@ -13,14 +17,14 @@ def corpus(tmp_path):
 
 
 def found(corpus) -> list[str]:
-    return [file.relative for file in find_files([corpus], {".md", ".txt"})[0]]
+    return [file.relative for file in find_files([corpus], {".md", ".txt"}).files]
 
 
 def test_what_a_waypointignore_matches_is_skipped_with_the_line_that_matched(corpus):
     (corpus / ".waypointignore").write_text("# no knowledge yet\n\ndrafts/*\n!drafts/kept.md\n*.txt\n")
 
     assert found(corpus) == ["01_regulatory/gst.md", "02_carriers/x.md", "drafts/kept.md"]
-    assert [(skipped.path, skipped.reason) for skipped in find_files([corpus], {".md", ".txt"})[1]] == [
+    assert [(skipped.path, skipped.reason) for skipped in find_files([corpus], {".md", ".txt"}).skipped] == [
         (".waypointignore", "hidden"),
         ("02_carriers/line.txt", "'*.txt' in .waypointignore"),
         ("drafts/gst.md", "'drafts/*' in .waypointignore"),
@@ -39,7 +43,7 @@ def test_a_waypointignore_below_the_top_says_nothing(corpus):
 
 def test_a_file_given_by_name_is_taken_whatever_is_ignored(corpus):
     (corpus / "drafts" / ".waypointignore").write_text("*\n")
-    assert [file.relative for file in find_files([corpus / "drafts" / "gst.md"], {".md"})[0]] == ["gst.md"]
+    assert [file.relative for file in find_files([corpus / "drafts" / "gst.md"], {".md"}).files] == ["gst.md"]
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"drafts/\n!\n"])
@@ -47,3 +51,92 @@ def test_a_waypointignore_that_cannot_be_read_stops_the_run(corpus, content):
     (corpus / ".waypointignore").write_bytes(content)
     with pytest.raises(IngestionError, match=r"^\.waypointignore in .* cannot be read"):
         find_files([corpus], {".md"})
+
+
+def reasons(corpus) -> dict[str, str]:
+    return {problem.path: problem.reason for problem in find_files([corpus], {".md", ".txt"}).skipped}
+
+
+def test_a_symbolic_link_out_of_the_folder_is_not_followed(corpus, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "secret.md"
+    outside.write_text("words")
+    (corpus / "drafts" / "out.md").symlink_to(outside)
+    (corpus / "elsewhere").symlink_to(outside.parent)
+    (corpus / "elsewhere.md").symlink_to(corpus / "drafts")
+
+    assert not [name for name in found(corpus) if "out" in name or "else" in name]
+    assert reasons(corpus)["drafts/out.md"] == "a symbolic link out of the folder is not followed"
+    assert reasons(corpus)["elsewhere.md"] == "a symbolic link to what is no regular file is not followed"
+
+
+def test_loops_of_links_and_links_to_files_of_the_folder_are_left_out(corpus):
+    (corpus / "loop.md").symlink_to(corpus / "loop.md")
+    (corpus / "drafts" / "up").symlink_to(corpus)
+    (corpus / "again.md").symlink_to("drafts/gst.md")
+
+    assert "again.md" not in found(corpus)
+    assert reasons(corpus) == {
+        "again.md": "a symbolic link to 'drafts/gst.md'",
+        "drafts/up": "no loader reads files without an ending",
+        "loop.md": "a symbolic link that leads nowhere",
+    }
+
+
+def test_a_link_to_a_hidden_file_of_the_folder_is_followed(corpus):
+    """Kubernetes mounts the files of a ConfigMap so."""
+    (corpus / "..data").mkdir()
+    (corpus / "..data" / "mounted.md").write_text("words")
+    (corpus / "mounted.md").symlink_to("..data/mounted.md")
+    assert "mounted.md" in found(corpus)
+
+
+def test_what_is_no_regular_file_is_left_out_and_refused_by_name(corpus, monkeypatch):
+    pipe = corpus / "pipe.md"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as listener:
+        monkeypatch.chdir(corpus)  # A socket's path may not be longer than 107 bytes.
+        listener.bind("socket.md")
+        assert reasons(corpus) == dict.fromkeys(["pipe.md", "socket.md"], "it is no regular file")
+    with pytest.raises(IngestionError, match="neither a folder nor a file"):
+        find_files([pipe], {".md"})
+
+
+def test_a_name_that_is_not_utf_8_is_a_problem_and_the_rest_goes_on(corpus):
+    (corpus / os.fsdecode(b"caf\xe9.md")).write_text("words")
+    (corpus / os.fsdecode(b"dossier\xe9")).mkdir()
+    result = find_files([corpus], {".md", ".txt"})
+
+    assert len(result.files) == 5
+    assert [(problem.path, problem.reason) for problem in result.problems] == [
+        ("caf\\udce9.md", "its name is not UTF-8; rename it"),
+        ("dossier\\udce9", "its name is not UTF-8; rename it"),
+    ]
+    with pytest.raises(IngestionError, match=r"cannot be read"):
+        find_files([corpus / os.fsdecode(b"dossier\xe9")], {".md"})
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "~no-such-user/x", "loop"])
+def test_a_path_that_cannot_be_followed_is_an_error_in_words(corpus, name):
+    (corpus / "loop").symlink_to("loop")
+    with pytest.raises(IngestionError):
+        find_files([Path(name) if name.startswith("~") else corpus / name], {".md"})
+
+
+def test_a_very_deep_tree_is_searched_until_its_paths_are_too_long(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(25):
+        os.mkdir("d" * 200)
+        os.chdir("d" * 200)
+    result = find_files([tmp_path], {".md"})
+
+    assert [problem.reason for problem in result.problems] == [
+        "the folder cannot be read: File name too long; its documents stay"
+    ]
+    assert len(result.unlisted) == 1
+
+
+def test_an_id_is_relative_to_what_was_given(corpus):
+    (corpus / "top.v2.md").write_text("words")
+    ids = [file.doc_id for file in find_files([corpus], {".md"}).files]
+    assert ids == ["01_regulatory_gst", "02_carriers_x", "drafts_gst", "drafts_kept", "top.v2"]
+    assert [file.doc_id for file in find_files([corpus / "drafts"], {".md"}).files] == ["gst", "kept"]

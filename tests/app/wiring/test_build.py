@@ -46,10 +46,10 @@ def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):
 
 
 def test_the_scope_file_is_no_knowledge():
-    found, skipped = find_files([sample_corpus()], {".md"})
+    found = find_files([sample_corpus()], {".md"})
 
-    assert [file for file in found if "scope" in file.path.name] == []
-    assert [problem.path for problem in skipped if "scope" in problem.path] == ["scope.yaml"]
+    assert [file for file in found.files if "scope" in file.path.name] == []
+    assert [problem.path for problem in found.skipped if "scope" in problem.path] == ["scope.yaml"]
 
 
 def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):

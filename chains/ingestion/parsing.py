@@ -1,0 +1,67 @@
+"""Parse a file: load its text and metadata, and cut the text into chunks."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from chains.errors import IngestionError
+from chains.ingestion.chunks import Chunk, Chunker
+from chains.ingestion.source import Loader, without_controls
+
+# Every chunk carries the metadata, so that a title of a megabyte would be stored thousands of times.
+MAX_METADATA = 8000
+MAX_CHUNKS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The chunks of a file, its metadata, and in words what of it could not be read."""
+
+    chunks: list[Chunk]
+    metadata: dict[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+class Parser(Protocol):
+    """Parses files that have one of the `endings`, in lower case."""
+
+    @property
+    def endings(self) -> Collection[str]:
+        """Return the endings that a loader reads."""
+
+    def parse(self, path: Path) -> Parsed:
+        """Return the chunks and the metadata of a file.
+
+        Raises:
+            IngestionError: the file cannot be read, or there is no text in it.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LocalParser:
+    """Parses files in this process, with a loader for each ending."""
+
+    loaders: Mapping[str, Loader]
+    chunker: Chunker
+
+    @property
+    def endings(self) -> Collection[str]:
+        """Return the endings that a loader reads."""
+        return self.loaders.keys()
+
+    def parse(self, path: Path) -> Parsed:
+        """Load and cut the file."""
+        source = self.loaders[path.suffix.lower()](path)
+        chunks = self.chunker.split(source)
+        if not chunks:
+            msg = "the file holds headings only: there is no text to index"
+            raise IngestionError(msg)
+        if len(chunks) > MAX_CHUNKS:
+            msg = f"the document has more than {MAX_CHUNKS} chunks; split it"
+            raise IngestionError(msg)
+        metadata = {name: without_controls(value) for name, value in source.metadata.items()}
+        if sum(map(len, metadata.values())) > MAX_METADATA:
+            msg = f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it"
+            raise IngestionError(msg)
+        return Parsed(chunks, metadata, source.warnings)

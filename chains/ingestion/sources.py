@@ -1,0 +1,149 @@
+"""Know every source file again: its document id, and whether it has vanished.
+
+A source is identified by its absolute path. It keeps the document id, the root and the relative path under which it was
+first indexed, whichever folder above it is ingested later.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from langchain_core.indexing import RecordManager
+
+from chains.errors import IngestionError
+from chains.ingestion.files import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document id and the file that it stands for, `root / relative`."""
+
+    doc_id: str
+    root: str
+    relative: str
+
+    @property
+    def path(self) -> Path:
+        """Return the file's absolute path."""
+        return Path(self.root, self.relative)
+
+    @property
+    def key(self) -> str:
+        """Return what the records keep."""
+        return json.dumps([self.doc_id, self.root, self.relative], ensure_ascii=False)
+
+    @property
+    def is_gone(self) -> bool:
+        """Say whether the file was deleted. A file in a folder that cannot be read is not gone."""
+        try:
+            os.lstat(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:
+            return False
+        return False
+
+
+class Sources:
+    """The sources of an index: those that its records name, and those that this run adds."""
+
+    def __init__(self, records: RecordManager) -> None:
+        self._records = records
+        self._by_id: dict[str, Source] = {}
+        self._by_path: dict[Path, Source] = {}
+        self._replaced: dict[str, Source] = {}
+        self._claimed: set[str] = set()
+        self._moved: set[tuple[str, str]] = set()
+        self._recorded = {Source(*json.loads(key)) for key in records.list_keys()}
+        for source in self._recorded:
+            self._add(source)
+
+    def _add(self, source: Source) -> None:
+        before = self._by_id.get(source.doc_id, source)
+        if before != source:
+            self._replaced[source.doc_id] = before
+        self._by_id[source.doc_id] = self._by_path[source.path] = source
+
+    def is_deleted(self, path: Path) -> bool:
+        """Say whether a file of the index is gone, while its folder is there."""
+        source = self._by_path.get(path)
+        return source is not None and source.is_gone and path.parent.is_dir()
+
+    def claim(self, file: SourceFile) -> tuple[Source, str]:
+        """Return the source that a file is, and a warning where its document id is not what its path says.
+
+        A new file whose id belongs to a file of another root gets the names of the folders above its root as a prefix.
+        A new file takes the place of one that is gone: that is how a corpus moves.
+
+        Raises:
+            IngestionError: two files of one root have the same id.
+        """
+        source = self._by_path.get(file.path) or self._identify(file)
+        before, warning = self._by_id.get(source.doc_id), ""
+        if before is None and source.doc_id != file.doc_id:
+            owner = self._by_id[file.doc_id].path
+            warning = f"the document id {file.doc_id!r} belongs to {str(owner)!r}; this document is {source.doc_id!r}"
+        elif before and before.root != source.root and (before.root, source.root) not in self._moved:
+            self._moved.add((before.root, source.root))
+            warning = f"documents of this folder take the place of those of {before.root!r}, which are gone"
+        self._add(source)
+        self._claimed.add(source.doc_id)
+        return source, warning
+
+    def is_recorded(self, source: Source) -> bool:
+        """Say whether the records name the source, and no other with its document id."""
+        return source in self._recorded and source.doc_id not in self._replaced
+
+    def record(self, sources: Collection[Source]) -> None:
+        """Write the sources to the records, in place of those that had the same document ids."""
+        self._records.update([one.key for one in sources], group_ids=[one.doc_id for one in sources])
+        self._recorded.update(sources)
+        self.forget([self._replaced.pop(one.doc_id) for one in sources if one.doc_id in self._replaced])
+
+    def forget(self, sources: Collection[Source]) -> None:
+        """Delete the sources from the records."""
+        if sources:
+            self._records.delete_keys([one.key for one in sources])
+            self._recorded.difference_update(sources)
+
+    def _identify(self, file: SourceFile) -> Source:
+        wanted = Source(file.doc_id, str(file.root), file.relative)
+        for doc_id in _ids(file):
+            owner = self._by_id.get(doc_id)
+            if owner is None or (doc_id not in self._claimed and owner.is_gone):
+                break
+            if owner.root == wanted.root and doc_id == wanted.doc_id:
+                msg = f"it has the same document id, {doc_id!r}, as {owner.relative!r}; rename one of the two"
+                raise IngestionError(msg)
+        return replace(wanted, doc_id=doc_id)
+
+    def vanished(self, folder: Path, present: Collection[Path], unlisted: Iterable[Path]) -> list[Source]:
+        """Return the sources below `folder` that are gone, and those of this very root that are now left out.
+
+        What lies in an `unlisted` folder counts as present.
+        """
+        unknown = tuple(unlisted)
+        return [
+            source
+            for source in self._below(folder)
+            if source.path not in present
+            and source.doc_id not in self._claimed
+            and not any(source.path.is_relative_to(one) for one in unknown)
+            and (source.root == str(folder) or source.is_gone)
+        ]
+
+    def _below(self, folder: Path) -> Iterator[Source]:
+        return (source for source in self._by_id.values() if source.path.is_relative_to(folder))
+
+
+def _ids(file: SourceFile) -> Iterator[str]:
+    """Yield the ids that a file may have, the best first; the last one is taken by no other file."""
+    doc_id = file.doc_id
+    yield doc_id
+    for name in reversed(file.root.parts[1:]):
+        doc_id = f"{name}_{doc_id}"
+        yield doc_id
+    yield f"{file.doc_id}_{hashlib.sha256(str(file.path).encode()).hexdigest()[:12]}"

@@ -1,0 +1,136 @@
+"""Load markdown, with the metadata of its YAML front matter, and plain text."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from chains.errors import IngestionError
+from chains.ingestion.source import SourceText, read_text, require_words, title_of
+
+# Limits of a front matter. Without them a few hundred bytes of aliases or brackets cost minutes and gigabytes.
+MAX_FRONT_MATTER = 16_000
+MAX_VALUES = 1000
+MAX_DEPTH = 10
+
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_OPENED = re.compile(r"\A\ufeff?---[ \t]*\n[ \t]*[\w-]+[ \t]*:")
+_TITLE = re.compile(r"^#[ \t](.*)$", re.MULTILINE)
+_CLOSING = re.compile(r"(?:^|[ \t])#+$")
+_NULL = {"", "~", "null", "Null", "NULL"}
+
+
+def load_markdown(path: Path) -> SourceText:
+    """Read a markdown file with optional YAML front matter; line ends are read as line feeds.
+
+    Raises:
+        IngestionError: the file cannot be read, is no UTF-8 text, is empty, or its front matter is broken.
+    """
+    text = read_text(path)
+    found = _FRONT_MATTER.match(text)
+    if found is None and _OPENED.match(text):
+        msg = "the front matter opened by '---' is never closed; end it with a line of three dashes"
+        raise IngestionError(msg)
+    start = found.end() if found else 0
+    require_words(text[start:])
+    return SourceText(text, start, _metadata(_parse(found.group(1)) if found else {}, text[start:], path))
+
+
+def load_plain(path: Path) -> SourceText:
+    """Read a file of plain text; line ends are read as line feeds.
+
+    Raises:
+        IngestionError: the file cannot be read, is no UTF-8 text, or is empty.
+    """
+    text = read_text(path)
+    start = len(text) - len(text.removeprefix("\ufeff"))
+    require_words(text[start:])
+    return SourceText(text, start, {"title": title_of(path)}, plain=True)
+
+
+LOADERS = {
+    **dict.fromkeys((".md", ".markdown"), load_markdown),
+    **dict.fromkeys((".txt", ".text"), load_plain),
+}
+
+
+def _parse(front_matter: str) -> dict[str, Any]:
+    """Return the values of a front matter as strings, lists and dictionaries.
+
+    YAML's dates and numbers stay as they are written: all metadata is text, and a date such as 2024-02-30 is no reason
+    to refuse a document.
+    """
+    if len(front_matter) > MAX_FRONT_MATTER:
+        msg = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
+        raise IngestionError(msg)
+    try:
+        root = yaml.compose(front_matter, yaml.BaseLoader)
+    except RecursionError as error:
+        raise _too_large() from error
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 2}" if mark else ""
+        msg = f"the front matter is no valid YAML{where}: {getattr(error, 'problem', None) or 'it cannot be parsed'}"
+        raise IngestionError(msg) from error
+    values = _Values().of(root)
+    if not isinstance(values or {}, dict):
+        msg = f"the front matter is a {type(values).__name__}; it has to be a list of `name: value` lines"
+        raise IngestionError(msg)
+    return values or {}
+
+
+class _Values:
+    """Turns YAML nodes into values. Every visit of a node counts, also of one that aliases name many times."""
+
+    def __init__(self) -> None:
+        self._left = MAX_VALUES
+
+    def of(self, node: yaml.Node | None, depth: int = 0) -> Any:
+        self._left -= 1
+        if self._left < 0 or depth > MAX_DEPTH:
+            raise _too_large()
+        if isinstance(node, yaml.MappingNode):
+            return {str(self.of(key, depth + 1)): self.of(value, depth + 1) for key, value in node.value}
+        if isinstance(node, yaml.SequenceNode):
+            return [self.of(item, depth + 1) for item in node.value]
+        if isinstance(node, yaml.ScalarNode) and (node.style or node.value not in _NULL):
+            return str(node.value)
+        return None
+
+
+def _too_large() -> IngestionError:
+    return IngestionError(f"the front matter has more than {MAX_VALUES} values or is nested too deeply")
+
+
+def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
+    metadata = {
+        "title": _plain(values.get("title")) or _first_heading(body) or title_of(path),
+        "source_org": _plain(values.get("source_organization")),
+        "source_urls": json.dumps(_urls(values.get("source_urls")), ensure_ascii=False),
+        "source_type": _plain(values.get("source_type")),
+        "jurisdiction": _plain(values.get("jurisdiction")),
+        "last_updated": _plain(values.get("last_updated")),
+        "keywords": _plain(values.get("retrieval_keywords")),
+        "category": _plain(values.get("category")),
+        "audience": _plain(values.get("audience")),
+    }
+    return {name: value for name, value in metadata.items() if value}
+
+
+def _first_heading(body: str) -> str:
+    headings = (_CLOSING.sub("", found[1].strip()).strip() for found in _TITLE.finditer(body))
+    return next(filter(None, headings), "")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_plain, value)))
+    return " ".join(str(value or "").split())
+
+
+def _urls(values: Any) -> list[str]:
+    entries = values if isinstance(values, list) else [values] if values else []
+    urls = (entry.get("url") if isinstance(entry, dict) else entry for entry in entries)
+    return [str(url).strip() for url in urls if url]
