@@ -1,1 +1,11 @@
 """Waypoint Co-Pilot meets the world: settings, wiring, command line, HTTP."""
+
+import os
+
+# Libraries report their use to their vendors unless these are set before they are imported.
+os.environ.update(  # noqa: TID251 - written, not read.
+    ORT_DISABLE_TELEMETRY="1",  # onnxruntime
+    ANONYMIZED_TELEMETRY="False",  # Chroma
+    HF_HUB_DISABLE_TELEMETRY="1",  # sentence-transformers, by the extra `huggingface`
+    DO_NOT_TRACK="1",
+)
