@@ -1,6 +1,7 @@
 """Waypoint Co-Pilot meets the world: settings, wiring, command line, HTTP."""
 
 import os
+from pathlib import Path
 
 # Libraries report their use to their vendors unless these are set before they are imported.
 os.environ.update(  # noqa: TID251 - written, not read.
@@ -9,3 +10,8 @@ os.environ.update(  # noqa: TID251 - written, not read.
     HF_HUB_DISABLE_TELEMETRY="1",  # sentence-transformers, by the extra `huggingface`
     DO_NOT_TRACK="1",
 )
+
+try:
+    Path.home()
+except RuntimeError:  # A user whom the system does not know, as in many containers; Chroma cannot be imported then.
+    os.environ["HOME"] = os.devnull  # noqa: TID251 - nothing can be kept below it, and no other user reads it.

@@ -1,12 +1,31 @@
-"""Answers, reports and progress -> the text of a terminal, as it comes."""
+"""What commands print: answers as they stream, reports, progress. The only place that prints."""
 
+import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from app.observability.printable import escaped, printable
+
 if TYPE_CHECKING:
     from chains.ingestion import Report
     from chains.ports import Progress
+
+
+def show(text: str, *, end: str = "\n") -> None:
+    """Print to stdout what a terminal would not obey."""
+    print(printable(text), end=end, flush=True)
+
+
+def complain(text: str) -> None:
+    """Print to stderr what a terminal would not obey."""
+    print(printable(text), file=sys.stderr)
+
+
+def as_json(value: object) -> str:
+    """Return JSON that is readable, and safe on a terminal."""
+    return escaped(json.dumps(value, ensure_ascii=False, indent=2), lines=True)
 
 
 def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -76,16 +95,16 @@ def report_text(report: "Report") -> str:
 
 @contextmanager
 def progress_bar(description: str = "Ingesting") -> "Iterator[Progress]":
-    """Show a bar on a terminal, and nothing elsewhere; the body gets the function that moves it."""
+    """Show a progress bar on a terminal, and nothing elsewhere; the body gets the function that moves it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task(description, total=None)
 
         def move(done: int, total: int, label: str, /) -> None:
-            bar.update(task, completed=done, total=total, description=label)
+            bar.update(task, completed=done, total=total, description=printable(label))
 
         yield move

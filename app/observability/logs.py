@@ -1,4 +1,4 @@
-"""A level and a format -> structured log lines on stderr, those of the libraries among them; no secret in any."""
+"""Structured log lines on stderr, those of libraries among them. No line holds a secret."""
 
 import logging
 import re
@@ -9,9 +9,12 @@ from typing import Any, Literal
 import structlog
 from structlog.types import Processor
 
+from app.observability.printable import escaped
+
 Format = Literal["auto", "json", "text"]
 
-# What these say of every request, or over and over of a backend that is away, the application says once.
+# Libraries log nothing below INFO: at DEBUG, clients log questions, documents and answers.
+# These also log every request at INFO, or an outage again and again; the application logs it once.
 QUIETER = {"httpx": "WARNING", "httpcore": "WARNING", "urllib3": "ERROR"}
 QUIETER |= dict.fromkeys(("langsmith", "opentelemetry"), "CRITICAL")
 
@@ -22,13 +25,14 @@ _SECRETS = (
     re.compile(r"(?P<kept>(?:api[_-]?key|token|password|secret)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;)}]+", re.IGNORECASE),
     re.compile(r"(?P<kept>)\b(?:gsk|sk|pk|lsv2)[_-][\w-]{8,}"),
 )
+_TRACEBACKS = {"exception", "stack"}
 _SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|authorization|cookie|password|secret)$", re.IGNORECASE)
 
 
 def configure_logs(level: str, form: Format = "auto") -> None:
-    """Set up structlog and the standard library's logging alike; `auto` is text on a terminal and JSON elsewhere."""
+    """Set up structlog and the standard library's logging; `auto` is text on a terminal and JSON elsewhere."""
     as_text = form == "text" or (form == "auto" and sys.stderr.isatty())
-    render = _lines_for_people() if as_text else _lines_for_collectors()
+    render = _text_lines() if as_text else _json_lines()
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, *_COMMON, *render],
@@ -39,7 +43,7 @@ def configure_logs(level: str, form: Format = "auto") -> None:
 
 
 def reset_logs() -> None:
-    """Undo it: structlog's defaults, and nothing of ours in the standard library's logging."""
+    """Undo `configure_logs`."""
     structlog.reset_defaults()
     _remove_handler()
     logging.root.setLevel(logging.WARNING)
@@ -71,16 +75,21 @@ _COMMON: list[Processor] = [
 ]
 
 
-def _lines_for_people() -> list[Processor]:
+def escape_controls(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Escape in every field what a terminal would obey, and line ends except those of tracebacks."""
+    return {
+        escaped(name): escaped(value, lines=name in _TRACEBACKS) if isinstance(value, str) else value
+        for name, value in event.items()
+    }
+
+
+def _text_lines() -> list[Processor]:
     plain = structlog.dev.plain_traceback
-    return [
-        structlog.processors.format_exc_info,
-        mask_secrets,
-        structlog.dev.ConsoleRenderer(exception_formatter=plain),
-    ]
+    console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
+    return [structlog.processors.format_exc_info, mask_secrets, escape_controls, console]
 
 
-def _lines_for_collectors() -> list[Processor]:
+def _json_lines() -> list[Processor]:
     return [structlog.processors.format_exc_info, mask_secrets, structlog.processors.JSONRenderer()]
 
 
@@ -89,7 +98,7 @@ def _stderr_logger(*_: Any) -> structlog.PrintLogger:
 
 
 class _LibraryHandler(logging.StreamHandler[Any]):
-    """Writes what libraries log to whatever `sys.stderr` is by then; its class tells it from the handlers of others."""
+    """Writes what libraries log to the `sys.stderr` of the moment; its class tells it from others' handlers."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
@@ -106,7 +115,8 @@ def _configure_libraries(level: int, render: list[Processor]) -> None:
     )
     _remove_handler()
     logging.root.addHandler(handler)
-    logging.root.setLevel(level)
+    logging.root.setLevel(max(level, logging.INFO))
+    handler.setLevel(logging.INFO)
     for name, least in QUIETER.items():
         logging.getLogger(name).setLevel(max(level, logging.getLevelNamesMapping()[least]))
 

@@ -18,6 +18,7 @@ import structlog
 from app.adapters.events.disk import Disk
 from app.adapters.events.message import Message
 from app.adapters.events.publisher import Link, Publisher
+from app.adapters.events.store import EventStore
 
 log = structlog.get_logger(__name__)
 
@@ -73,6 +74,14 @@ class Outbox:
             self.dropped += len(self._arrivals) == self._capacity
             self._arrivals.append(message)
             self._loop.call_soon_threadsafe(self._arrived.set)
+
+    def check(self) -> None:
+        """Open the file once.
+
+        Raises:
+            ConfigurationError: the file cannot be used.
+        """
+        EventStore(self._path, capacity=self._capacity).close()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -47,7 +47,7 @@ class IndexVersion:
     def _read(self) -> str:
         try:
             return self._file.read_text(encoding="ascii")
-        except FileNotFoundError:
+        except (FileNotFoundError, UnicodeDecodeError):  # Garbage counts as no version: a new one is written.
             return ""
 
     def _renew(self) -> str:

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from tests.fakes import fake_groq
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -24,6 +26,9 @@ QUESTION = "What is the GST rate on imports into Singapore?"
 def desk(tmp_path_factory) -> Path:
     """A folder with an index of one document, which commands start in."""
     folder = tmp_path_factory.mktemp("desk")
+    if compiler := shutil.which("cc"):
+        command = [compiler, "-shared", "-fPIC", "-o", folder / "lookups.so", ROOT / "tests" / "lookups.c", "-ldl"]
+        subprocess.run(command, check=True)
     corpus = folder / "01_regulatory"
     corpus.mkdir()
     (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n")
@@ -32,12 +37,24 @@ def desk(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def served(desk) -> Path:
+    """The same folder, after a question to `waypoint ask` and one to `waypoint serve`, both logged in full."""
+    with fake_groq() as groq:
+        variables = {"GROQ_API_KEY": "gsk_test", "LLM_BASE_URL": groq.url.replace("127.0.0.1", "localhost")}
+        assert waypoint(desk, "ask", QUESTION, **variables).returncode == 0
+        with serving(desk, LOG_LEVEL="debug", CACHE_ENABLED="true", **variables) as url:
+            assert httpx.post(f"{url}/api/query", json={"query": QUESTION}).is_success
+    return desk
+
+
 def environment(folder: Path, **variables: str) -> dict[str, str]:
-    plain = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT), "SCOPE_ENABLED": "false"}
-    return plain | {"MIN_CHUNKS": "0"} | variables
+    plain = {"PATH": os.defpath, "HOME": str(folder), "PYTHONPATH": str(ROOT), "SCOPE_ENABLED": "false"}
+    watched = {"LD_PRELOAD": str(folder / "lookups.so"), "LOOKUPS": str(folder / "lookups"), "MIN_CHUNKS": "0"}
+    return plain | watched | variables
 
 
-def waypoint(folder: Path, *words: str, stdout: int = subprocess.PIPE, **variables: str) -> subprocess.CompletedProcess:
+def waypoint(folder: Path, *words: str, stdout: Any = subprocess.PIPE, **variables: Any) -> subprocess.CompletedProcess:
     return subprocess.run(
         [*WAYPOINT, *words],
         cwd=folder,
@@ -77,27 +94,54 @@ def is_ready(url: str) -> bool:
         return False
 
 
-@pytest.fixture(scope="module")
-def watcher(tmp_path_factory) -> Path:
-    compiler = shutil.which("cc") or pytest.skip("there is no C compiler to build what watches the resolver")
-    library = tmp_path_factory.mktemp("watcher") / "lookups.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, ROOT / "tests" / "lookups.c", "-ldl"], check=True)
-    return library
+def test_no_name_is_looked_up_but_the_configured_ones(served):
+    if not (served / "lookups.so").exists():
+        pytest.skip("there is no C compiler to build what watches the resolver")
+    assert set((served / "lookups").read_text().split()) == {"localhost", "127.0.0.1"}
 
 
-def test_no_name_is_looked_up_but_the_configured_ones(tmp_path, groq, watcher):
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n")
-    lookups = tmp_path / "lookups"
-    variables = {"LD_PRELOAD": str(watcher), "LOOKUPS": str(lookups), "GROQ_API_KEY": "gsk_test"}
-    variables |= {"LLM_BASE_URL": groq.url.replace("127.0.0.1", "localhost")}
+def test_nothing_is_kept_in_the_users_folder_but_our_own_cache(served):
+    assert {path.name for path in (served / ".cache").iterdir()} == {"waypoint-copilot"}
 
-    assert waypoint(tmp_path, "ingest", str(corpus), **variables).returncode == 0
-    assert waypoint(tmp_path, "ask", QUESTION, **variables).returncode == 0
-    with serving(tmp_path, **variables) as url:
-        assert httpx.post(f"{url}/api/query", json={"query": QUESTION}).is_success
 
-    assert set(lookups.read_text().split()) == {"localhost", "127.0.0.1"}
-    kept = {path.name for path in (tmp_path / ".cache").iterdir()}
-    assert kept == {"waypoint-copilot"}
+def test_debug_logs_hold_no_word_of_questions_documents_or_answers(served):
+    log = (served / "serve.log").read_text()
+    assert '"event": "answer"' in log
+    assert [word for word in ("Singapore", "rate of GST", "Nine percent") if word in log] == []
+
+
+def test_a_user_whom_the_system_does_not_know_can_open_an_index(tmp_path):
+    program = (
+        "import os, pwd; os.environ.pop('HOME', None); pwd.getpwuid = lambda uid: {}[uid]; "
+        "import app.adapters.stores.chroma; print(os.environ['HOME'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, "/dev/null\n"), done.stderr
+
+
+def test_output_that_is_not_utf8_shows_escapes_in_place_of_what_it_cannot_show(desk):
+    done = waypoint(desk, "ask", QUESTION, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert "Model: offline-extractive \\xb7 outcome: answered" in done.stdout
+
+
+def test_a_full_disk_is_one_line_and_exit_code_1(desk):
+    with open("/dev/full", "w") as full:
+        done = waypoint(desk, "ask", QUESTION, stdout=full)
+    assert (done.returncode, done.stderr) == (1, "waypoint: [Errno 28] No space left on device\n")
+
+
+def test_a_reader_who_leaves_is_no_traceback(desk):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = waypoint(desk, "ask", QUESTION, "--json", stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_service_whose_events_cannot_be_kept_says_so_in_one_line(desk):
+    variables = {"RABBITMQ_URL": "amqp://guest:guest@127.0.0.1/", "EVENTS_PATH": "/proc/none/events"}
+    done = waypoint(desk, "serve", "--port", "1", **variables)
+    assert done.returncode == 2
+    assert "waypoint: EVENTS_PATH='/proc/none/events' cannot be used" in done.stderr
+    assert "Traceback" not in done.stderr

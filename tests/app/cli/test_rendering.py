@@ -1,8 +1,9 @@
+import json
 from typing import Any
 
 import pytest
 
-from app.cli.rendering import answer_text
+from app.cli.rendering import answer_text, as_json, complain, show
 
 
 def citation(section: str, **values: Any) -> dict[str, Any]:
@@ -49,3 +50,25 @@ def test_a_replaced_answer_is_withdrawn_in_words():
 def test_an_answer_that_is_not_whole_says_so(reason, told):
     text = "".join(answer_text(parts(metadata={"model": "m", "latency_ms": 1.0, "finish_reason": reason})))
     assert told in text
+
+
+HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\x7f\r\u202e\ud800"
+
+
+def test_nothing_that_a_terminal_would_obey_is_printed_even_in_pieces(capsys):
+    for piece in ("\x1b", "[2", "J", HOSTILE):
+        show(piece, end="")
+    complain(HOSTILE)
+
+    captured = capsys.readouterr()
+    assert [letter for letter in captured.out + captured.err if not letter.isprintable() and letter != "\n"] == []
+    assert captured.out.startswith("\N{REPLACEMENT CHARACTER}[2J")
+
+
+def test_json_on_a_terminal_holds_escapes_that_read_back(capsys):
+    show(as_json({"title": HOSTILE, "text": "café\n"}))
+
+    printed = capsys.readouterr().out
+    assert [letter for letter in printed if not letter.isprintable() and letter != "\n"] == []
+    assert json.loads(printed) == {"title": HOSTILE, "text": "café\n"}
+    assert "café" in printed

@@ -91,3 +91,35 @@ def test_a_secret_in_a_traceback_is_masked(capsys, form):
     assert "Traceback" in told
     assert "s3cret" not in told
     assert "abc" not in told
+
+
+def test_no_field_of_a_text_line_reaches_the_terminal_raw(capsys):
+    configure_logs("info", "text")
+    hostile = "x\x1b[2J\x9b31m\u202e\r\nforged"
+    structlog.get_logger().info(hostile, file=hostile, **{hostile: 1})
+    logging.getLogger("library").warning(hostile)
+
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert [line for line in lines if set(line) & set("\x1b\x9b\u202e\r")] == []
+    assert "\\u001b[2J" in lines[0]
+
+
+def test_a_traceback_keeps_its_lines_and_loses_its_escapes(capsys):
+    configure_logs("info", "text")
+    try:
+        int("\x1b[2J")
+    except ValueError:
+        structlog.get_logger().exception("failed")
+
+    told = capsys.readouterr().err
+    assert "\nTraceback (most recent call last):\n" in told
+    assert "\x1b" not in told
+
+
+def test_libraries_log_nothing_below_info_at_any_level(capsys):
+    configure_logs("debug", "json")
+    client = logging.getLogger("groq._base_client")
+    client.setLevel(logging.DEBUG)
+    client.debug("Request options: the question and all passages")
+    assert capsys.readouterr().err == ""

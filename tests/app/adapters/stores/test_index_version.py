@@ -75,3 +75,11 @@ def test_a_change_within_another_counts_though_the_outer_one_changed_nothing(ver
 def test_an_index_without_a_place_for_its_version_has_none(tmp_path):
     (tmp_path / "file").write_text("in the way")
     assert IndexVersion(tmp_path / "file" / "index.version").current() is None
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", "ключ".encode()])
+def test_a_file_that_is_garbage_is_replaced(tmp_path, content):
+    file = tmp_path / "kb.version"
+    file.write_bytes(content)
+
+    assert IndexVersion(file).current() == file.read_text(encoding="ascii")

@@ -1,0 +1,31 @@
+"""`waypoint ask`: one answer."""
+
+import gc
+from typing import Annotated
+
+import typer
+
+from app.cli.ingest import open_services
+from app.cli.rendering import answer_text, as_json, show
+from chains.state import Question, check_question
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print the whole answer object.")] = False,
+    top_k: Annotated[int | None, typer.Option(min=1, max=100, help="How many passages to retrieve.")] = None,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="The least similarity of a passage.")] = None,
+) -> None:
+    """Answer one question. On an empty index the sample corpus is ingested first."""
+    gc.disable()  # The process lives for seconds: collecting what the imports leave would only delay the answer.
+    asked = Question(question=check_question(question))
+    if top_k is not None:
+        asked["top_k"] = top_k
+    if threshold is not None:
+        asked["threshold"] = threshold
+    services = open_services()
+    if json:
+        show(as_json(services.chain.invoke(asked)))
+        return
+    for text in answer_text(services.chain.stream(asked)):
+        show(text, end="")

@@ -1,0 +1,43 @@
+"""`waypoint eval`: a question set through the chain, and its metrics."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.ingest import open_services
+from app.cli.rendering import progress_bar, show
+
+# What a measurement depends on and a report tells; no secret among it.
+REPORTED = {
+    *("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "scope_enabled"),
+    *("embedding_model", "chunk_size", "citation_style", "llm_provider", "llm_model"),
+}
+
+
+def evaluate(
+    questions: Annotated[
+        Path, typer.Argument(metavar="QUESTIONS.jsonl", help="Questions, a JSON object a line.", show_default=False)
+    ],
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write a row for each question (JSON lines).")] = None,
+    report: Annotated[Path | None, typer.Option(help="A folder; report.html with plots is written there.")] = None,
+) -> None:
+    """Run a set of questions through the chain of these settings, and print the metrics."""
+    from evals.metrics import evaluate as measure
+    from evals.output import rows_file, write_page
+    from evals.questions import read_questions
+    from evals.report import html_report, table_text
+    from evals.rows import ask_all
+
+    cases = read_questions(questions)
+    services = open_services()
+    rows = []
+    with progress_bar("Asking") as progress, rows_file(json_out) as write:
+        for row in ask_all(services.chain, cases, progress=progress):
+            write(row)
+            rows.append(row)
+    show(table_text(measure(cases, rows)))
+    if report is not None:
+        reported = services.settings.model_dump(include=REPORTED)
+        facts = {"questions": questions.name, "chunks": services.count(), **reported}
+        write_page(report / "report.html", html_report(cases, rows, facts=facts))

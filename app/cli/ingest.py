@@ -1,0 +1,61 @@
+"""`waypoint ingest`: files into the index; and how every command opens an index that holds something."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import structlog
+import typer
+
+from app.cli.rendering import as_json, complain, problem_lines, progress_bar, report_text, show
+from app.settings import Settings, load_settings, unused_variables
+
+if TYPE_CHECKING:
+    from app.wiring import Services
+
+log = structlog.get_logger(__name__)
+
+
+def ingest(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH ...]", help="Folders or files; by default the sample corpus.", show_default=False
+        ),
+    ] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Rebuild the index from nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Bring the index in line with the files: only what changed is embedded again, what vanished is removed."""
+    from app.wiring import Services, sample_corpus
+
+    services = Services(read_settings())
+    with progress_bar() as progress:
+        report = services.ingest(paths or [sample_corpus()], reset=reset, dry_run=dry_run, progress=progress)
+    for line in problem_lines(report):
+        complain(line)
+    show(as_json(asdict(report)) if json else report_text(report))
+    if report.problems:
+        raise typer.Exit(1)
+
+
+def read_settings() -> Settings:
+    """Read the settings, and warn of variables that are set for nothing."""
+    settings = load_settings()
+    for name in unused_variables():
+        log.warning("unknown_setting", name=name)
+    return settings
+
+
+def open_services(settings: Settings | None = None) -> "Services":
+    """Return the services over an index that is not empty: the sample corpus fills one that is."""
+    from app.wiring import Services, sample_corpus
+
+    services = Services(settings or read_settings())
+    if services.count() == 0:
+        complain("The index is empty: ingesting the sample corpus first.")
+        with progress_bar() as progress:
+            report = services.ingest([sample_corpus()], progress=progress)
+        complain(f"Ingested {report.files} files, {report.chunks} chunks in {report.seconds:.1f} s.")
+    return services
