@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromadb.api.shared_system_client import SharedSystemClient
-from fastapi.dependencies import models as fastapi_models
 
 from app.adapters.embeddings import onnx
 from app.adapters.embeddings.onnx.weights import find_weights
@@ -18,6 +16,7 @@ from app.cli import main
 from app.observability.logs import reset_logs
 from app.settings import Settings
 from tests.fakes import FakeGroq, fake_groq
+from tests.releasing import release_services
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -48,17 +47,9 @@ def _one_embedding_model() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_outlives_its_module() -> Iterator[None]:
-    """Release the services of a test module: libraries keep what they once saw for as long as the process lives."""
+    """Release the services of a test module at its end: kept to the last one, they take 8 GB."""
     yield
-    kept = [value for value in vars(fastapi_models).values() if hasattr(value, "cache_clear")]
-    if any(cache.cache_info().currsize for cache in kept) or SharedSystemClient._identifier_to_system:
-        for cache in kept:
-            cache.cache_clear()  # FastAPI remembers every endpoint, with the chain that it asks.
-        for system in SharedSystemClient._identifier_to_system.values():
-            system.stop()
-        SharedSystemClient.clear_system_cache()  # Chroma remembers every folder that it opened.
-        gc.unfreeze()  # A warmed-up service excludes from collection what was loaded.
-        gc.collect()
+    release_services()
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,22 +42,17 @@ def serving(folder: Path) -> Iterator[Server]:
     command = [str(CHROMA), "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            wait_until_up(port)
+            wait_until(lambda: _is_up(port))
             yield Server("127.0.0.1", port)
         finally:
             process.terminate()
 
 
-def wait_until_up(port: int) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            if httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat").is_success:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.1)
-    pytest.fail("chroma run did not start within 30 s")
+def _is_up(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat").is_success
+    except httpx.TransportError:
+        return False
 
 
 def open_store(server, model="words"):

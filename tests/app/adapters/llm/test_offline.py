@@ -1,50 +1,11 @@
 """The offline answerer quotes what the context says, cites it, and declines everything else."""
 
-from itertools import pairwise
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from app.adapters.llm.offline import DECLINE, MODEL_NAME, OfflineChatModel
-
-PACKING = """[Booking Handbook > Papers]
-## Papers
-
-Can we ship without a packing list?
-
-**No. A packing list is mandatory for all shipments.** It goes to customs with the invoice.
-
-| Document | Status | Why |
-|---|---|---|
-| Commercial Invoice | **Mandatory** | Duty is worked out from it |
-| Packing List | **Mandatory** | Customs compares it with the cargo |
-| Insurance Certif"""
-
-IMPORT = """[Indonesia Import Guide > Papers for import]
-At a minimum, import documents for Indonesia must include:
-
-1. **Commercial Invoice**
-2. Packing List
-- [ ] Bill of Lading
-
-ies that nobody has seen. Customs of Indonesia answers within [two days](https://example.org/days)."""
-
-TAX = """[Tax Guide \\[2024\\] (Singapore) > Rates]
-**Current GST rate**: 9% (effective 1 January 2024)
-
-And this sentence about the GST rate breaks off in the"""
-
-
-def ask(question: str, *entries: str, model: OfflineChatModel | None = None) -> str:
-    return (model or OfflineChatModel()).invoke(prompt(question, *entries)).text
-
-
-def prompt(question: str, *entries: str) -> list[BaseMessage]:
-    context = "\n\n".join(entries)
-    return [SystemMessage(f"Answer from the documents.\n\n<context>\n{context}\n</context>"), HumanMessage(question)]
+from app.adapters.llm.offline import DECLINE, OfflineChatModel
+from tests.app.adapters.llm.asking_offline import IMPORT, PACKING, TAX, ask, prompt
 
 
 def test_answer_quotes_the_sentence_with_its_citation():
@@ -148,50 +109,6 @@ def test_history_is_not_the_question():
     assert OfflineChatModel().invoke(messages).text == DECLINE
 
 
-def test_stream_joins_to_the_invoked_answer():
-    messages = prompt("Which documents do I need to import into Indonesia?", IMPORT)
-    model = OfflineChatModel()
-    chunks = [chunk.text for chunk in model.stream(messages)]
-    assert "".join(chunks) == model.invoke(messages).text
-    assert len(chunks) > 10
-
-
-async def test_async_forms_say_the_same():
-    messages = prompt("What is the GST rate?", TAX)
-    model = OfflineChatModel(embeddings=DeterministicFakeEmbedding(size=8))
-    streamed = "".join([chunk.text async for chunk in model.astream(messages)])
-    assert streamed == (await model.ainvoke(messages)).text == model.invoke(messages).text
-
-
-def test_metadata_and_usage_come_once():
-    messages = prompt("What is the GST rate?", TAX)
-    whole: AIMessageChunk | None = None
-    for chunk in OfflineChatModel().stream(messages):
-        whole = chunk if whole is None else whole + chunk
-    assert whole is not None
-    invoked = OfflineChatModel().invoke(messages)
-    assert whole.response_metadata == invoked.response_metadata == {"model_name": MODEL_NAME, "finish_reason": "stop"}
-    assert whole.usage_metadata == invoked.usage_metadata
-
-
-def test_identity_for_traces():
-    model = OfflineChatModel(max_sentences=2)
-    assert (model._llm_type, model._identifying_params) == (
-        MODEL_NAME,
-        {"model_name": MODEL_NAME, "max_sentences": 2, "embeddings": None},
-    )
-
-
-def test_stop_sequence_ends_the_answer():
-    message = OfflineChatModel().invoke(prompt("What is the GST rate?", TAX), stop=["9%"])
-    assert message.text == "Current GST rate: "
-
-
-def test_no_more_sentences_than_allowed():
-    entry = "[Guide > Rates]\n" + " ".join(f"The GST rate for {noun} is {i}%." for i, noun in enumerate("abcdefgh"))
-    assert ask("What is the GST rate?", entry, model=OfflineChatModel(max_sentences=1)).count("[Guide > Rates]") == 1
-
-
 def test_similarity_never_lifts_a_missing_name():
     class Sure(DeterministicFakeEmbedding):
         def embed_documents(self, texts):
@@ -276,44 +193,6 @@ def test_list_is_short_enough_to_be_read_on_the_phone():
     answer = ask("Which documents for import?", entry)
     assert answer.count("\n- ") > 2
     assert len(answer.split()) <= 120
-
-
-WORDS = st.lists(st.sampled_from(["the", "rate", "for", "goods", "cargo", "is", "nine", "customs", "by"]), min_size=3)
-
-
-@given(st.lists(WORDS, min_size=1, max_size=5))
-@settings(max_examples=50, deadline=None)
-def test_every_quote_is_verbatim(sentences):
-    text = " ".join(f"The GST {' '.join(words)}." for words in sentences)
-    answer = ask("What is the GST rate?", f"[Guide > Rates]\n{text.replace('GST', '**GST**')}")
-    quotes = [part.removesuffix(" [Guide > Rates]") for part in answer.split("\n\n")]
-    assert answer == DECLINE or all(quote in text for quote in quotes)
-
-
-MARKDOWN = st.text(alphabet="abA.[]()|-*_#>`\\<!? \n1:~\u00e9\u3002", max_size=200)
-
-
-@given(MARKDOWN, st.one_of(st.text(max_size=60), st.just("What is the a rate?")))
-@settings(max_examples=200, deadline=None)
-def test_any_text_gives_an_answer_without_rubble(text, question):
-    answer = ask(question, f"[Guide > a]\n{text}")
-    quotes = answer.replace("[Guide > a]", "")
-    assert quotes
-    assert "|" not in quotes
-    assert "---" not in quotes
-
-
-def test_time_grows_in_line_with_the_text():
-    from time import perf_counter
-
-    def seconds(text: str) -> float:
-        start = perf_counter()
-        ask("What is the a rate?", f"[Guide > a]\n{text}")
-        return perf_counter() - start
-
-    for piece in ("[a](", "*a_", "| a ", "<a ", "a. ", "- a\n", "(\u201c", "\\["):
-        laps = [min(seconds(piece * size) for _ in range(2)) for size in (1000, 4000)]
-        assert all(later < 30 * earlier + 0.2 for earlier, later in pairwise(laps)), piece
 
 
 def test_numbered_sources_are_cited_by_their_number():

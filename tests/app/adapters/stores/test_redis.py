@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import socket
 import subprocess
-import time
 
 import pytest
 import redis
@@ -13,6 +12,7 @@ from app.adapters.stores.redis import PAUSE_S, RedisStore
 from chains.caching.store import StoreError
 from chains.errors import ConfigurationError
 from tests.chains.caching.chain import StoppedClock
+from tests.waiting import wait_until
 
 URL = "redis://127.0.0.1:6379/9"
 PATIENCE_S = 30
@@ -132,7 +132,8 @@ def test_a_redis_that_comes_back_is_used_again_and_told_of(closed, capsys, tmp_p
     port = url.split(":")[-1].removesuffix("/0")
     command = [server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        wait_until_up(url)
+        with redis.Redis.from_url(url) as client:
+            wait_until(lambda: _answers(client))
         clock.sleep(PAUSE_S)
         assert store.mget(["a"]) == [None]
         store.close()
@@ -140,17 +141,11 @@ def test_a_redis_that_comes_back_is_used_again_and_told_of(closed, capsys, tmp_p
     assert "cache_back" in capsys.readouterr().out
 
 
-def wait_until_up(url: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    with redis.Redis.from_url(url) as client:
-        while True:
-            try:
-                client.ping()
-            except redis.ConnectionError:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
-            else:
-                return
+def _answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
 
 
 def test_an_address_that_is_none_is_a_clear_error_that_tells_no_password():
