@@ -7,7 +7,6 @@ TESTS = Path(__file__).parent
 # Waiting has a limit, and hostile clients are measured by a command, not asserted on.
 MAY_READ_A_CLOCK = {"waiting.py", "service/hostile.py"}
 CLOCKS = re.compile(r"\b(?:perf_counter|monotonic|process_time|thread_time|time\.time)(?:_ns)?\(")
-LONGEST = 300
 
 
 def files() -> dict[str, str]:
@@ -16,7 +15,3 @@ def files() -> dict[str, str]:
 
 def test_no_test_reads_a_clock():
     assert {name for name, text in files().items() if CLOCKS.search(text)} - MAY_READ_A_CLOCK == set()
-
-
-def test_no_file_of_tests_is_longer_than_300_lines():
-    assert {name for name, text in files().items() if text.count("\n") > LONGEST} == set()
