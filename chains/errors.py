@@ -8,6 +8,9 @@ WaypointError
 ├── DeadlineError            the time that the question may take is used up
 ├── RetrievalError           stage 1 failed
 │   ├── EmbeddingError       ... because the text could not be embedded
+│   │   └── EmbeddingUnavailableError     ... because the embedding service cannot be reached, or failed
+│   │       ├── EmbeddingRateLimitError   ... or asks to wait
+│   │       └── EmbeddingCircuitError     ... so often that it is not called for a while
 │   └── VectorStoreError     ... because the vector store did not answer
 └── LLMError                 stage 3 failed
     ├── LLMRejectedError     the provider refuses the request; asking again will not help
@@ -20,14 +23,29 @@ WaypointError
     └── LLMReplyError        the provider's reply cannot be read
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+BreakerOutcome = Literal["success", "failure"] | None
+"""What an error tells a circuit breaker about the service: it is there, it failed, or nothing."""
 
 
 class WaypointError(Exception):
-    """Anything this project raises on purpose; its message says what happened and what to do."""
+    """Anything this project raises on purpose; its message says what happened and what to do.
+
+    Attributes:
+        is_retryable: Whether the same request may succeed a little later.
+        breaker_outcome: What it tells a circuit breaker about the service; None is nothing.
+        retry_after_s: How long the service asks to wait, where it says so.
+    """
 
     stage: ClassVar[str] = "pipeline"
     code: ClassVar[str] = "WAYPOINT_ERROR"
+    is_retryable: ClassVar[bool] = False
+    breaker_outcome: ClassVar[BreakerOutcome] = None
+
+    def __init__(self, message: str = "", *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class QuestionError(WaypointError):
@@ -77,6 +95,26 @@ class EmbeddingError(RetrievalError):
     code = "EMBEDDING_ERROR"
 
 
+class EmbeddingUnavailableError(EmbeddingError):
+    """The embedding service cannot be reached, does not answer in time, or failed on its side."""
+
+    is_retryable = True
+    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
+
+
+class EmbeddingRateLimitError(EmbeddingUnavailableError):
+    """The embedding service asks to wait before the next request."""
+
+    breaker_outcome: ClassVar[BreakerOutcome] = None
+
+
+class EmbeddingCircuitError(EmbeddingUnavailableError):
+    """The embedding service failed so often that it is not called for a while."""
+
+    is_retryable = False
+    breaker_outcome: ClassVar[BreakerOutcome] = None
+
+
 class VectorStoreError(RetrievalError):
     """The vector store did not answer."""
 
@@ -87,25 +125,19 @@ class LLMError(WaypointError):
     """The language model gave no answer; its kinds share the code.
 
     Attributes:
-        is_passing: Whether the same request may succeed a little later, and is worth asking again.
         can_fall_back: Whether another provider may do better with the same request.
-        retry_after_s: How long the provider asks to wait, where it says so.
     """
 
     stage = "generation"
     code = "LLM_ERROR"
-    is_passing: ClassVar[bool] = False
     can_fall_back: ClassVar[bool] = True
-
-    def __init__(self, message: str = "", *, retry_after_s: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
 
 
 class LLMRejectedError(LLMError):
     """The provider refuses the request (a wrong key, an unknown model, a prompt it does not take)."""
 
     can_fall_back = False
+    breaker_outcome: ClassVar[BreakerOutcome] = "success"  # A service that refuses is there.
 
 
 class LLMTooLargeError(LLMRejectedError):
@@ -115,32 +147,37 @@ class LLMTooLargeError(LLMRejectedError):
 class LLMRateLimitError(LLMError):
     """The provider asks to wait before the next request."""
 
-    is_passing = True
+    is_retryable = True
 
 
 class LLMBusyError(LLMRateLimitError):
     """The budget of requests or tokens is spent, and the queue is longer than a question may wait."""
 
-    is_passing = False
+    is_retryable = False
 
 
 class LLMTimeoutError(LLMError):
     """The provider did not answer in time."""
 
-    is_passing = True
+    is_retryable = True
+    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
 
 
 class LLMUnavailableError(LLMError):
     """The provider cannot be reached, or failed on its side."""
 
-    is_passing = True
+    is_retryable = True
+    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
 
 
 class LLMCircuitError(LLMUnavailableError):
-    """The provider failed so often that it is left alone for a while; it was not asked."""
+    """The provider failed so often that it is not called for a while."""
 
-    is_passing = False
+    is_retryable = False
+    breaker_outcome: ClassVar[BreakerOutcome] = None
 
 
 class LLMReplyError(LLMError):
     """The provider replied, and the reply cannot be read."""
+
+    breaker_outcome: ClassVar[BreakerOutcome] = "failure"

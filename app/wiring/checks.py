@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from chains.errors import LLMCircuitError
-from chains.generation.breaker import Breaker
+from chains.resilience.breaker import CircuitBreaker
 
 # How long a check waits; readiness itself waits no longer for any of them.
 ANSWER_WITHIN_S = 1.5
@@ -35,7 +35,7 @@ def store_check(count: Callable[[], int]) -> Check:
     return Check("vector_store", ask, required=True)
 
 
-def breaker_check(breaker: Breaker, *, model: str | None = None) -> Check:
+def breaker_check(breaker: CircuitBreaker, *, model: str | None = None) -> Check:
     """Ask the breaker, not the provider: a probe costs no tokens. While it is open, others answer in its place.
 
     `model` is part of the check's name where it is not the default model that stands behind the breaker.

@@ -53,7 +53,7 @@ def _tell_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> 
         "waypoint_llm_waiting",
         "Requests that wait for their turn within LLM_RPM and LLM_TPM.",
         PROVIDER,
-        lambda: _by_provider(models, lambda provider: provider.budget.waiting),
+        lambda: _by_provider(models, lambda provider: provider.limiter.waiting),
     )
     metrics.counts(
         "waypoint_llm_retries",

@@ -1,8 +1,11 @@
-"""Why an answer is not what it should be -> a mark on the message, and the mark in words."""
+"""Degraded answers: the mark on their message, its reason in words, and a cache that does not keep them."""
 
+from typing import Any
+
+from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMReplyError, LLMTimeoutError
 from chains.state import DEGRADED
@@ -20,7 +23,7 @@ _REASONS: dict[type[LLMError], str] = {
 
 
 def reason_of(error: LLMError) -> str:
-    """Return the error in words for the one who asked."""
+    """Return the error in words for the user."""
     return next(f"{reason}; {INSTEAD}" for kind, reason in _REASONS.items() if isinstance(error, kind))
 
 
@@ -32,12 +35,12 @@ def marked(result: ChatResult, reason: str) -> ChatResult:
 
 
 def mark(reason: str) -> ChatGenerationChunk:
-    """Return a chunk without words that marks the message it is a part of."""
+    """Return a chunk without words that marks the message it belongs to."""
     return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={DEGRADED: reason}))
 
 
 def broken_off(model: str | None, *, prompt_tokens: int, completion_tokens: int) -> ChatGenerationChunk:
-    """Return the chunk that ends a message which broke off; its usage is our own count."""
+    """Return the chunk that ends a message that broke off; its usage is our own count."""
     usage = UsageMetadata(
         input_tokens=prompt_tokens,
         output_tokens=completion_tokens,
@@ -45,3 +48,37 @@ def broken_off(model: str | None, *, prompt_tokens: int, completion_tokens: int)
     )
     metadata = {"finish_reason": "error", "model_name": model, DEGRADED: BROKE_OFF}
     return ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata=metadata, usage_metadata=usage))
+
+
+class UndegradedCache(BaseCache):
+    """LangChain's `cache` of models, which keeps no degraded answer: the model may answer the next question."""
+
+    def __init__(self, cache: BaseCache) -> None:
+        self._cache = cache
+
+    def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        """Return what the cache holds."""
+        return self._cache.lookup(prompt, llm_string)
+
+    async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        """Return what the cache holds."""
+        return await self._cache.alookup(prompt, llm_string)
+
+    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Keep the answer, unless it is degraded."""
+        if not _degraded(return_val):
+            self._cache.update(prompt, llm_string, return_val)
+
+    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Keep the answer, unless it is degraded."""
+        if not _degraded(return_val):
+            await self._cache.aupdate(prompt, llm_string, return_val)
+
+    def clear(self, **kwargs: Any) -> None:
+        """Empty the cache."""
+        self._cache.clear(**kwargs)
+
+
+def _degraded(generations: RETURN_VAL_TYPE) -> bool:
+    messages = (generation.message for generation in generations if isinstance(generation, ChatGeneration))
+    return any(DEGRADED in message.response_metadata for message in messages)

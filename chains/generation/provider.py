@@ -1,10 +1,10 @@
-"""A chat model, its breaker and its budget -> answers, or the error that says why there is none."""
+"""A chat model behind its retries, circuit breaker and rate limiter."""
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 import structlog
 from langchain_core.language_models import BaseChatModel
@@ -14,10 +14,11 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from chains.callbacks.deadline import left_s
 from chains.clock import Clock
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
-from chains.generation.breaker import Breaker
-from chains.generation.budget import Budget, Place
+from chains.generation import compat
 from chains.generation.degraded import broken_off
-from chains.generation.retry import Retries, RetryPolicy, aretrying, retrying
+from chains.generation.rate_limiter import RateLimiter, Reservation
+from chains.resilience.breaker import CircuitBreaker
+from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, retrying
 
 log = structlog.get_logger(__name__)
 
@@ -27,11 +28,11 @@ AsyncChunks = AsyncGenerator[ChatGenerationChunk]
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a model: the messages and LangChain's own arguments.
+    """One request for a model: the messages and LangChain's own arguments.
 
     Attributes:
-        callbacks: Those of the call it belongs to, which know how long that may take.
-        prompt_tokens: Counts the prompt, which costs milliseconds: where it is asked for only.
+        callbacks: Those of the call, which hold its deadline.
+        prompt_tokens: Counts the prompt's tokens, which takes milliseconds; called only where needed.
         max_tokens: The longest reply.
     """
 
@@ -44,14 +45,14 @@ class Request:
     options: dict[str, Any] = field(default_factory=dict)
 
     def left_s(self) -> float:
-        """Return the seconds that the call has left."""
+        """Return the seconds until the call's deadline, 0 or more."""
         return left_s(self.callbacks)
 
-    def time_s(self) -> float:
-        """Return the seconds that the call has left.
+    def require_time_s(self) -> float:
+        """Return the seconds until the call's deadline.
 
         Raises:
-            LLMTimeoutError: none are.
+            LLMTimeoutError: the deadline has passed.
         """
         if (left := self.left_s()) <= 0:
             msg = "the time for the question was used up before the language model answered; ask again"
@@ -61,21 +62,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Provider:
-    """A chat model that is asked within its budget, again where it pays, and not at all while its breaker is open.
+    """Calls a chat model within its rate limits, retries it, and does not call it while its breaker is open.
 
     Attributes:
         model: raises the errors of `chains.errors`, retries nothing itself, and takes a `timeout` in seconds.
         timeout_s: the most that one attempt may take.
-        retries: counts the attempts that repeat another.
+        retries: counts the retries.
     """
 
     model: BaseChatModel
-    breaker: Breaker
-    budget: Budget
+    breaker: CircuitBreaker
+    limiter: RateLimiter
     clock: Clock
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_s: float = 60
-    retries: Retries = field(default_factory=Retries)
+    retries: RetryCounter = field(default_factory=RetryCounter)
 
     def generate(self, request: Request) -> ChatResult:
         """Return the model's answer."""
@@ -88,7 +89,7 @@ class Provider:
         return result
 
     def stream(self, request: Request) -> Chunks:
-        """Yield the answer's chunks; what fails after the first words ends them with a chunk that says so."""
+        """Yield the answer's chunks; a failure after the first words ends them with a chunk that reports it."""
         opened: tuple[Any, Any] = retrying(*self._rules(request))(self._open, request)
         (head, rest), words = opened, 0
         with closing(rest):
@@ -100,7 +101,7 @@ class Provider:
                 yield self._broken_off(request, words, error)
 
     async def astream(self, request: Request) -> AsyncChunks:
-        """Yield the answer's chunks; what fails after the first words ends them with a chunk that says so."""
+        """Yield the answer's chunks; a failure after the first words ends them with a chunk that reports it."""
         opened: tuple[Any, Any] = await aretrying(*self._rules(request))(self._aopen, request)
         (head, rest), words = opened, 0
         async with aclosing(rest):
@@ -114,31 +115,30 @@ class Provider:
             except LLMError as error:
                 yield self._broken_off(request, words, error)
 
-    def _rules(self, request: Request) -> tuple[RetryPolicy, Clock, Callable[[], float], Retries]:
+    def _rules(self, request: Request) -> tuple[RetryPolicy, Clock, Callable[[], float], RetryCounter]:
         def left_s() -> float:
-            # Once the breaker is open no wait is begun, for no call would follow.
+            # No retry would be sent while the breaker is open, so no wait for one is started.
             return 0.0 if self.breaker.state == "open" else request.left_s()
 
         return self.policy, self.clock, left_s, self.retries
 
     def _generate(self, request: Request) -> ChatResult:
-        with self._turn(request) as (place, wait):
+        with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
-            result = self.model._generate(**self._arguments(request))
-            self._settle(place, result.generations[0].message)
+            result = compat.generate(self.model, **self._arguments(request))
+            _reconcile(reservation, result.generations[0].message)
             return result
 
     async def _agenerate(self, request: Request) -> ChatResult:
-        with self._turn(request) as (place, wait):
+        with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            result = await self.model._agenerate(**self._arguments(request))
-            self._settle(place, result.generations[0].message)
+            result = await compat.agenerate(self.model, **self._arguments(request))
+            _reconcile(reservation, result.generations[0].message)
             return result
 
     def _open(self, request: Request) -> tuple[list[ChatGenerationChunk], Chunks]:
-        """Return the chunks up to the first words, and the rest as they come."""
-        chunks = self._stream(request)
-        head = []
+        """Return the chunks up to the first words, and the rest of the stream."""
+        chunks, head = self._stream(request), []
         for chunk in chunks:
             head.append(chunk)
             if chunk.text:
@@ -146,9 +146,8 @@ class Provider:
         return head, chunks
 
     async def _aopen(self, request: Request) -> tuple[list[ChatGenerationChunk], AsyncChunks]:
-        """Return the chunks up to the first words, and the rest as they come."""
-        chunks = self._astream(request)
-        head = []
+        """Return the chunks up to the first words, and the rest of the stream."""
+        chunks, head = self._astream(request), []
         async for chunk in chunks:
             head.append(chunk)
             if chunk.text:
@@ -156,41 +155,40 @@ class Provider:
         return head, chunks
 
     def _stream(self, request: Request) -> Chunks:
-        with self._turn(request) as (place, wait):
+        with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
-            with closing(cast("Any", self.model._stream(**self._arguments(request)))) as chunks:
+            with closing(compat.stream(self.model, **self._arguments(request))) as chunks:
                 for chunk in chunks:
-                    self._settle(place, chunk.message)
+                    _reconcile(reservation, chunk.message)
                     yield chunk
 
     async def _astream(self, request: Request) -> AsyncChunks:
-        with self._turn(request) as (place, wait):
+        with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            async with aclosing(cast("Any", self.model._astream(**self._arguments(request)))) as chunks:
+            async with aclosing(compat.astream(self.model, **self._arguments(request))) as chunks:
                 async for chunk in chunks:
-                    self._settle(place, chunk.message)
+                    _reconcile(reservation, chunk.message)
                     yield chunk
 
     @contextmanager
-    def _turn(self, request: Request) -> Iterator[tuple[Place, float]]:
-        with self.breaker.guarding():
-            size = request.prompt_tokens() + request.max_tokens if self.budget.counts_tokens else 0
-            place, wait = self.budget.take(size, left_s=request.time_s())
+    def _attempt(self, request: Request) -> Iterator[tuple[Reservation, float]]:
+        with self.breaker.guard():
+            tokens = request.prompt_tokens() + request.max_tokens if self.limiter.counts_tokens else 0
+            reservation, wait = self.limiter.reserve(tokens, left_s=request.require_time_s())
             try:
-                yield place, wait
+                yield reservation, wait
             except LLMRateLimitError as error:
-                self.budget.close(error.retry_after_s or 0)
+                self.limiter.pause(error.retry_after_s or 0)
                 raise
             finally:
-                if place.at > self.clock.now():
-                    self.budget.give_back(place)  # It was left before its turn came.
+                self.limiter.cancel_unused(reservation)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         return {
             "messages": request.messages,
             "stop": request.stop,
             "run_manager": request.run_manager,
-            "timeout": min(self.timeout_s, request.time_s()),
+            "timeout": min(self.timeout_s, request.require_time_s()),
             **request.options,
         }
 
@@ -199,7 +197,9 @@ class Provider:
         model = getattr(self.model, "model_name", None)
         return broken_off(model, prompt_tokens=request.prompt_tokens(), completion_tokens=words)
 
-    def _settle(self, place: Place, message: BaseMessage) -> None:
-        usage = message.usage_metadata if isinstance(message, AIMessage) else None
-        if usage:
-            self.budget.settle(place, usage["total_tokens"])
+
+def _reconcile(reservation: Reservation, message: BaseMessage) -> None:
+    """Replace the expected tokens by those that the provider reports."""
+    usage = message.usage_metadata if isinstance(message, AIMessage) else None
+    if usage:
+        reservation.tokens = usage["total_tokens"]

@@ -1,24 +1,26 @@
-"""Several providers -> one chat model that answers as long as any of them does, and says when it had to make do.
+"""A chat model over several providers that answers as long as any of them does.
 
-The providers are asked in turn, each through its own retries, budget and breaker; last comes a model that needs no
-network. A message that the last one wrote, or that broke off in the middle, carries the reason as `degraded` in its
-`response_metadata`.
+The providers are called in turn, each behind its own retries, rate limiter and breaker; the last resort needs no
+network. A message of the last resort, or one that broke off, carries the reason as `degraded` in `response_metadata`.
 """
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, closing, contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import structlog
+from langchain_core.caches import BaseCache
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk, ChatResult, LLMResult
 from langchain_core.runnables import ensure_config
 from pydantic import ConfigDict, Field, SkipValidation
 
 from chains.errors import LLMError
-from chains.generation.degraded import mark, marked, reason_of
+from chains.generation import compat
+from chains.generation.degraded import UndegradedCache, mark, marked, reason_of
 from chains.generation.provider import Provider, Request
 from chains.ports import TokenCounter
 from chains.tokens import FourCharacters
@@ -30,13 +32,13 @@ TOKENS_PER_MESSAGE = 4
 
 
 class ResilientChatModel(BaseChatModel):
-    """Asks the `providers` in turn.
+    """Calls the `providers` in turn.
 
     Attributes:
-        providers: The first is asked first; one that rejects a request ends the matter.
+        providers: In order of preference; a request that one rejects is not sent to the next.
         last_resort: Answers without a network where no provider did; None makes it an error.
-        max_tokens: The longest reply, in tokens; with the prompt's it is what a request takes of a budget.
-        tokens: Counts the prompt's.
+        max_tokens: The longest reply, in tokens; the rate limiter counts it beside the prompt.
+        tokens: Counts the prompt's tokens.
         keeps_deadline: Each request is made within the time of its call, so that the last resort can still answer.
     """
 
@@ -54,11 +56,25 @@ class ResilientChatModel(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {"providers": [provider.model._identifying_params for provider in self.providers]}
+        return {"providers": [compat.identity(provider.model) for provider in self.providers]}
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
-        # For tracing, the run is one of the first provider's model.
-        return self.providers[0].model._get_ls_params(stop=stop, **kwargs)
+        # In traces, the run counts as one of the first provider's model.
+        return compat.tracing_parameters(self.providers[0].model, stop, **kwargs)
+
+    def generate(self, *args: Any, **kwargs: Any) -> LLMResult:
+        """Return LangChain's result; a degraded answer is not kept in LangChain's cache of models."""
+        return super(ResilientChatModel, self._with_cache()).generate(*args, **kwargs)
+
+    async def agenerate(self, *args: Any, **kwargs: Any) -> LLMResult:
+        """Return LangChain's result; a degraded answer is not kept in LangChain's cache of models."""
+        return await super(ResilientChatModel, self._with_cache()).agenerate(*args, **kwargs)
+
+    def _with_cache(self) -> Self:
+        cache = self.cache if isinstance(self.cache, BaseCache) else get_llm_cache()
+        if cache is None or self.cache is False:
+            return self
+        return self.model_copy(update={"cache": UndegradedCache(cache)})
 
     def _generate(
         self,
@@ -69,9 +85,10 @@ class ResilientChatModel(BaseChatModel):
     ) -> ChatResult:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
-            with failures.noted():
+            with failures.recorded():
                 return provider.generate(request)
-        return marked(self._resort(failures)._generate(messages, stop, run_manager), failures.reason)
+        resort, asked = self._resort(failures), {"messages": messages, "stop": stop, "run_manager": run_manager}
+        return marked(compat.generate(resort, **asked), failures.reason)
 
     async def _agenerate(
         self,
@@ -82,9 +99,10 @@ class ResilientChatModel(BaseChatModel):
     ) -> ChatResult:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
-            with failures.noted():
+            with failures.recorded():
                 return await provider.agenerate(request)
-        return marked(await self._resort(failures)._agenerate(messages, stop, run_manager), failures.reason)
+        resort, asked = self._resort(failures), {"messages": messages, "stop": stop, "run_manager": run_manager}
+        return marked(await compat.agenerate(resort, **asked), failures.reason)
 
     def _stream(
         self,
@@ -95,12 +113,12 @@ class ResilientChatModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
-            with failures.noted(), closing(provider.stream(request)) as chunks:
+            with failures.recorded(), closing(provider.stream(request)) as chunks:
                 yield from chunks
                 return
         resort = self._resort(failures)
         yield mark(failures.reason)
-        yield from resort._stream(messages, stop, run_manager)
+        yield from compat.stream(resort, messages=messages, stop=stop, run_manager=run_manager)
 
     async def _astream(
         self,
@@ -111,14 +129,14 @@ class ResilientChatModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         request, failures = self._request(messages, stop, run_manager, kwargs), _Failures()
         for provider in self.providers:
-            with failures.noted():
+            with failures.recorded():
                 async with aclosing(provider.astream(request)) as chunks:
                     async for chunk in chunks:
                         yield chunk
                 return
         resort = self._resort(failures)
         yield mark(failures.reason)
-        async for chunk in resort._astream(messages, stop, run_manager):
+        async for chunk in compat.astream(resort, messages=messages, stop=stop, run_manager=run_manager):
             yield chunk
 
     def _request(
@@ -127,7 +145,7 @@ class ResilientChatModel(BaseChatModel):
         def prompt_tokens() -> int:
             return sum(self.tokens.count(str(message.text)) + TOKENS_PER_MESSAGE for message in messages)
 
-        # LangChain hands no run manager to a stream; the call's callbacks are in the context then.
+        # LangChain passes no run manager to a stream; the call's callbacks are in the context then.
         callbacks = run_manager or ensure_config().get("callbacks")
         return Request(messages, stop, run_manager, callbacks, prompt_tokens, self.max_tokens, options)
 
@@ -139,14 +157,14 @@ class ResilientChatModel(BaseChatModel):
 
 
 class _Failures:
-    """Why the providers asked so far gave no answer."""
+    """Why the providers called so far gave no answer."""
 
     def __init__(self) -> None:
         self.errors: list[LLMError] = []
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Take note of an error after which another may be asked; pass any other on."""
+    def recorded(self) -> Iterator[None]:
+        """Record an error after which another provider may be called; raise any other."""
         try:
             yield
         except LLMError as error:
@@ -156,10 +174,10 @@ class _Failures:
 
     @property
     def first(self) -> LLMError:
-        """Return the first provider's error: the one to mend."""
+        """Return the first provider's error, which is the one to mend."""
         return self.errors[0]
 
     @property
     def reason(self) -> str:
-        """Return the first provider's error in words for the one who asked."""
+        """Return the first provider's error in words for the user."""
         return reason_of(self.first)

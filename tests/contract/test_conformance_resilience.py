@@ -16,8 +16,8 @@ from app.http.problems import problem_of
 from app.settings import SettingsError, load_settings
 from chains import errors
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMTimeoutError, LLMUnavailableError
-from chains.generation.breaker import Breaker
-from chains.generation.retry import Retries, RetryPolicy, is_passing, retrying
+from chains.resilience.breaker import CircuitBreaker
+from chains.resilience.retry import RetryCounter, RetryPolicy, is_retryable, retrying
 from tests.clocks import StoppedClock
 from tests.conftest import SHARED
 
@@ -68,7 +68,7 @@ def test_the_same_errors_are_met_again(case):
     wanted = expected["retryable"] if isinstance(expected, dict) else expected
 
     error = LLMTimeoutError() if "timeoutMs" in case["input"] else ours(message)
-    assert is_passing(error) == wanted
+    assert is_retryable(error) == wanted
 
 
 @pytest.mark.parametrize("case", cases("retry_backoff"))
@@ -84,7 +84,7 @@ def test_the_delays_are_the_peer_s_and_the_jitter_comes_on_top(case):
         return "ok"
 
     try:
-        result: Any = retrying(policy, clock, lambda: math.inf, Retries())(work)
+        result: Any = retrying(policy, clock, lambda: math.inf, RetryCounter())(work)
     except LLMError:
         result = {"error": case["input"]["message"]}
     found = {"calls": len(calls), "delays": [1000 * seconds for seconds in clock.slept], "result": result}
@@ -99,7 +99,7 @@ def test_the_breaker_opens_and_closes_as_the_peer_s(case):
         pytest.xfail(DEVIATIONS[case["id"]])
     clock = StoppedClock()
     options = case["input"]["options"] if isinstance(case["input"]["options"], dict) else {}
-    breaker = Breaker(
+    breaker = CircuitBreaker(
         clock=clock,
         failures=options.get("failureThreshold", 5),
         reset_s=options.get("resetTimeout", 60_000) / 1000,
@@ -111,12 +111,12 @@ def test_the_breaker_opens_and_closes_as_the_peer_s(case):
         assert without_counts(found) == without_counts(case["expected"])
 
 
-def step(breaker: Breaker, clock: StoppedClock, one: Any) -> tuple[Any, ...]:
+def step(breaker: CircuitBreaker, clock: StoppedClock, one: Any) -> tuple[Any, ...]:
     if isinstance(one, int):
         clock.time = round(clock.time + one / 1000, 6)
         return f"+{one}ms", state(breaker)
     try:
-        with breaker.guarding():
+        with breaker.guard():
             if one == "F":
                 raise LLMUnavailableError
         came = "ok"
@@ -132,16 +132,16 @@ def without_counts(steps: list[list[Any]]) -> list[list[Any]]:
     return [one if len(one) < 4 or one[2] == "CLOSED" else one[:3] for one in steps]
 
 
-def state(breaker: Breaker) -> str:
+def state(breaker: CircuitBreaker) -> str:
     return breaker.state.upper().replace("-", "_")
 
 
-def herd(breaker: Breaker, clock: StoppedClock, calls: int) -> dict[str, Any]:
+def herd(breaker: CircuitBreaker, clock: StoppedClock, calls: int) -> dict[str, Any]:
     for _ in range(9):
         step(breaker, clock, "F")
     clock.time += 61
     rejected = 0
-    with breaker.guarding():
+    with breaker.guard():
         for _ in range(calls - 1):
             rejected += step(breaker, clock, "S")[1] == "REJECTED"
     return {"calls_let_through": calls - rejected, "rejected": rejected, "state": state(breaker)}

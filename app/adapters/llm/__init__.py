@@ -1,1 +1,1 @@
-"""Chat models behind an API: Groq, and any other service that speaks OpenAI's protocol."""
+"""Chat models: Groq, any service that speaks OpenAI's protocol, and the offline answerer."""

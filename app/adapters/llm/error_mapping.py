@@ -1,6 +1,6 @@
-"""A vendor's error -> this project's, without the vendor's words.
+"""Vendors' errors as this project's, without the vendor's words.
 
-The client libraries of Groq and OpenAI are made by the same generator: their errors have the same names.
+The client libraries of Groq and OpenAI come from the same generator, so their errors have the same names.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from chains.errors import (
 TIMED_OUT = "the language model did not answer in time; try again, or raise LLM_TIMEOUT_S"
 UNREACHABLE = "the language model cannot be reached, or broke off; check LLM_BASE_URL and the network"
 UNREADABLE = "the language model sent a reply that cannot be read; check LLM_BASE_URL"
-# What reading an unexpected reply ends in, in the libraries and in LangChain's wrappers of them.
+# What the libraries and LangChain's wrappers raise where they read an unexpected reply.
 MISREAD = (ValueError, TypeError, KeyError, IndexError, AttributeError, ValidationError)
 
 
@@ -57,14 +57,14 @@ def _failed(vendor: ModuleType, error: Exception) -> LLMError:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error and all that it was raised from: client libraries and LangChain put their own around it."""
+    """Yield the error and its causes: client libraries and LangChain wrap errors in their own."""
     while error is not None:
         yield error
         error = error.__cause__
 
 
 def refused(response: httpx.Response) -> LLMError:
-    """Return the error that a status stands for."""
+    """Return the error for a status."""
     status = response.status_code
     wait = retry_after_s(response.headers.get("retry-after"))
     if status == httpx.codes.TOO_MANY_REQUESTS:

@@ -1,36 +1,25 @@
-"""Groq's API -> a LangChain chat model that raises this project's errors and leaves retries to others."""
+"""Groq's API as a LangChain chat model that raises this project's errors and does not retry."""
 
-from collections.abc import AsyncIterator, Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 
 import groq
-from langchain_core.outputs import ChatGenerationChunk
-from langchain_groq import ChatGroq
 from pydantic import SecretStr
 
 from app.adapters.http_client import async_client, client
-from app.adapters.llm.closing_stream import AsyncKept, Kept
-from app.adapters.llm.validated_model import Checked
+from app.adapters.llm.groq_compat import ClosingChatGroq
+from app.adapters.llm.validated_model import ValidatedModel
 
 
-class ClosingChatGroq(ChatGroq):
-    """ChatGroq, whose streams are closed when they are left."""
-
-    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        with Kept(self.client) as kept:
-            yield from ChatGroq._stream(self.model_copy(update={"client": kept}), *args, **kwargs)
-
-    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async with AsyncKept(self.async_client) as kept:
-            async for chunk in ChatGroq._astream(self.model_copy(update={"async_client": kept}), *args, **kwargs):
-                yield chunk
-
-
-class GroqModel(Checked, ClosingChatGroq):
-    """The same, checked."""
+class GroqModel(ValidatedModel, ClosingChatGroq):
+    """ChatGroq, validated."""
 
     vendor: ClassVar[ModuleType] = groq
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        names = ("model_name", "groq_api_base", "temperature", "max_tokens")
+        return {name: getattr(self, name) for name in names}
 
 
 def groq_model(

@@ -1,23 +1,27 @@
-"""Any service that speaks OpenAI's chat protocol -> a LangChain chat model that raises this project's errors."""
+"""Any service that speaks OpenAI's chat protocol, as a LangChain chat model with this project's errors."""
 
 from types import ModuleType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import openai
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import SecretStr
 
 from app.adapters.http_client import async_client, client
-from app.adapters.llm.validated_model import Checked
+from app.adapters.llm.validated_model import ValidatedModel
 
 
-class OpenAICompatibleModel(Checked, BaseChatOpenAI):
-    """LangChain's base of such models, checked.
+class OpenAICompatibleModel(ValidatedModel, BaseChatOpenAI):
+    """LangChain's base of such models, validated.
 
     ChatOpenAI itself sends `max_completion_tokens`, which many services do not know; the base sends `max_tokens`.
     """
 
     vendor: ClassVar[ModuleType] = openai
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {**super()._identifying_params, "base_url": self.openai_api_base}
 
 
 def openai_compatible_model(

@@ -1,6 +1,7 @@
-"""A vendor's chat model -> the same, its errors translated and its replies checked, whichever way it is asked."""
+"""A vendor's chat model with this project's errors, whose replies are checked to be complete."""
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, closing
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
@@ -9,17 +10,24 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
-from app.adapters.llm.error_mapping import translated
-from app.adapters.llm.replies import awhole, complete, whole
+from app.adapters.llm.error_mapping import UNREADABLE, translated
+from chains.errors import LLMReplyError, LLMUnavailableError
+
+FINISH_REASON = "finish_reason"
 
 
-class Checked(BaseChatModel):
-    """Stands before the vendor's class among the bases of a model; `vendor` is the client library."""
+class ValidatedModel(BaseChatModel):
+    """Mixin; list it before the vendor's class. `vendor` is the client library.
+
+    Raises:
+        LLMReplyError: a reply without an answer, or one that cannot be read.
+        LLMUnavailableError: a stream that ended before the answer did.
+    """
 
     vendor: ClassVar[ModuleType]
 
     async def aclose(self) -> None:
-        """Close the connections to the provider, which cannot be asked any more."""
+        """Close the connections to the provider; the model cannot be called any more."""
         model = cast("Any", self)  # Both vendors' classes keep the clients under these names.
         model.http_client.close()
         await model.http_async_client.aclose()
@@ -32,7 +40,7 @@ class Checked(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         with translated(self.vendor):
-            return complete(super()._generate(messages, stop, run_manager, **kwargs))  # type: ignore[safe-super]
+            return _complete(super()._generate(messages, stop, run_manager, **kwargs))  # type: ignore[safe-super]
 
     async def _agenerate(
         self,
@@ -42,13 +50,50 @@ class Checked(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         with translated(self.vendor):
-            return complete(await super()._agenerate(messages, stop, run_manager, **kwargs))
+            return _complete(await super()._agenerate(messages, stop, run_manager, **kwargs))
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        check = _StreamCheck()
         with translated(self.vendor):
-            yield from whole(super()._stream(*args, **kwargs))
+            with closing(cast("Any", super()._stream(*args, **kwargs))) as chunks:
+                yield from map(check.seen, chunks)
+            check.end()
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        check = _StreamCheck()
         with translated(self.vendor):
-            async for chunk in awhole(super()._astream(*args, **kwargs)):
-                yield chunk
+            async with aclosing(cast("Any", super()._astream(*args, **kwargs))) as chunks:
+                async for chunk in chunks:
+                    yield check.seen(chunk)
+            check.end()
+
+
+def _complete(result: ChatResult) -> ChatResult:
+    """Return the result, its finish reason where a stream's is."""
+    if not result.generations:
+        raise LLMReplyError(UNREADABLE)
+    message = result.generations[0].message
+    reason = ((result.generations[0].generation_info or {}) | message.response_metadata).get(FINISH_REASON)
+    message.response_metadata.setdefault(FINISH_REASON, reason)
+    return result
+
+
+class _StreamCheck:
+    """Whether a stream had chunks, and one that gave the finish reason."""
+
+    def __init__(self) -> None:
+        self._any = self._finished = False
+
+    def seen(self, chunk: ChatGenerationChunk) -> ChatGenerationChunk:
+        """Return the chunk."""
+        info = (chunk.generation_info or {}) | chunk.message.response_metadata
+        self._any, self._finished = True, self._finished or bool(info.get(FINISH_REASON))
+        return chunk
+
+    def end(self) -> None:
+        """Raise where the stream had no chunks, or ended too early."""
+        if not self._any:
+            raise LLMReplyError(UNREADABLE)
+        if not self._finished:
+            msg = "the language model's stream ended before its answer did; try again"
+            raise LLMUnavailableError(msg)

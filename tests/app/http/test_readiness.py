@@ -13,7 +13,7 @@ from app.wiring import Services
 from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
 from chains.clock import SystemClock
 from chains.errors import LLMUnavailableError, VectorStoreError
-from chains.generation.breaker import Breaker
+from chains.resilience.breaker import CircuitBreaker
 from tests.processes import free_port
 
 
@@ -55,9 +55,9 @@ async def test_what_is_required_decides_and_what_is_not_degrades(required, statu
 
 
 async def test_an_open_breaker_is_told_and_degrades():
-    breaker = Breaker(clock=SystemClock(), failures=1, name="language model")
+    breaker = CircuitBreaker(clock=SystemClock(), failures=1, name="language model")
     closed = await readiness(breaker_check(breaker)).report()
-    with pytest.raises(LLMUnavailableError), breaker.guarding():
+    with pytest.raises(LLMUnavailableError), breaker.guard():
         raise LLMUnavailableError
     open_ = await readiness(breaker_check(breaker)).report()
 

@@ -2,6 +2,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langchain_core.caches import InMemoryCache
+from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnablePassthrough
@@ -173,3 +175,52 @@ def test_the_client_library_does_not_retry(groq, clock):
     resilient(groq, clock, llm_max_retries=0).invoke(MESSAGES)
 
     assert len(groq.requests) == 1
+
+
+@pytest.fixture
+def llm_cache() -> Iterator[None]:
+    set_llm_cache(InMemoryCache())
+    yield
+    set_llm_cache(None)
+
+
+async def ask_cached(model: BaseChatModel, way: str) -> str:
+    return str((model.invoke(MESSAGES) if way == "invoke" else await model.ainvoke(MESSAGES)).text)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("other", [{"llm_model": "other"}, {"llm_temperature": 0}, {"llm_max_tokens": 9}], ids=str)
+async def test_two_models_share_no_entry_of_langchain_s_cache(groq, clock, llm_cache, way, other):
+    groq.replies = [Reply("First."), Reply("Second.")]
+    each: list[dict[str, Any]] = [{}, other, {}, other]
+    told = [await ask_cached(resilient(groq, clock, **settings), way) for settings in each]
+
+    assert told == ["First.", "Second.", "First.", "Second."]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_two_services_with_a_model_of_the_same_name_share_no_entry(groq, second, clock, llm_cache, way):
+    groq.replies, second.replies = [Reply("First.")], [Reply("Second.")]
+    same: Any = {"llm_provider": "openai-compatible", "llm_model": "same"}
+    models = [resilient(server, clock, llm_base_url=f"{server.url}/openai/v1", **same) for server in (groq, second)]
+
+    assert [await ask_cached(model, way) for model in models] == ["First.", "Second."]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_langchain_s_cache_keeps_no_degraded_answer(groq, clock, llm_cache, way):
+    groq.replies = [Reply(status=500)] * 4
+    model = resilient(groq, clock)
+
+    assert await ask_cached(model, way) == "Quoted."
+    assert await ask_cached(model, way) == "Nine percent [GST Guide > Rate]."
+    assert await ask_cached(model, way) == "Nine percent [GST Guide > Rate]."
+    assert len(groq.requests) == 5
+
+
+async def test_a_model_that_is_told_not_to_cache_does_not(groq, clock, llm_cache):
+    model = resilient(groq, clock).model_copy(update={"cache": False})
+    for _ in range(2):
+        await ask_cached(model, "invoke")
+
+    assert len(groq.requests) == 2

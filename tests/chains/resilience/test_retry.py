@@ -13,7 +13,7 @@ from chains.errors import (
     LLMUnavailableError,
     QuestionError,
 )
-from chains.generation.retry import Retries, RetryPolicy, aretrying, is_passing, retrying
+from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, is_retryable, retrying
 from tests.clocks import StoppedClock
 
 EVEN = RetryPolicy(chance=lambda: 0.0)
@@ -27,7 +27,7 @@ def fail(clock: StoppedClock, error: Exception, policy: RetryPolicy = EVEN, left
         raise error
 
     with pytest.raises(type(error)):
-        retrying(policy, clock, lambda: left_s, Retries())(work)
+        retrying(policy, clock, lambda: left_s, RetryCounter())(work)
     return len(calls)
 
 
@@ -45,14 +45,10 @@ def test_the_delay_stops_growing_at_ten_seconds():
     assert clock.slept == [1, 2, 4, 8, 10, 10]
 
 
-def test_each_delay_is_lengthened_by_up_to_a_quarter():
-    assert [RetryPolicy(chance=lambda: 1.0).delay_s(failures) for failures in (1, 2, 3, 4, 5)] == [
-        1.25,
-        2.5,
-        5,
-        10,
-        12.5,
-    ]
+def test_each_delay_is_lengthened_by_up_to_a_quarter_and_never_beyond_ten_seconds():
+    policy = RetryPolicy(chance=lambda: 1.0)
+
+    assert [policy.delay_s(failures) for failures in range(1, 7)] == [1.25, 2.5, 5, 10, 10, 10]
     assert all(1 <= RetryPolicy().delay_s(1) <= 1.25 for _ in range(100))
 
 
@@ -71,8 +67,8 @@ def test_a_wait_that_does_not_fit_the_deadline_is_not_begun():
 
 
 @pytest.mark.parametrize("error", [LLMUnavailableError(), LLMTimeoutError(), LLMRateLimitError()])
-def test_what_passes_is_passing(error):
-    assert is_passing(error)
+def test_what_passes_is_retryable(error):
+    assert is_retryable(error)
 
 
 @pytest.mark.parametrize(
@@ -92,5 +88,5 @@ async def test_calls_that_await_are_met_the_same_way():
             raise LLMUnavailableError
         return "answer"
 
-    assert await aretrying(EVEN, clock, lambda: math.inf, Retries())(work) == "answer"
+    assert await aretrying(EVEN, clock, lambda: math.inf, RetryCounter())(work) == "answer"
     assert clock.slept == [1, 2]

@@ -4,7 +4,7 @@ from contextlib import suppress
 import pytest
 
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMRejectedError, LLMUnavailableError
-from chains.generation.breaker import Breaker
+from chains.resilience.breaker import CircuitBreaker
 from tests.clocks import StoppedClock
 
 
@@ -13,14 +13,14 @@ def clock() -> StoppedClock:
     return StoppedClock()
 
 
-def call(breaker: Breaker, error: LLMError | None = None) -> None:
-    with suppress(type(error) if error else LLMUnavailableError), breaker.guarding():
+def call(breaker: CircuitBreaker, error: LLMError | None = None) -> None:
+    with suppress(type(error) if error else LLMUnavailableError), breaker.guard():
         if error:
             raise error
 
 
-def opened(clock: StoppedClock) -> Breaker:
-    breaker = Breaker(clock=clock)
+def opened(clock: StoppedClock) -> CircuitBreaker:
+    breaker = CircuitBreaker(clock=clock)
     for _ in range(5):
         call(breaker, LLMUnavailableError())
     return breaker
@@ -30,12 +30,12 @@ def test_five_failures_in_a_row_open_it_and_then_nothing_is_called(clock):
     breaker = opened(clock)
 
     assert breaker.state == "open"
-    with pytest.raises(LLMCircuitError, match="left alone for up to 60 s"), breaker.guarding():
+    with pytest.raises(LLMCircuitError, match="not called for up to 60 s"), breaker.guard():
         pytest.fail("it was called")
 
 
 def test_a_success_in_between_starts_the_count_anew(clock):
-    breaker = Breaker(clock=clock)
+    breaker = CircuitBreaker(clock=clock)
     for _ in range(4):
         call(breaker, LLMUnavailableError())
     call(breaker)
@@ -62,14 +62,14 @@ def test_a_failure_on_trial_opens_it_for_its_whole_time_again(clock):
     clock.time += 59
 
     assert breaker.state == "open"
-    with pytest.raises(LLMCircuitError), breaker.guarding():
+    with pytest.raises(LLMCircuitError), breaker.guard():
         pytest.fail("it was called")
 
 
 def test_a_trial_that_is_left_counts_for_nothing_and_makes_room_for_the_next(clock):
     breaker = opened(clock)
     clock.time += 61
-    with suppress(asyncio.CancelledError), breaker.guarding():
+    with suppress(asyncio.CancelledError), breaker.guard():
         raise asyncio.CancelledError
 
     assert breaker.state == "half-open"
@@ -80,7 +80,7 @@ def test_a_trial_that_is_left_counts_for_nothing_and_makes_room_for_the_next(clo
 
 @pytest.mark.parametrize("error", [LLMRejectedError(), LLMRateLimitError()])
 def test_a_provider_that_refuses_or_asks_to_wait_is_there(clock, error):
-    breaker = Breaker(clock=clock)
+    breaker = CircuitBreaker(clock=clock)
     for _ in range(9):
         call(breaker, error)
 
@@ -88,8 +88,8 @@ def test_a_provider_that_refuses_or_asks_to_wait_is_there(clock, error):
 
 
 def test_a_call_from_before_it_opened_changes_nothing_when_it_ends(clock):
-    breaker = Breaker(clock=clock)
-    with breaker.guarding():
+    breaker = CircuitBreaker(clock=clock)
+    with breaker.guard():
         for _ in range(5):
             call(breaker, LLMUnavailableError())
 
@@ -99,7 +99,7 @@ def test_a_call_from_before_it_opened_changes_nothing_when_it_ends(clock):
 def test_an_open_breaker_refuses_without_a_wait(clock):
     breaker = opened(clock)
     for _ in range(100):
-        with suppress(LLMCircuitError), breaker.guarding():
+        with suppress(LLMCircuitError), breaker.guard():
             pytest.fail("it was called")
 
     assert clock.slept == []

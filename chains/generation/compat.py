@@ -1,0 +1,41 @@
+"""LangChain's methods of chat models that are not public, for a model that calls others within its own run.
+
+The public `invoke` and `stream` would start a second run for each call. `_generate` and `_stream` are what every
+chat model implements; `tests/chains/generation/test_compat.py` fails where LangChain changes them.
+"""
+
+from collections.abc import AsyncGenerator, Generator
+from typing import Any, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+
+
+def generate(model: BaseChatModel, **request: Any) -> ChatResult:
+    """Return the model's answer."""
+    return model._generate(**request)
+
+
+async def agenerate(model: BaseChatModel, **request: Any) -> ChatResult:
+    """Return the model's answer."""
+    return await model._agenerate(**request)
+
+
+def stream(model: BaseChatModel, **request: Any) -> Generator[ChatGenerationChunk]:
+    """Return the stream of the model's answer."""
+    return cast("Generator[ChatGenerationChunk]", model._stream(**request))
+
+
+def astream(model: BaseChatModel, **request: Any) -> AsyncGenerator[ChatGenerationChunk]:
+    """Return the stream of the model's answer."""
+    return cast("AsyncGenerator[ChatGenerationChunk]", model._astream(**request))
+
+
+def identity(model: BaseChatModel) -> dict[str, Any]:
+    """Return what tells the model and its parameters from others."""
+    return {"type": model._llm_type, **model._identifying_params}
+
+
+def tracing_parameters(model: BaseChatModel, stop: list[str] | None, **options: Any) -> Any:
+    """Return what traces tell of the model."""
+    return model._get_ls_params(stop=stop, **options)

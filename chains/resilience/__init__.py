@@ -1,0 +1,1 @@
+"""Retries and circuit breakers for calls of services: language models and embeddings."""

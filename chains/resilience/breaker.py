@@ -1,0 +1,94 @@
+"""A circuit breaker (M. Nygard, Release It!): a service that keeps failing is not called for a while."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from chains.clock import Clock
+from chains.errors import LLMCircuitError, WaypointError
+
+
+class CircuitBreaker:
+    """Allows all calls (closed), none (open), or one at a time on trial (half-open).
+
+    It holds no lock while a call runs, so threads and event loops can share it.
+
+    Args:
+        clock: tells the time.
+        name: the service's name, for messages.
+        failures: this many failures in a row open it.
+        reset_s: after this many seconds it allows a trial.
+        successes: this many successful trials close it.
+        open_error: raised in place of a call while it is open.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        name: str = "language model",
+        failures: int = 5,
+        reset_s: float = 60,
+        successes: int = 2,
+        open_error: type[WaypointError] = LLMCircuitError,
+    ) -> None:
+        self.name = name
+        self.state = "closed"
+        self.failures = 0
+        self._clock = clock
+        self._max_failures = failures
+        self._reset_s = reset_s
+        self._wanted_successes = successes
+        self._open_error = open_error
+        self._lock = threading.Lock()
+        self._opened_at = 0.0
+        self._successes = 0
+        self._on_trial = False
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Call the service in the body and record the outcome; a body that is cancelled is not counted.
+
+        Raises:
+            WaypointError: the `open_error`; the service is not called for now.
+        """
+        on_trial = self._admit()
+        try:
+            yield
+        except WaypointError as error:
+            if error.breaker_outcome is not None:
+                self._record(error.breaker_outcome)
+            raise
+        else:
+            self._record("success")
+        finally:
+            if on_trial:
+                self._on_trial = False
+
+    def _admit(self) -> bool:
+        """Return whether the call is a trial."""
+        with self._lock:
+            if self.state == "open" and self._clock.now() - self._opened_at > self._reset_s:
+                self.state, self._successes = "half-open", 0
+            if self.state == "open" or (self.state == "half-open" and self._on_trial):
+                msg = (
+                    f"the {self.name} failed repeatedly and is not called for up to {self._reset_s:g} s; try again then"
+                )
+                raise self._open_error(msg)
+            self._on_trial = self.state == "half-open"
+            return self._on_trial
+
+    def _record(self, outcome: Literal["success", "failure"]) -> None:
+        with self._lock:
+            if self.state == "open":
+                return  # The call began before the breaker opened.
+            if outcome == "success":
+                self.failures = 0
+                self._successes += 1
+                if self._successes >= self._wanted_successes:
+                    self.state = "closed"
+            else:
+                self.failures += 1
+                if self.state == "half-open" or self.failures >= self._max_failures:
+                    self.state, self._opened_at = "open", self._clock.now()

@@ -1,0 +1,96 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chains.errors import LLMBusyError, LLMTooLargeError
+from chains.generation.rate_limiter import MINUTE_S, RateLimiter
+from tests.clocks import StoppedClock
+
+
+@pytest.fixture
+def clock() -> StoppedClock:
+    return StoppedClock()
+
+
+def waits(limiter: RateLimiter, *sizes: int) -> list[float]:
+    return [limiter.reserve(size, left_s=math.inf)[1] for size in sizes]
+
+
+def test_without_limits_nobody_waits(clock):
+    assert waits(RateLimiter(clock=clock), *[10_000] * 50) == [0] * 50
+
+
+def test_requests_beyond_the_minute_s_number_wait_until_the_first_is_a_minute_old(clock):
+    limiter = RateLimiter(clock=clock, requests=2, max_wait_s=200)
+
+    assert waits(limiter, 1, 1, 1, 1, 1) == [0, 0, 60, 60, 120]
+    assert limiter.waiting == 3
+
+
+def test_tokens_beyond_the_minute_s_number_wait_and_a_small_request_does_not_overtake(clock):
+    limiter = RateLimiter(clock=clock, tokens=1000, max_wait_s=200)
+
+    assert waits(limiter, 800, 800, 10) == [0, 60, 60]
+
+
+def test_what_a_request_did_not_use_is_there_for_the_next(clock):
+    limiter = RateLimiter(clock=clock, tokens=1000)
+    reservation, _ = limiter.reserve(800, left_s=60)
+    reservation.tokens = 100
+
+    assert waits(limiter, 800) == [0]
+
+
+def test_a_request_larger_than_a_minute_s_tokens_is_refused_at_once(clock):
+    with pytest.raises(LLMTooLargeError, match="may take 1001 tokens, and LLM_TPM is 1000"):
+        RateLimiter(clock=clock, tokens=1000).reserve(1001, left_s=60)
+
+
+def test_who_would_wait_longer_than_patience_or_time_allow_is_told_when_to_come_again(clock):
+    limiter = RateLimiter(clock=clock, requests=1, max_wait_s=70)
+    limiter.reserve(1, left_s=60)
+
+    with pytest.raises(LLMBusyError, match="next turn is in 60 s") as caught:
+        limiter.reserve(1, left_s=50)
+    assert caught.value.retry_after_s == 60
+    assert waits(limiter, 1) == [60]
+    with pytest.raises(LLMBusyError, match="120 s"):
+        limiter.reserve(1, left_s=math.inf)
+
+
+def test_a_place_that_is_given_back_is_free(clock):
+    limiter = RateLimiter(clock=clock, requests=1, max_wait_s=70)
+    limiter.reserve(1, left_s=60)
+    reservation, _ = limiter.reserve(1, left_s=100)
+    limiter.cancel_unused(reservation)
+
+    assert waits(limiter, 1) == [60]
+
+
+def test_nothing_is_sent_while_the_provider_asked_to_wait(clock):
+    limiter = RateLimiter(clock=clock)
+    limiter.pause(7)
+
+    assert waits(limiter, 1) == [7]
+    clock.time += 7
+    assert waits(limiter, 1) == [0]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 500), st.floats(0, 30)), max_size=40), st.integers(1, 6), st.integers(500, 900)
+)
+def test_no_minute_ever_holds_more_than_the_limits_and_the_line_keeps_its_order(asked, requests, tokens):
+    clock = StoppedClock(0.1)
+    limiter = RateLimiter(clock=clock, requests=requests, tokens=tokens, max_wait_s=math.inf)
+    reservations = []
+    for size, pause in asked:
+        clock.time += pause
+        reservations.append(limiter.reserve(size, left_s=math.inf)[0])
+
+    assert [reservation.at for reservation in reservations] == sorted(reservation.at for reservation in reservations)
+    for reservation in reservations:
+        minute = [other.tokens for other in reservations if other.at <= reservation.at < other.at + MINUTE_S]
+        assert len(minute) <= requests
+        assert sum(minute) <= tokens
