@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 
-from app.http.connections import BoundedConnection
+from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services

@@ -1,141 +1,166 @@
-"""An error -> the response that tells of it, and what the API's description says of such responses."""
+"""Turn every error into one form of response: `{error, message}`, by one table and one middleware."""
 
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
-from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.problems import TABLE, Problem, problem_of
-from chains.errors import QuestionError, WaypointError
+from app.adapters.sessions.identity import IdentityStoreError
+from chains.errors import (
+    ConfigurationError,
+    DeadlineError,
+    IngestionError,
+    LLMBusyError,
+    LLMCircuitError,
+    LLMError,
+    LLMRateLimitError,
+    LLMTimeoutError,
+    LLMTooLargeError,
+    QuestionError,
+    RetrievalError,
+    SafetyCheckError,
+    WaypointError,
+)
 
 log = structlog.get_logger(__name__)
 
-_TOLD_ELSEWHERE = {
-    400: "Query cannot be empty",
-    401: "A valid bearer token is needed. Sign in again.",
-    403: "This key may not do that. Ask the operators for one that may.",
-    408: "The request did not arrive in time. Send it again.",
-    413: "The request is larger than 10 kB; shorten it",
-    422: "input.question: Field required",
-    429: "Too many requests. Try again when Retry-After has passed.",
+
+@dataclass(frozen=True, slots=True)
+class ErrorReply:
+    """What a client is told about an error: a status, its name, and a message that says what happened and what to do.
+
+    `headers` go with the response; `issues` become the field `detail` of a 422.
+    """
+
+    status: int
+    message: str
+    headers: Mapping[str, str] | None = None
+    issues: Sequence[Mapping[str, Any]] | None = None
+
+    @property
+    def error(self) -> str:
+        """Return the name of the status."""
+        return _NAMES.get(self.status) or HTTPStatus(self.status).phrase
+
+
+class RequestRefusedError(Exception):
+    """A request is refused before it reaches its route."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.reply = ErrorReply(status, message, headers)
+
+
+# Python 3.13 renames two statuses.
+_NAMES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
+_MODEL_BUSY = ErrorReply(503, "The language model is busy. Try again in a minute.")
+_INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or tell the operators.")
+
+# The nearest class among an error's ancestors decides. A QuestionError's own message is written for the client.
+ERROR_REPLIES: dict[type[WaypointError], ErrorReply] = {
+    IdentityStoreError: ErrorReply(503, "The caller's identity cannot be checked at the moment. Try again soon."),
+    ConfigurationError: _INTERNAL,
+    IngestionError: _INTERNAL,
+    RetrievalError: ErrorReply(503, "The documents cannot be searched at the moment. Try again soon."),
+    LLMError: ErrorReply(502, "The language model could not answer. Try again soon."),
+    LLMTooLargeError: ErrorReply(413, "The question is too large for the language model; shorten it."),
+    LLMCircuitError: ErrorReply(503, "The language model is out of order. Try again in a minute."),
+    LLMRateLimitError: _MODEL_BUSY,
+    LLMBusyError: _MODEL_BUSY,
+    LLMTimeoutError: ErrorReply(504, "The language model did not answer in time. Try again."),
+    DeadlineError: ErrorReply(504, "The answer took longer than it may. Try again."),
+    SafetyCheckError: ErrorReply(400, "The question cannot be answered here. Put it in other words."),
 }
-_EXAMPLES = {problem.status: problem.message for problem in TABLE.values() if problem.message} | _TOLD_ELSEWHERE
 
 
-class ErrorBody(BaseModel):
-    """What happened and what to do; never inner detail."""
+def reply_to(error: Exception) -> ErrorReply:
+    """Return what the client is told about an error; inner detail stays in the log."""
+    match error:
+        case RequestRefusedError():
+            return error.reply
+        case QuestionError():
+            return ErrorReply(400, str(error))
+        case RequestValidationError():
+            issues = [
+                {"loc": issue["loc"], "msg": issue_text(issue), "type": issue["type"]} for issue in error.errors()
+            ]
+            return ErrorReply(422, first_issue(error), issues=issues)
+        case HTTPException():
+            return ErrorReply(error.status_code, str(error.detail), error.headers)
+    known = (ERROR_REPLIES[kind] for kind in type(error).__mro__ if kind in ERROR_REPLIES)
+    return next(known, _INTERNAL)
 
-    error: str = Field(description="The status in words.")
-    message: str = Field(description="What happened, and what to do.")
+
+def logged_reply(request: Request, error: Exception) -> ErrorReply:
+    """Return what the client is told about an error, and log the error's kind."""
+    reply = reply_to(error)
+    log.warning("request_failed", path=request.url.path, status=reply.status, error=type(error).__name__)
+    return reply
 
 
-class Misfit(BaseModel):
-    """A part of the request that does not fit."""
+def first_issue(error: RequestValidationError) -> str:
+    """Return the first thing that does not fit as `place: what is wrong`."""
+    issue = error.errors()[0]
+    place = ".".join(str(part) for part in issue["loc"] if part != "body")
+    return f"{place}: {issue_text(issue)}" if place else issue_text(issue)
 
-    loc: list[str | int] = Field(description="Where it stands.")
-    msg: str
-    type: str
+
+def issue_text(issue: Mapping[str, Any]) -> str:
+    """Return what is wrong, without what was sent."""
+    return str(issue["msg"]).removeprefix("Value error, ")
 
 
-class InvalidBody(ErrorBody):
-    """What does not fit in a request."""
+async def error_response(request: Request, error: Exception) -> Response:
+    """Return the response to a request that ended in an error.
 
-    detail: list[Misfit]
+    A route with the attribute `repeats_message` (the MARP contract) repeats the message as `detail`.
+    """
+    clients_own = isinstance(error, HTTPException | RequestValidationError)
+    reply = reply_to(error) if clients_own else logged_reply(request, error)
+    message = reply.message
+    if isinstance(error, HTTPException) and message == HTTPStatus(reply.status).phrase:
+        message = f"{request.method} {request.url.path}: {message}"
+    content: dict[str, Any] = {"error": reply.error, "message": message}
+    if reply.issues is not None:
+        content["detail"] = reply.issues
+    elif getattr(request.scope.get("route"), "repeats_message", False):
+        content["detail"] = message
+    # ASCII, because a client may have sent half a surrogate pair as a name.
+    return Response(json.dumps(content), reply.status, reply.headers, media_type="application/json")
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Let every error of the routes become a response of one form."""
-    for kind in (WaypointError, Exception):
-        app.add_exception_handler(kind, explain)
-    app.add_exception_handler(HTTPException, explain_status)
-    app.add_exception_handler(RequestValidationError, explain_misfits)
+    """Replace FastAPI's responses to unknown routes and invalid bodies; ErrorMiddleware answers all other errors."""
+    for kind in (HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, error_response)
 
 
-def bad_request_route(explain_misfit: Callable[[RequestValidationError], str]) -> type[APIRoute]:
-    """Return a kind of route that answers a body that does not fit with 400 and an explanation, not FastAPI's 422."""
+class ErrorMiddleware:
+    """ASGI middleware that answers with an error response where nothing has been sent yet."""
 
-    class BadRequestRoute(APIRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handle = super().get_route_handler()
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
 
-            async def answer(request: Request) -> Response:
-                try:
-                    return await handle(request)
-                except RequestValidationError as error:
-                    raise QuestionError(explain_misfit(error)) from None
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and answer what it raises."""
+        started = False
 
-            return answer
+        async def watch(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
 
-    return BadRequestRoute
-
-
-async def explain(request: Request, error: Exception) -> Response:
-    """Return the response that the table of problems has for an error."""
-    return problem_response(observed_problem(request, error), headers=getattr(error, "headers", None))
-
-
-def observed_problem(request: Request, error: Exception) -> Problem:
-    """Return what the client is told about an error, and leave a line in the log."""
-    problem = problem_of(error)
-    log.warning("request_failed", path=request.url.path, status=problem.status, error=type(error).__name__)
-    return problem
-
-
-async def explain_status(request: Request, error: Exception) -> Response:
-    """Return the response to a request that no route takes, or that one refused by its status."""
-    status, detail, headers = 500, "", None
-    if isinstance(error, HTTPException):
-        status, detail, headers = error.status_code, str(error.detail), error.headers
-    name = HTTPStatus(status).phrase
-    message = f"{request.method} {request.url.path}: {name}" if detail in {"", name} else detail
-    return problem_response(Problem(status, name, message), headers=headers)
-
-
-async def explain_misfits(_: Request, error: Exception) -> Response:
-    """Return the response to a request whose parts do not fit; what was sent is not sent back."""
-    errors = error.errors() if isinstance(error, RequestValidationError) else []
-    detail = [{"loc": problem["loc"], "msg": _reason(problem), "type": problem["type"]} for problem in errors]
-    problem = Problem(422, HTTPStatus(422).phrase, misfit_of(errors))
-    return problem_response(problem, detail=detail)
-
-
-def misfit_of(errors: Any) -> str:
-    """Return the first misfit as `place: what is wrong`."""
-    first = errors[0]
-    place = ".".join(str(part) for part in first["loc"] if part != "body")
-    return f"{place}: {_reason(first)}" if place else _reason(first)
-
-
-def _reason(misfit: Any) -> str:
-    return str(misfit["msg"]).removeprefix("Value error, ")
-
-
-def problem_response(problem: Problem, *, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-    """Return `{error, message}` and whatever `more` a contract wants."""
-    # ASCII, because a client may have sent half a surrogate pair as a name.
-    content = json.dumps({"error": problem.error, "message": problem.message, **more})
-    return Response(content, problem.status, headers, media_type="application/json")
-
-
-def documented(*statuses: int, **more: str) -> dict[int | str, dict[str, Any]]:
-    """Return what the API's description says of these statuses; `more` fields repeat the message."""
-    return {status: _documented(status, more) for status in statuses}
-
-
-def _documented(status: int, more: Mapping[str, str]) -> dict[str, Any]:
-    message = _EXAMPLES[status]
-    example: dict[str, Any] = {"error": HTTPStatus(status).phrase, "message": message}
-    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
-        example["detail"] = [{"loc": ["body", "input", "question"], "msg": "Field required", "type": "missing"}]
-    return {
-        "model": InvalidBody if "detail" in example else ErrorBody,
-        "description": HTTPStatus(status).phrase,
-        "content": {"application/json": {"example": example | dict.fromkeys(more, message)}},
-    }
+        try:
+            await self.app(scope, receive, watch)
+        except Exception as error:
+            if started or scope["type"] != "http":
+                raise
+            response = await error_response(Request(scope), error)
+            await response(scope, receive, send)

@@ -1,63 +1,130 @@
-"""The parts of an answer -> server-sent events, as LangServe's clients and browsers read them; an error is the last."""
+"""Send server-sent events as LangServe's clients and browsers read them; an error is the last event."""
 
-import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
+import anyio
 from fastapi import Request
-from langserve.serialization import WellKnownLCSerializer
-from sse_starlette.sse import EventSourceResponse
-from starlette.types import Send
+from langchain_core.messages import AIMessage
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Send
 
-from app.http.errors import observed_problem
-from app.http.problems import Problem
+from app.http.compat.langserve import serialize
+from app.http.errors import ErrorReply, logged_reply
 
-Event = dict[str, str]
+PING_S = 15
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
-_serializer = WellKnownLCSerializer()
+
+def event(name: str, data: str | None = None) -> str:
+    """Return an event in its wire format; `data` is JSON, so it has no line ends."""
+    return f"event: {name}\r\n\r\n" if data is None else f"event: {name}\r\ndata: {data}\r\n\r\n"
 
 
-class EventStream(EventSourceResponse):
-    """Sends events as they come, unbuffered by proxies and with a comment every 15 s, until the end or a disconnect."""
+def data_event(part: Any) -> str:
+    """Return the event that carries a part of an answer, LangChain's objects included.
 
-    @staticmethod
-    async def listen_for_exit_signal() -> None:
-        """Do nothing: a server that is asked to stop lets its answers end."""
-        await asyncio.Event().wait()
+    In ASCII: LangServe's client ends a line at U+0085, U+2028 and U+2029 too, which JSON allows inside of strings.
+    """
+    data = serialize(part)
+    if not data.isascii():
+        data = _NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], data)
+    return event("data", data)
+
+
+def error_event(reply: ErrorReply) -> str:
+    """Return the event that says what happened and what to do; LangServe's clients raise it."""
+    return event("error", json.dumps({"status_code": reply.status, "error": reply.error, "message": reply.message}))
+
+
+class EventStream(StreamingResponse):
+    """A response of events, with a comment every 15 seconds so that proxies keep a quiet connection open.
+
+    It ends with the last event, or where the client leaves; a server that drains lets it end. What makes the events
+    is closed at once then.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncIterator[str]) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
 
     async def stream_response(self, send: Send) -> None:
-        """Send the events; what makes them is closed at once where the client leaves."""
-        async with aclosing(cast("AsyncGenerator[Event]", self.body_iterator)):
-            await super().stream_response(send)
+        """Send the events and the comments."""
+        lock, ended = anyio.Lock(), False
 
+        async def send_in_turn(message: Message) -> None:
+            nonlocal ended
+            async with lock:
+                ended = message["type"] == "http.response.body" and not message["more_body"]
+                await send(message)
 
-def data_event(part: Any) -> Event:
-    """Return the event that carries a part, LangChain's objects included."""
-    return {"event": "data", "data": _serializer.dumps(part).decode()}
+        async def ping() -> None:
+            while True:
+                await anyio.sleep(PING_S)
+                async with lock:
+                    if not ended:
+                        await send({"type": "http.response.body", "body": b": ping\r\n\r\n", "more_body": True})
 
-
-def error_event(problem: Problem) -> Event:
-    """Return the event that says what happened and what to do; LangServe's clients raise it."""
-    told = {"status_code": problem.status, "error": problem.error, "message": problem.message}
-    return {"event": "error", "data": json.dumps(told)}
+        async with aclosing(cast("AsyncGenerator[str]", self.body_iterator)), anyio.create_task_group() as tasks:
+            tasks.start_soon(ping)
+            await super().stream_response(send_in_turn)
+            tasks.cancel_scope.cancel()
 
 
 async def events_of(
     request: Request,
     parts: AsyncIterator[Any],
     *,
-    first: Sequence[Event] = (),
-    failed: Callable[[Problem], Event] = error_event,
-) -> AsyncIterator[Event]:
-    """Yield the `first` events, the parts as events, and then the end or what `failed` makes of an error."""
+    first: Sequence[str] = (),
+    on_error: Callable[[ErrorReply], str] = error_event,
+) -> AsyncIterator[str]:
+    """Yield the `first` events, the parts as events, and then the end or what `on_error` makes of an error."""
     try:
         async with aclosing(cast("AsyncGenerator[Any]", parts)):
-            for event in first:
-                yield event
+            for one in first:
+                yield one
             async for part in parts:
                 yield data_event(part)
-        yield {"event": "end"}
+        yield event("end")
     except Exception as error:  # The status has been sent: the error can only be the last event.
-        yield failed(observed_problem(request, error))
+        yield on_error(logged_reply(request, error))
+
+
+class PublicEvents:
+    """The events of `astream_events` without what only the operators may see.
+
+    The chain as a whole shows its question and its answer. Its steps show the fields of the answer that they make, and
+    the model of the answer its words. Prompts, contexts, candidates of the search, and the inputs of all of them are
+    left out.
+    """
+
+    def __init__(self, fields: frozenset[str], *, answering: str) -> None:
+        self.fields = fields
+        self.answering = answering
+        self._answering_runs: set[str] = set()
+
+    async def filter(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Yield the events with the data that a client may see."""
+        async with aclosing(cast("AsyncGenerator[Any]", events)):
+            async for told in events:
+                yield told | {"data": self._data(told)}
+
+    def _data(self, told: Any) -> dict[str, Any]:
+        whole = not told["parent_ids"]
+        in_answering = told["name"] == self.answering or not self._answering_runs.isdisjoint(told["parent_ids"])
+        if in_answering:
+            self._answering_runs.add(told["run_id"])
+        shown: dict[str, Any] = {}
+        for name, value in told["data"].items():
+            if name == "input":
+                if whole and isinstance(value, dict):
+                    shown[name] = {key: value[key] for key in ("question", "top_k", "threshold") if key in value}
+            elif isinstance(value, dict):
+                shown[name] = {key: value[key] for key in value if key in self.fields and (whole or key != "documents")}
+            elif in_answering and (isinstance(value, AIMessage) or told["event"].startswith("on_parser_")):
+                shown[name] = value
+        return shown

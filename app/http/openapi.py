@@ -1,10 +1,15 @@
-"""The application's routes -> their description at /openapi.json, as true as its reader expects it."""
+"""Describe the API at /openapi.json: what each operation answers, with examples, and how a caller authenticates."""
 
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi import FastAPI
+from pydantic import BaseModel, Field
 
-from app.http.security.authentication import OPEN
+from app.http.errors import ERROR_REPLIES, ErrorReply
+from app.http.middleware.authentication import OPEN_PATHS
+from chains.state import Answer, Citation, Confidence, Metadata, Passage, RelatedDocument, Source
 
 TAGS = [
     {"name": "Waypoint", "description": "Cited answers for the desk: camelCase, `[Title > Section]` markers."},
@@ -15,30 +20,135 @@ TAGS = [
 
 _BEARER = {"type": "http", "scheme": "bearer", "description": "A session's token, or a key."}
 _KEY = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A key."}
-# How a caller shows who it is, in each mode; any one of the schemes is enough.
+# How a caller authenticates in each mode; one of the schemes is enough.
 SCHEMES: dict[str, dict[str, Any]] = {
     "none": {},
     "session": {"bearer": _BEARER},
     "api_key": {"bearer": _BEARER, "key": _KEY},
 }
 
+_MESSAGES = {
+    400: "Query cannot be empty",
+    401: "A valid bearer token is needed. Sign in again.",
+    403: "This key may not do that. Ask the operators for one that may.",
+    408: "The request did not arrive in time. Send it again.",
+    413: "The request is larger than 10 kB; shorten it",
+    422: "input.question: Field required",
+    429: "Too many requests. Try again when Retry-After has passed.",
+}
+_EXAMPLES = {reply.status: reply.message for reply in ERROR_REPLIES.values()} | _MESSAGES
+
+
+class ErrorBody(BaseModel):
+    """What happened and what to do; never inner detail."""
+
+    error: str = Field(description="The status in words.")
+    message: str = Field(description="What happened, and what to do.")
+
+
+class ValidationIssue(BaseModel):
+    """A part of the request that does not fit."""
+
+    loc: list[str | int] = Field(description="Where it is.")
+    msg: str
+    type: str
+
+
+class InvalidBody(ErrorBody):
+    """What does not fit in a request."""
+
+    detail: list[ValidationIssue]
+
+
+def error_responses(*statuses: int, **more: str) -> dict[int | str, dict[str, Any]]:
+    """Return the description of these error statuses; the fields in `more` repeat the message."""
+    return {status: _error_response(status, more) for status in statuses}
+
+
+def _error_response(status: int, more: Mapping[str, str]) -> dict[str, Any]:
+    reply = ErrorReply(status, _EXAMPLES[status])
+    example: dict[str, Any] = {"error": reply.error, "message": reply.message}
+    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
+        example["detail"] = [{"loc": ["body", "input", "question"], "msg": "Field required", "type": "missing"}]
+    return {
+        "model": InvalidBody if "detail" in example else ErrorBody,
+        "description": reply.error,
+        "content": {"application/json": {"example": example | dict.fromkeys(more, reply.message)}},
+    }
+
+
+def ok_response(example: Any, description: str = "The answer", *, status: int = 200) -> dict[int | str, dict[str, Any]]:
+    """Return the description of a success with this example."""
+    return {status: {"description": description, "content": {"application/json": {"example": example}}}}
+
 
 def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
-    """Make the description of the routes that the application has by now, and of what `auth_mode` asks for."""
+    """Make the description of the routes that the application has by now, and of how `auth_mode` authenticates."""
     description = app.openapi()
-    # FastAPI adds its own 422 to every route with a body; where a contract says 400, it is none.
+    # FastAPI adds its own 422 to every route with a body; two contracts answer 400 instead.
     for path in ("/api/query", "/api/feedback"):
         del description["paths"][path]["post"]["responses"]["422"]
     for unused in ("HTTPValidationError", "ValidationError"):
         del description["components"]["schemas"][unused]
     if schemes := SCHEMES[auth_mode]:
-        _secure(description, schemes)
+        description["components"]["securitySchemes"] = schemes
+        for path, operations in description["paths"].items():
+            if path not in OPEN_PATHS:
+                for operation in operations.values():
+                    operation["security"] = [{scheme: []} for scheme in schemes]
 
 
-def _secure(description: dict[str, Any], schemes: dict[str, Any]) -> None:
-    """Say of every operation that asks for a name which schemes it takes."""
-    description["components"]["securitySchemes"] = schemes
-    for path, operations in description["paths"].items():
-        if path not in OPEN:
-            for operation in operations.values():
-                operation["security"] = [{scheme: []} for scheme in schemes]
+_TITLE, _DOC_ID, _URL = "GST Guide", "01_regulatory_gst", "https://example.org/gst"
+_RUN = "0b6d7c0e-3f0a-4c39-9a43-9c7a1c1f7f3e"
+
+ANSWER = Answer(
+    question="What is the GST rate on imports?",
+    answer="It is 9 % [GST Guide > Rate].",
+    outcome="answered",
+    citations=[
+        Citation(
+            raw="[GST Guide > Rate]",
+            number=1,
+            title=_TITLE,
+            section="Rate",
+            page=None,
+            doc_id=_DOC_ID,
+            matched=True,
+            source_urls=[_URL],
+            score=0.71,
+            start=10,
+            end=28,
+            quote="The rate of GST on imports into Singapore is 9 %.",
+            support=0.93,
+            attributed=False,
+            contradicted=False,
+        )
+    ],
+    sources=[Source(title=_TITLE, org="Customs", url=_URL, section="Rate", page=None)],
+    related_docs=[RelatedDocument(title=_TITLE, category="regulatory", doc_id=_DOC_ID, url=_URL)],
+    confidence=Confidence(level="Low", score=0.71, reason="Only 1 source found", factors={"average_score": 0.71}),
+    documents=[
+        Passage(
+            content="## Rate\n\nThe rate of GST on imports into Singapore is 9 %.",
+            metadata={"doc_id": _DOC_ID, "title": _TITLE, "section": "Rate"},
+            score=0.71,
+        )
+    ],
+    metadata=Metadata(
+        query="What is the GST rate on imports?",
+        search_query="What is the GST rate on imports?",
+        chunks_retrieved=1,
+        chunks_used=1,
+        latency_ms=512.3,
+        timings_ms={"retrieval": 8.1, "context": 0.2, "generation": 498.7, "citations": 3.9, "confidence": 0.1},
+        model="llama-3.1-8b-instant",
+        usage={"input_tokens": 412, "output_tokens": 14, "total_tokens": 426},
+        finish_reason="stop",
+        cache=None,
+        trace_id=_RUN,
+    ),
+)
+
+_RUN_METADATA = {"run_id": _RUN, "feedback_tokens": []}
+INVOKED = {"output": ANSWER, "metadata": _RUN_METADATA}
+BATCHED = {"output": [ANSWER], "metadata": {"run_ids": [_RUN], "responses": [_RUN_METADATA]}}

@@ -1,7 +1,7 @@
-"""Services and an address -> the HTTP service in one process or several, until a signal has drained it.
+"""Run the HTTP service in one process or several, until a signal has drained it.
 
-uvicorn closes its listeners at the signal, and what streams server-sent events (sse-starlette) ends its streams at
-uvicorn's handler. So the signal is taken before: new requests are refused and running ones end, then uvicorn gets it.
+uvicorn closes its listeners at the signal. So the signal is taken before: new requests are refused and running ones
+end, then uvicorn gets it.
 """
 
 import asyncio
@@ -16,26 +16,34 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 import uvicorn
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
-from app.http.connections import BoundedConnection, allow_many
-from app.http.middleware.drain import Traffic
+from app.http.compat.uvicorn import BoundedConnection, Workers
+from app.http.middleware.drain import InFlight
 from app.observability.logs import configure_logs
 from app.settings import Settings, load_settings
 from app.wiring import Services
 from chains.errors import ConfigurationError, WaypointError
 
+if sys.platform != "win32":
+    import resource
+
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-# What an answer that is finished may take to leave, after the drain.
-LAST_BYTES_S = 5
-# A worker that imports and loads models on a busy machine may be silent for a while.
-SILENT_WORKER_S = 60
+# How long a finished answer may take to be sent, after the drain.
+SHUTDOWN_TIMEOUT_S = 5
+# How long a worker may take to import and load models on a busy machine.
+WORKER_START_TIMEOUT_S = 60
 
 log = structlog.get_logger(__name__)
+
+
+def raise_file_limit() -> None:
+    """Let the process hold as many connections as the system grants; the usual limit at start is 1,024."""
+    if sys.platform != "win32":  # Windows has no such limit.
+        _, granted = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (granted, granted))
 
 
 def check_workers(settings: Settings, workers: int) -> None:
@@ -72,14 +80,15 @@ def serve(services: Services, *, host: str, port: int, workers: int = 1) -> None
         server_header=False,
         http=BoundedConnection,
         ws="none",
+        proxy_headers=bool(settings.forwarded_allow_ips),  # Nobody's X-Forwarded-For is believed by default.
         forwarded_allow_ips=settings.forwarded_allow_ips,
-        timeout_graceful_shutdown=LAST_BYTES_S,
-        timeout_worker_healthcheck=SILENT_WORKER_S,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
+        timeout_worker_healthcheck=WORKER_START_TIMEOUT_S,
     )
-    allow_many()
+    raise_file_limit()
     try:
         with _bound(host, port) as listener:
-            Workers(config, [listener]).run() if workers > 1 else _serve_alone(config, listener)
+            Workers(config, [listener]).run() if workers > 1 else _serve_in_this_process(config, listener)
     except SystemExit:
         msg = "the service could not start; the lines above say why"
         raise WaypointError(msg) from None
@@ -106,8 +115,8 @@ def _unusable(host: str, port: int, error: OSError) -> WaypointError:
     return WaypointError(f"cannot listen on {host}:{port} ({error.strerror}); give another --host or --port")
 
 
-def _serve_alone(config: uvicorn.Config, listener: socket.socket) -> None:
-    for number in SIGNALS:  # uvicorn raises the signal again after it has stopped, and a drained stop is no failure.
+def _serve_in_this_process(config: uvicorn.Config, listener: socket.socket) -> None:
+    for number in SIGNALS:  # uvicorn raises the signal again after it has stopped; a drained stop is no failure.
         signal.signal(number, signal.SIG_IGN)
     uvicorn.Server(config).run([listener])
 
@@ -128,18 +137,18 @@ def application(services: Services) -> "FastAPI":
     from app.http.server import create_app
 
     app = create_app(services)
-    drain_at_signals(app.state.traffic, services.settings.drain_timeout_s)
+    drain_at_signals(app.state.in_flight, services.settings.drain_timeout_s)
     return app
 
 
-def drain_at_signals(traffic: Traffic, timeout_s: float) -> None:
+def drain_at_signals(in_flight: InFlight, timeout_s: float) -> None:
     """Drain at a signal, and hand it on to the server's own handler after; a second signal ends the process."""
     loop = asyncio.get_running_loop()
     begun: list[asyncio.Task[None]] = []
 
     def drain(number: signal.Signals, stop: Callable[..., Any]) -> None:
         if not begun:
-            begun.append(loop.create_task(_drain_and_stop(traffic, timeout_s, partial(stop, number, None))))
+            begun.append(loop.create_task(_drain_and_stop(in_flight, timeout_s, partial(stop, number, None))))
         elif multiprocessing.parent_process() is None:  # A worker may get it from its parent and its terminal alike.
             os._exit(128 + number)  # Whatever still runs: threads are not waited for.
 
@@ -149,27 +158,8 @@ def drain_at_signals(traffic: Traffic, timeout_s: float) -> None:
             loop.add_signal_handler(number, drain, number, stop)
 
 
-async def _drain_and_stop(traffic: Traffic, timeout_s: float, stop: Callable[[], None]) -> None:
-    log.info("draining", running=traffic.running)
-    await traffic.drain(timeout_s)
-    log.info("drained", running=traffic.running)
+async def _drain_and_stop(in_flight: InFlight, timeout_s: float, stop: Callable[[], None]) -> None:
+    log.info("draining", running=in_flight.running)
+    await in_flight.drain(timeout_s)
+    log.info("drained", running=in_flight.running)
     stop()
-
-
-class Workers(Multiprocess):
-    """Processes that share a socket; each is started again when it dies, and a signal drains them all."""
-
-    def join_all(self) -> None:
-        """Wait until all have drained; another signal stops them at once."""
-        for child in self.processes:
-            while child.process.is_alive():
-                child.process.join(0.1)
-                if self.signal_queue:
-                    self._stop_at_once()
-        if any(child.exitcode == STARTUP_FAILURE for child in self.processes):
-            sys.exit(STARTUP_FAILURE)
-
-    def _stop_at_once(self) -> None:
-        for child in self.processes:
-            child.process.kill()
-        os._exit(128 + self.signal_queue[0])

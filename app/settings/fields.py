@@ -168,7 +168,8 @@ class Fields(BaseSettings):
         None, description="Auth service that knows the sessions; empty: they are read from Redis"
     )
     api_keys: SecretStr | None = Field(
-        None, description="name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +"
+        None,
+        description="name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with none",
     )
     rate_limit: str | None = Field(
         None,
@@ -183,7 +184,7 @@ class Fields(BaseSettings):
     question_queue_s: Seconds = Field(10, description="How long one more waits for a place")
     body_timeout_s: Seconds = Field(10, description="How long a client may take to send a request's body")
     forwarded_allow_ips: str = Field(
-        "127.0.0.1", description="Addresses of proxies whose X-Forwarded-For is believed, separated by commas"
+        "", description="Addresses of proxies whose X-Forwarded-For is believed, separated by commas; empty: nobody's"
     )
 
     cors_origins: str = Field(

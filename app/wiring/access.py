@@ -1,4 +1,4 @@
-"""Settings -> who may ask, and how much: who knows the callers, who the others are, where questions are counted."""
+"""Build what decides who may ask and how much: authentication, anonymous callers, rate limits."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,7 +7,7 @@ from functools import cached_property
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-from app.adapters.sessions.identity import Callers, Identity, Scope
+from app.adapters.sessions.identity import Authenticator, Identity, Scope
 from app.settings import Settings
 from chains.errors import ConfigurationError
 
@@ -15,24 +15,23 @@ if TYPE_CHECKING:
     from limits.aio.storage import Storage
     from redis.asyncio import ConnectionPool
 
-# Longer than a cache is waited for: without its session, a request fails.
-WAIT_S = 2
+# Longer than a cache's time-out: without its session, a request fails.
+REDIS_TIMEOUT_S = 2
 
 
 @dataclass(frozen=True)
 class Access:
-    """What guards the service, each made when it is first asked for."""
+    """Authentication and rate limits of the service, each made when it is first asked for."""
 
     settings: Settings
 
     @cached_property
-    def callers(self) -> Callers | None:
-        """Return who knows the callers; None where AUTH_MODE asks nobody who they are."""
-        settings = self.settings
-        if settings.auth_mode == "api_key" and settings.api_keys is not None:
-            from app.adapters.sessions.api_keys import ApiKeys
+    def authenticator(self) -> Authenticator | None:
+        """Return what finds callers by their tokens; None where nobody has one.
 
-            return ApiKeys(settings.api_keys.get_secret_value())
+        Under AUTH_MODE=none a key of API_KEYS is optional: it opens what anonymous callers may not do, like /metrics.
+        """
+        settings = self.settings
         if settings.auth_mode == "session" and settings.auth_url is not None:
             from app.adapters.sessions.auth_service import AuthService
 
@@ -41,34 +40,50 @@ class Access:
             from app.adapters.sessions.redis_sessions import RedisSessions
 
             return RedisSessions(self.redis)
+        if settings.api_keys is not None:
+            from app.adapters.sessions.api_keys import ApiKeys
+
+            return ApiKeys(settings.api_keys.get_secret_value())
         return None
 
     @cached_property
-    def anonymous(self) -> Identity:
-        """Return the identity of those who are not asked for one."""
-        audience = self.settings.anonymous_audience or ("public" if self.settings.allow_anonymous else "internal")
-        return Identity(scopes=frozenset(Scope) - (set() if audience == "internal" else {Scope.INTERNAL}))
+    def anonymous(self) -> Identity | None:
+        """Return the identity of callers without a token; None where a token is required.
+
+        The user of this machine may do everything; with ALLOW_ANONYMOUS, strangers may not read /metrics.
+        """
+        settings = self.settings
+        if settings.auth_mode != "none":
+            return None
+        audience = settings.anonymous_audience or ("public" if settings.allow_anonymous else "internal")
+        scopes = {Scope.ASK, Scope.FEEDBACK}
+        if audience == "internal":
+            scopes.add(Scope.INTERNAL)
+        if not settings.allow_anonymous:
+            scopes.add(Scope.METRICS)
+        return Identity(scopes=frozenset(scopes))
 
     @cached_property
     def rate_storage(self) -> "Storage":
-        """Return where questions are counted: in this process, or in Redis for all."""
+        """Return where questions are counted: in this process, or in Redis for all processes."""
         from limits.aio.storage import MemoryStorage, RedisStorage
 
         if self.settings.rate_limit_backend == "memory":
             return MemoryStorage(wrap_exceptions=True)
-        # The address is not used: the connections know theirs.
+        # The URL is not used: the pool has its own.
         options: dict[str, Any] = {"connection_pool": self.redis}
         return RedisStorage("async+redis://", wrap_exceptions=True, implementation="redispy", **options)
 
     @cached_property
     def redis(self) -> "ConnectionPool":
-        """Return connections to Redis that give up soon: a request waits for them."""
+        """Return connections to Redis with a short time-out, because a request waits for them."""
         from redis.asyncio import ConnectionPool
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
 
-        once_more = Retry(NoBackoff(), 1)  # A connection that idled may have been closed meanwhile.
-        options: dict[str, Any] = {"socket_timeout": WAIT_S, "socket_connect_timeout": WAIT_S, "retry": once_more}
+        once_more = Retry(NoBackoff(), 1)  # An idle connection may have been closed meanwhile.
+        timeouts = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), REDIS_TIMEOUT_S)
+        options: dict[str, Any] = {**timeouts, "retry": once_more}
         try:
             return ConnectionPool.from_url(self.settings.redis_url.get_secret_value(), **options)
         except ValueError:
@@ -81,17 +96,17 @@ class Access:
         try:
             yield
         finally:
-            if self.callers is not None:
-                await self.callers.aclose()
+            if self.authenticator is not None:
+                await self.authenticator.aclose()
             if "redis" in self.__dict__:
                 await self.redis.disconnect()
 
 
-def check_door(settings: Settings, host: str) -> None:
-    """Refuse to listen where strangers can ask.
+def require_authentication(settings: Settings, host: str) -> None:
+    """Refuse to listen on an address that others can reach without authentication.
 
     Raises:
-        ConfigurationError: without authentication, `host` is not this machine's alone.
+        ConfigurationError: AUTH_MODE=none, and `host` is not loopback.
     """
     if not settings.open_to_others and not is_loopback(host):
         msg = (
@@ -102,7 +117,7 @@ def check_door(settings: Settings, host: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a name or an address is this machine's for itself."""
+    """Return whether a host is loopback."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

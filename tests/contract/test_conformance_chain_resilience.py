@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.http.problems import problem_of
+from app.http.errors import reply_to
 from chains.errors import LLMError
 from tests.conftest import SHARED
 from tests.service.desk import QUESTION, open_desk
@@ -33,6 +33,6 @@ def test_a_model_that_refuses_is_an_error_with_its_name_code_and_status_after_on
         "ok": False,
         "name": LLMError.__name__,
         "code": caught.value.code,
-        "status": problem_of(caught.value).status,
+        "status": reply_to(caught.value).status,
         "llm_calls": len(desk.groq.received),
     }

@@ -3,14 +3,17 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
-from app.http.examples import ANSWER
-from app.http.routes.chat import numbered_citations
+from app.http.openapi import ANSWER
+from app.http.routes.chat import chat_router, numbered_citations
 from app.http.server import create_app
+from app.settings import load_settings
 from chains.observation import Call
 from chains.state import Citation
 from tests.fakes import FakeGroq, Reply, fake_groq
@@ -200,14 +203,42 @@ def test_a_place_in_the_list_of_citations_is_the_number_in_the_answer():
     ]
 
 
+WORKS_WITH = ("status", "service", "retrieval_url", "openrouter_configured", "llm_configured", "model")
+
+
 def test_health_says_what_the_service_works_with(client):
     body = client.get("/health").json()
 
-    assert {name: body[name] for name in ("status", "service", "retrieval_url", "openrouter_configured", "model")} == {
+    assert {name: body[name] for name in WORKS_WITH} == {
         "status": "ok",
         "service": "ChatService",
         "retrieval_url": "in-process",
-        "openrouter_configured": True,
+        "openrouter_configured": False,
+        "llm_configured": True,
         "model": "llama-3.1-8b-instant",
     }
     assert {"timestamp", "uptime", "version"} <= set(body)
+
+
+OPENROUTER = {"llm_provider": "openai-compatible", "llm_base_url": "https://openrouter.ai/api/v1", "llm_api_key": "k"}
+SERVER = {"chroma_host": "chroma.example", "chroma_port": 8443, "chroma_ssl": True}
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (OPENROUTER, {"openrouter_configured": True, "llm_configured": True}),
+        (OPENROUTER | {"llm_provider": "offline"}, {"openrouter_configured": False, "llm_configured": False}),
+        (OPENROUTER | {"llm_base_url": "https://openrouter.ai.example/v1"}, {"openrouter_configured": False}),
+        (SERVER, {"retrieval_url": "https://chroma.example:8443"}),
+        (SERVER | {"vector_store_type": "memory"}, {"retrieval_url": "in-process"}),
+    ],
+)
+async def test_health_tells_the_truth_about_openrouter_and_the_search(settings, told):
+    app = FastAPI()
+    app.include_router(chat_router(["m"]))
+    app.state.started, app.state.services = 0, SimpleNamespace(settings=load_settings(_env_file=None, **settings))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client:
+        body = (await client.get("/health")).json()
+
+    assert {name: body[name] for name in told} == told

@@ -12,7 +12,7 @@ import pytest
 from app.adapters.embeddings.onnx import OnnxEmbeddings
 from app.adapters.embeddings.onnx.tokens import WordPieces
 from app.adapters.llm.error_mapping import translated
-from app.http.problems import problem_of
+from app.http.errors import reply_to
 from app.settings import SettingsError, load_settings
 from chains import errors
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMTimeoutError, LLMUnavailableError
@@ -150,7 +150,7 @@ def herd(breaker: CircuitBreaker, clock: StoppedClock, calls: int) -> dict[str, 
 @pytest.mark.parametrize("case", cases("errors"))
 def test_an_error_has_the_peer_s_name_code_and_status(case):
     kind = getattr(errors, case["input"]["class"])
-    found = {"name": kind.__name__, "code": kind.code, "statusCode": problem_of(kind("x")).status}
+    found = {"name": kind.__name__, "code": kind.code, "statusCode": reply_to(kind("x")).status}
     assert found == case["expected"]
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.http.examples import ANSWER as WHOLE
-from app.http.routes.answer import QueryAnswer, QueryCitation, QueryMetadata, query_answer
+from app.http.openapi import ANSWER as WHOLE
+from app.http.routes.query import QueryAnswer, QueryCitation, QueryMetadata, query_answer
 from app.http.server import create_app
 from chains.state import Citation, Metadata
 from tests.fakes import FakeGroq, Reply, fake_groq

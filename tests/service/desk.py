@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from app.http.problems import problem_of
+from app.http.errors import reply_to
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
@@ -75,7 +75,7 @@ class Desk:
         try:
             return _outcome(settled(self.services.chain.stream({"question": QUESTION})))
         except Exception as error:  # Whatever it is, the table shows what a client would be told.
-            return str(problem_of(error).status)
+            return str(reply_to(error).status)
 
 
 def _outcome(answer: dict[str, Any]) -> str:

@@ -1,1 +1,1 @@
-"""Who is calling: sessions in Redis, the auth service, API keys."""
+"""Find out who is calling: sessions in Redis, the auth service, API keys."""

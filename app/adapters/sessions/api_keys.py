@@ -1,9 +1,9 @@
-"""A key -> the caller whose hash of it stands in the settings."""
+"""API keys, known by their SHA-256 in the settings."""
 
 import hmac
 import re
 from hashlib import sha256
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from app.adapters.sessions.identity import Identity, Scope
 from chains.errors import ConfigurationError
@@ -15,10 +15,10 @@ class ApiKeys:
     """The keys of API_KEYS: entries `name:SHA-256 of the key:scope+scope`, separated by commas.
 
     Raises:
-        ConfigurationError: an entry has another form, names a scope that there is not, or comes twice.
+        ConfigurationError: an entry is malformed, names an unknown scope, or repeats a caller's name.
     """
 
-    proof: ClassVar[str] = "key"
+    credential: ClassVar[Literal["session", "key"]] = "key"
 
     def __init__(self, entries: str) -> None:
         self._keys = [_read(entry.strip(), number) for number, entry in enumerate(entries.split(","), start=1)]
@@ -27,9 +27,9 @@ class ApiKeys:
             raise ConfigurationError(msg)
 
     async def find(self, token: str) -> Identity | None:
-        """Return the caller; every key is compared, in a time that tells nothing."""
-        shown = sha256(token.encode()).digest()
-        found = [identity for known, identity in self._keys if hmac.compare_digest(known, shown)]
+        """Return the caller; every key is compared in constant time."""
+        digest = sha256(token.encode()).digest()
+        found = [identity for known, identity in self._keys if hmac.compare_digest(known, digest)]
         return found[0] if found else None
 
     async def aclose(self) -> None:

@@ -1,57 +1,56 @@
-"""A token -> the caller that the auth service vouches for; it is asked again after half a minute."""
+"""Sessions that an auth service validates over HTTP; its answers are cached for seconds."""
 
-from typing import ClassVar
+from hashlib import sha256
+from typing import ClassVar, Literal
 
 import httpx
+from cachetools import TTLCache
 
 from app.adapters.sessions.identity import Identity, IdentityStoreError, session_identity
 from chains.clock import Clock, SystemClock
 
+KNOWN_TTL_S = 30
+REFUSED_TTL_S = 5
+
 
 class AuthService:
-    """Asks `GET {url}/auth/validate` with the Bearer token, and remembers whom it found.
+    """Asks `GET {url}/auth/validate` with the Bearer token.
 
-    A logout elsewhere is therefore noticed after at most `remember_s` seconds. What is refused is not remembered.
+    Callers are cached for 30 seconds, so a logout elsewhere counts after that time. Refused tokens are cached for 5,
+    in a cache of their own: wrong tokens neither cost a call each time nor push out the right ones.
 
     Args:
         url: The service's address, without the path.
         timeout_s: How long to wait for it.
-        remember_s: How long an answer holds.
-        remember: For how many tokens; the oldest answer is forgotten first.
+        max_tokens: How many tokens each cache holds.
         clock: Tells the time.
     """
 
-    proof: ClassVar[str] = "session"
+    credential: ClassVar[Literal["session", "key"]] = "session"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        timeout_s: float = 5,
-        remember_s: float = 30,
-        remember: int = 10_000,
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, url: str, *, timeout_s: float = 5, max_tokens: int = 10_000, clock: Clock | None = None) -> None:
         self._url = f"{url.rstrip('/')}/auth/validate"
         self._client = httpx.AsyncClient(timeout=timeout_s)
-        self._remember_s = remember_s
-        self._remember = remember
-        self._clock = clock or SystemClock()
-        self._known: dict[str, tuple[Identity, float]] = {}
+        timer = (clock or SystemClock()).now
+        # By the tokens' hashes: a dump of the memory then holds no session.
+        self._known: TTLCache[bytes, Identity] = TTLCache(max_tokens, KNOWN_TTL_S, timer)
+        self._refused: TTLCache[bytes, None] = TTLCache(max_tokens, REFUSED_TTL_S, timer)
 
     async def find(self, token: str) -> Identity | None:
         """Return the caller; None where the service refuses the token.
 
         Raises:
-            IdentityStoreError: the service does not answer, or not with what was agreed.
+            IdentityStoreError: the service does not answer, or its answer cannot be read.
         """
-        identity, until = self._known.pop(token, (None, 0.0))
-        if identity is None or until <= self._clock.now():
-            identity, until = await self._ask(token), self._clock.now() + self._remember_s
-        if identity is not None:
-            self._known[token] = (identity, until)
-            if len(self._known) > self._remember:
-                del self._known[next(iter(self._known))]
+        key = sha256(token.encode()).digest()
+        if (identity := self._known.get(key)) is not None:
+            return identity
+        if key in self._refused:
+            return None
+        if (identity := await self._ask(token)) is not None:
+            self._known[key] = identity
+        else:
+            self._refused[key] = None
         return identity
 
     async def _ask(self, token: str) -> Identity | None:
@@ -60,7 +59,7 @@ class AuthService:
             if response.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
                 return None
             return session_identity(response.raise_for_status().json())
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx.HTTPError, ValueError, RecursionError) as error:
             msg = "the auth service does not answer as agreed; check AUTH_URL"
             raise IdentityStoreError(msg) from error
 

@@ -1,4 +1,4 @@
-"""Who asks -> what they may do and see."""
+"""Who a caller is, and what it may do and see."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,39 +17,39 @@ class Scope(StrEnum):
 
 
 class IdentityStoreError(WaypointError):
-    """Who asks cannot be found out, because the store of sessions does not answer."""
+    """The session store is unavailable."""
 
     stage = "identity"
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller; without `user_id` it is nobody in particular."""
+    """A caller; an anonymous one has no `user_id`."""
 
     user_id: str | None = None
     email: str | None = None
     scopes: frozenset[Scope] = frozenset()
 
     def may(self, scope: Scope) -> bool:
-        """Say whether the caller may do something; who may ask for internal documents may ask."""
+        """Return whether the caller has a scope; `ask:internal` includes `ask`."""
         return scope in self.scopes or (scope is Scope.ASK and Scope.INTERNAL in self.scopes)
 
     @property
     def audience(self) -> Literal["public", "internal"]:
-        """Return whose documents the caller sees: internal ones are for the staff."""
+        """Return which documents the caller sees: internal ones are for the staff."""
         return "internal" if Scope.INTERNAL in self.scopes else "public"
 
 
-class Callers(Protocol):
-    """Knows callers by what they show."""
+class Authenticator(Protocol):
+    """Finds the identity behind a token."""
 
-    proof: ClassVar[str]  # What it is that they show: a session, or a key.
+    credential: ClassVar[Literal["session", "key"]]
 
     async def find(self, token: str) -> Identity | None:
-        """Return the caller; None is unknown or expired.
+        """Return the caller; None where the token is unknown or expired.
 
         Raises:
-            IdentityStoreError: it cannot be said.
+            IdentityStoreError: the session store is unavailable.
         """
 
     async def aclose(self) -> None:
@@ -57,7 +57,7 @@ class Callers(Protocol):
 
 
 def session_identity(session: object) -> Identity | None:
-    """Return the caller of a session `{user_id, email, is_admin}`; None where it names nobody. Admins are the staff."""
+    """Return the caller of a session `{user_id, email, is_admin}`; None without a user. Admins are the staff."""
     if not isinstance(session, dict) or not (user_id := session.get("user_id")):
         return None
     staff = session.get("is_admin") is True

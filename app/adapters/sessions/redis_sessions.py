@@ -1,7 +1,7 @@
-"""A token -> the caller whose session Redis holds under `session:{token}`."""
+"""Sessions that an auth service keeps in Redis under `session:{token}`."""
 
 import json
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import structlog
 from redis.asyncio import ConnectionPool, Redis
@@ -13,18 +13,18 @@ log = structlog.get_logger(__name__)
 
 
 class RedisSessions:
-    """The sessions that an auth service keeps in Redis: JSON `{user_id, email, is_admin}` with a time to live.
+    """Reads sessions, JSON `{user_id, email, is_admin}`. Nothing is cached, so a logout counts at once.
 
-    Nothing is remembered here, so that a logout counts at once. The connections belong to the one who hands them in.
+    The connections belong to the caller.
     """
 
-    proof: ClassVar[str] = "session"
+    credential: ClassVar[Literal["session", "key"]] = "session"
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._redis = Redis(connection_pool=connections)
 
     async def find(self, token: str) -> Identity | None:
-        """Return the caller of a session; None where there is none, or where it cannot be read.
+        """Return the caller of a session; None where the session is unknown or cannot be read.
 
         Raises:
             IdentityStoreError: Redis does not answer.
@@ -37,7 +37,7 @@ class RedisSessions:
         return _read(session) if session is not None else None
 
     async def aclose(self) -> None:
-        """Do nothing: nothing of its own is open."""
+        """Do nothing: the connections belong to the caller."""
 
 
 def _read(session: bytes | str) -> Identity | None:

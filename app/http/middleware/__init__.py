@@ -1,52 +1,49 @@
-"""Services -> what a request passes on its way to a route: a plain list, outermost first."""
-
-from collections.abc import Awaitable, Callable
+"""Everything a request passes on its way to a route: one list, outermost first."""
 
 from fastapi.middleware import Middleware
 from fastapi.middleware.cors import CORSMiddleware
 from limits import parse
-from starlette.requests import Request
-from starlette.responses import Response
 
-from app.http.middleware.batch_limit import CountedQuestions
-from app.http.middleware.body_limit import BoundedBody
-from app.http.middleware.cancel_on_disconnect import StopsWhenLeft
-from app.http.middleware.concurrency_limit import Turns
-from app.http.middleware.error_responses import Explained
-from app.http.middleware.origin_check import LocalPages
-from app.http.middleware.paths import ReadablePaths
-from app.http.middleware.rate_limit import Rated
+from app.http.errors import ErrorMiddleware
+from app.http.middleware.authentication import Authentication
+from app.http.middleware.body_limit import BatchLimit, BodyLimit
+from app.http.middleware.concurrency import CancelOnDisconnect, ConcurrencyLimit
+from app.http.middleware.drain import DrainMiddleware, InFlight
+from app.http.middleware.rate_limit import RateLimit
+from app.http.middleware.request_checks import OriginCheck, PathCheck
 from app.http.middleware.security_headers import SecurityHeaders
-from app.http.security.authentication import Authentication
+from app.http.middleware.tracking import RequestIds, RequestMetrics
 from app.wiring import Services
 
 
-def guards(services: Services, *, explain: Callable[[Request, Exception], Awaitable[Response]]) -> list[Middleware]:
-    """Return the middlewares; `explain` makes a response of what they and the routes raise."""
+def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
+    """Return the middleware of the application, outermost first."""
     settings, access = services.settings, services.access
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
-    rate = [Middleware(Rated, rate=parse(settings.rate), storage=access.rate_storage)] if settings.rate else []
+    rate = [Middleware(RateLimit, rate=parse(settings.rate), storage=access.rate_storage)] if settings.rate else []
     return [
+        Middleware(RequestIds),  # First, so that every log line of a request has its id.
+        Middleware(RequestMetrics, metrics=services.metrics),
         Middleware(SecurityHeaders),
         *([_cors(origins)] if origins else []),
-        Middleware(Explained, explain=explain),
-        *([] if settings.open_to_others else [Middleware(LocalPages, allowed=origins)]),
-        Middleware(Authentication, callers=access.callers, anonymous=access.anonymous),
-        Middleware(ReadablePaths),
-        Middleware(BoundedBody, timeout_s=settings.body_timeout_s),
-        Middleware(CountedQuestions, batch_max=settings.batch_max),
+        Middleware(ErrorMiddleware),
+        Middleware(DrainMiddleware, in_flight=in_flight),
+        *([] if settings.open_to_others else [Middleware(OriginCheck, allowed=origins)]),
+        Middleware(Authentication, authenticator=access.authenticator, anonymous=access.anonymous),
+        Middleware(PathCheck),
+        Middleware(BodyLimit, timeout_s=settings.body_timeout_s),
+        Middleware(BatchLimit, batch_max=settings.batch_max),
         *rate,
-        Middleware(StopsWhenLeft),
-        Middleware(Turns, at_once=settings.max_concurrent_questions, queue_s=settings.question_queue_s),
+        Middleware(CancelOnDisconnect),
+        Middleware(ConcurrencyLimit, at_once=settings.max_concurrent_questions, queue_s=settings.question_queue_s),
     ]
 
 
 def _cors(origins: list[str]) -> Middleware:
-    told = ["Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
     return Middleware(
         CORSMiddleware,
         allow_origins=origins,
         allow_methods=["GET", "POST"],
         allow_headers=["*"],
-        expose_headers=told,
+        expose_headers=["Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
     )

@@ -1,20 +1,30 @@
-"""The body of a request, as it comes in -> the whole body in one piece, or a refusal: too large, or too slow."""
+"""Read and parse the body of a request once, within limits of size, time, depth and number of questions."""
 
 import asyncio
+import json
+from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.problems import Problem, RequestRefusedError
+from app.http.errors import RequestRefusedError
 
 MAX_BYTES = 10 * 1024
-# A client that is still sending would not read the refusal; up to here it is listened to, then cut off.
-PATIENCE_BYTES = 256 * 1024
+MAX_DEPTH = 32
+# A client that is still sending does not read a refusal: up to here its bytes are read and dropped.
+DISCARD_BYTES = 256 * 1024
 _CLOSE = {"Connection": "close"}
 
 
-class BoundedBody:
-    """ASGI middleware that reads a body before anything works on it, counting its bytes as they come."""
+class BodyLimit:
+    """ASGI middleware that reads the whole body and puts its JSON value into `request.state.json`.
+
+    Args:
+        app: The application behind it.
+        timeout_s: How long the client may take to send the body.
+        max_bytes: How large it may be.
+    """
 
     def __init__(self, app: ASGIApp, *, timeout_s: float, max_bytes: int = MAX_BYTES) -> None:
         self.app = app
@@ -31,16 +41,19 @@ class BoundedBody:
                 body = await self._read(Headers(scope=scope), receive)
         except TimeoutError:
             msg = f"The body did not arrive within {self.timeout_s:g} seconds"
-            raise RequestRefusedError(Problem(408, "Request Timeout", msg), _CLOSE) from None
-        if body is not None:
-            await self.app(scope, replayed(body, receive), send)
+            raise RequestRefusedError(408, msg, _CLOSE) from None
+        if body is None:
+            return
+        if body and scope["method"] == "POST":
+            Request(scope).state.json = parse_json(body)
+        await self.app(scope, replayed(body, receive), send)
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
         """Return the body; None where the client left before its end."""
-        if _declared(headers) > PATIENCE_BYTES:
-            raise _too_large(self.max_bytes)
+        if _declared_length(headers) > DISCARD_BYTES:
+            raise self._too_large()
         body, size, more = bytearray(), 0, True
-        while more:
+        while more and size <= DISCARD_BYTES:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
@@ -48,15 +61,17 @@ class BoundedBody:
             size, more = size + len(piece), message.get("more_body", False)
             if size <= self.max_bytes:
                 body += piece
-            if size > PATIENCE_BYTES:
-                break
         if size > self.max_bytes:
-            raise _too_large(self.max_bytes)
+            raise self._too_large()
         return bytes(body)
+
+    def _too_large(self) -> RequestRefusedError:
+        msg = f"The request is larger than {self.max_bytes // 1024} kB; shorten it"
+        return RequestRefusedError(413, msg, _CLOSE)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a channel that gives the body first, and then what else happens."""
+    """Return a channel that gives the whole body first, and then what `receive` gives."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -65,11 +80,57 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def _declared(headers: Headers) -> int:
+def _declared_length(headers: Headers) -> int:
     length = headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdigit() else 0
 
 
-def _too_large(max_bytes: int) -> RequestRefusedError:
-    msg = f"The request is larger than {max_bytes // 1024} kB; shorten it"
-    return RequestRefusedError(Problem(413, "Payload Too Large", msg), _CLOSE)
+def parse_json(body: bytes) -> Any:
+    """Return the value of a body that can also be written again, so that no answer that repeats it can fail.
+
+    Raises:
+        RequestRefusedError: it is not JSON in UTF-8, holds NaN or half a surrogate pair, or is nested too deep.
+    """
+    try:
+        value = json.loads(body.decode("utf-8-sig"))  # From bytes, json would accept UTF-16 and UTF-32 as well.
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        raise RequestRefusedError(400, "The body must be a JSON object in UTF-8") from None
+    if _depth(value) > MAX_DEPTH:
+        raise RequestRefusedError(400, f"The body is nested deeper than {MAX_DEPTH} levels")
+    return value
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while level := [inner for outer in level for inner in _children(outer)]:
+        depth += 1
+    return depth
+
+
+def _children(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+class BatchLimit:
+    """ASGI middleware that puts the number of questions into `request.state.questions`, and refuses large batches."""
+
+    def __init__(self, app: ASGIApp, *, batch_max: int) -> None:
+        self.app = app
+        self.batch_max = batch_max
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its number of questions, or refuse it."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            state = Request(scope).state
+            state.questions = count_questions(scope["path"], getattr(state, "json", None))
+            if state.questions > self.batch_max:
+                msg = f"A batch holds {state.questions} questions; at most {self.batch_max} are answered at once"
+                raise RequestRefusedError(422, msg)
+        await self.app(scope, receive, send)
+
+
+def count_questions(path: str, value: Any) -> int:
+    """Return the number of inputs of a batch; any other request counts as one question."""
+    inputs = value.get("inputs") if path.endswith("/batch") and isinstance(value, dict) else None
+    return len(inputs) if isinstance(inputs, list) else 1

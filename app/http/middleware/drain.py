@@ -1,21 +1,22 @@
-"""Requests -> the application, counted; while the service drains, a refusal that says when to come again."""
+"""Count the requests under way, and refuse new ones while the service drains."""
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.http.errors import RequestRefusedError
 
 Phase = Literal["starting", "ready", "draining"]
 
-# Whoever watches the service has to be answered to the end.
-WATCHED = ("/health", "/api/health", "/metrics")
+# Monitoring is answered until the end.
+MONITORING_PATHS = ("/health", "/api/health", "/metrics")
 RETRY_AFTER_S = 5
 
 
-class Traffic:
+class InFlight:
     """The phase that the service is in, and the requests under way."""
 
     def __init__(self) -> None:
@@ -45,28 +46,21 @@ class Traffic:
             return
 
 
-class Gate:
-    """The ASGI application behind a gate, which is shut to all but those who watch once the service drains."""
+class DrainMiddleware:
+    """ASGI middleware that counts requests and, while the service drains, refuses all but monitoring."""
 
-    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
+    def __init__(self, app: ASGIApp, in_flight: InFlight) -> None:
         self.app = app
-        self.traffic = traffic
+        self.in_flight = in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
-        if scope["type"] != "http" or scope["path"].startswith(WATCHED):
+        if scope["type"] != "http" or scope["path"].startswith(MONITORING_PATHS):
             await self.app(scope, receive, send)
-        elif self.traffic.phase == "draining":
-            await _refusal()(scope, receive, send)
-        else:
-            with self.traffic.request():
-                await self.app(scope, receive, send)
-
-
-def _refusal() -> JSONResponse:
-    # A client on a kept connection has to open a new one, which leads to another process.
-    return JSONResponse(
-        {"error": "Service Unavailable", "message": "The service is being restarted. Try again in some seconds."},
-        status_code=503,
-        headers={"Retry-After": str(RETRY_AFTER_S), "Connection": "close"},
-    )
+            return
+        if self.in_flight.phase == "draining":
+            # A client on a kept connection has to open a new one, which leads to another process.
+            headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
+            raise RequestRefusedError(503, "The service is being restarted. Try again in some seconds.", headers)
+        with self.in_flight.request():
+            await self.app(scope, receive, send)

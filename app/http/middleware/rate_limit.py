@@ -1,4 +1,4 @@
-"""A request with its identity and its number of questions -> the same request, or 429 and when to come back."""
+"""Limit how many questions a caller may ask in a period: 429 with Retry-After above it."""
 
 import math
 import time
@@ -14,32 +14,34 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.problems import Problem, RequestRefusedError
+from app.http.errors import RequestRefusedError
 from chains.clock import Clock, SystemClock
 
 log = structlog.get_logger(__name__)
 
-# After a failure the shared storage is left alone so long, and each process counts for itself.
-REST_S = 5
+# After the shared storage failed, each process counts for itself for so long before it asks again.
+RETRY_STORAGE_S = 5
 
 
-class Rated:
-    """ASGI middleware that counts questions in windows that start with a caller's first one.
+class RateLimit:
+    """ASGI middleware that counts questions in fixed windows; a window starts with a caller's first question.
+
+    A refused request costs nothing, so that a smaller batch may still be answered in the same window.
 
     Args:
-        app: What it guards.
+        app: The application behind it.
         rate: How many questions in how long.
         storage: Where they are counted; one that fails has to raise StorageError.
-        clock: Tells how long a failed storage has rested.
+        clock: Measures how long a failed storage is left alone.
     """
 
     def __init__(self, app: ASGIApp, *, rate: RateLimitItem, storage: Storage, clock: Clock | None = None) -> None:
         self.app = app
         self.rate = rate
         self.shared = FixedWindowRateLimiter(storage)
-        self.alone = FixedWindowRateLimiter(MemoryStorage())
+        self.local = FixedWindowRateLimiter(MemoryStorage())
         self.clock = clock or SystemClock()
-        self.rests_until = -math.inf
+        self.retry_storage_at = -math.inf
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it; what is passed on is answered with how much is left."""
@@ -53,18 +55,18 @@ class Rated:
         if not allowed:
             wait_s = headers["RateLimit-Reset"]
             msg = f"More than {self.rate.amount} questions in {self._period()}; try again in {wait_s} seconds"
-            raise RequestRefusedError(Problem(429, "Too Many Requests", msg), {**headers, "Retry-After": wait_s})
+            raise RequestRefusedError(429, msg, {**headers, "Retry-After": wait_s})
         await self.app(scope, receive, _with_headers(headers, send))
 
     async def count(self, caller: str, count: int) -> tuple[bool, WindowStats]:
         """Count a caller's questions; return whether they are allowed, and what is left until when."""
-        if self.clock.now() >= self.rests_until:
+        if self.clock.now() >= self.retry_storage_at:
             try:
                 return await _hit(self.shared, self.rate, caller, count)
             except StorageError as error:
-                self.rests_until = self.clock.now() + REST_S
+                self.retry_storage_at = self.clock.now() + RETRY_STORAGE_S
                 log.warning("rate_storage_failed", error=type(error.storage_error).__name__)
-        return await _hit(self.alone, self.rate, caller, count)
+        return await _hit(self.local, self.rate, caller, count)
 
     def _period(self) -> str:
         name = self.rate.GRANULARITY.name
@@ -82,12 +84,18 @@ class Rated:
 async def _hit(
     limiter: FixedWindowRateLimiter, rate: RateLimitItem, caller: str, count: int
 ) -> tuple[bool, WindowStats]:
-    allowed = await limiter.hit(rate, caller, cost=count)
+    # A hit counts even where it exceeds the rate, so what costs more than one question is tested first.
+    allowed = (count == 1 or await limiter.test(rate, caller, cost=count)) and await limiter.hit(
+        rate, caller, cost=count
+    )
     return allowed, await limiter.get_window_stats(rate, caller)
 
 
 def caller_of(request: Request) -> str:
-    """Return whom a question is counted for: the identity, or else the address (of IPv6 the network, a /64)."""
+    """Return whom a question is counted for: the user, or else the address (of IPv6 the /64 network).
+
+    A socket on `::` reports IPv4 callers as `::ffff:192.0.2.7`, which is taken for the IPv4 address that it is.
+    """
     identity = getattr(request.state, "identity", None)
     if identity is not None and identity.user_id is not None:
         return f"user:{identity.user_id}"
@@ -96,7 +104,10 @@ def caller_of(request: Request) -> str:
         address = ip_address(host)
     except ValueError:
         return f"address:{host}"
-    return f"address:{ip_network((address, 64), strict=False) if isinstance(address, IPv6Address) else address}"
+    if isinstance(address, IPv6Address):
+        mapped = address.ipv4_mapped
+        return f"address:{mapped or ip_network((int(address), 64), strict=False)}"
+    return f"address:{address}"
 
 
 def _with_headers(headers: dict[str, str], send: Send) -> Send:

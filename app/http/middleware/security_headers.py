@@ -1,4 +1,4 @@
-"""A response -> the same response with headers that tell browsers what they may do with it."""
+"""Add headers that tell browsers what they may do with a response."""
 
 import re
 from base64 import b64encode
@@ -14,12 +14,12 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",  # Answers are for the one who asked; what may be kept says so itself.
+    "Cache-Control": "no-store",  # Answers are for the one who asked; a route may say otherwise.
 }
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds the headers; one that a route has set itself is left alone."""
+    """ASGI middleware that adds the headers; a header that a route has set itself is kept."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,1 +1,1 @@
-"""The HTTP contracts, one router each, and what they share: errors, options, history, examples, event streams."""
+"""The HTTP contracts, one file each."""

@@ -1,47 +1,29 @@
 """POST /chat and GET /health, the MARP contract: numbered citations, and the models that a deployment allows."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request, Response
-from fastapi.routing import APIRoute
-from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, create_model
 
-from app.http.errors import documented, observed_problem, problem_response
-from app.http.examples import answered_with
+from app.http.openapi import error_responses, ok_response
+from app.http.questions import QUERY_SCHEMA, ChatTopK, run_config
 from app.http.routes.health import HEALTH, Health, health_of
-from app.http.routes.options import ChatTopK
-from app.http.run_config import config_of
-from chains.errors import WaypointError
-from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, check_question
+from app.http.routes.json_route import JsonRoute
+from chains.state import Answer, check_question
 
 
-class ChatRoute(APIRoute):
-    """A route whose errors carry `detail` as well: the clients of this contract look there."""
+class ChatRoute(JsonRoute):
+    """A route whose errors repeat the message as `detail`: the clients of this contract look there."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return FastAPI's own handler, this project's errors translated."""
-        handle = super().get_route_handler()
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except WaypointError as error:
-                problem = observed_problem(request, error)
-                return problem_response(problem, detail=problem.message)
-
-        return answer
+    repeats_message = True
 
 
 class ChatBody(BaseModel):
     """A question to answer from the `top_k` best passages."""
 
-    query: str = Field(
-        examples=["What is the exam policy?"],
-        json_schema_extra={"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": QUESTION_PATTERN},
-    )
+    query: str = Field(examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA)
     top_k: ChatTopK = 8
     session_id: str | None = Field(None, max_length=200, description="Passed on to events and traces.")
     model_id: str | None = Field(None, description="Who answers: one of LLM_ALLOWED_MODELS, by default LLM_MODEL.")
@@ -64,15 +46,16 @@ class ChatAnswer(BaseModel):
 
 
 class ChatHealth(Health):
-    """What the MARP contract's health check says beside that the service is up."""
+    """What the MARP contract's health check adds."""
 
     service: Literal["ChatService"] = "ChatService"
-    retrieval_url: str = Field(description="The Chroma server, or `in-process`.")
-    openrouter_configured: bool = Field(description="Whether a language model is configured.")
+    retrieval_url: str = Field(description="The Chroma server that is searched, or `in-process`.")
+    openrouter_configured: bool = Field(description="Whether OpenRouter answers the questions.")
+    llm_configured: bool = Field(description="Whether any language model is configured; otherwise evidence is quoted.")
     model: str
 
 
-_ERRORS = documented(400, 401, 403, 408, 413, 429, 500, 502, 503, 504, detail="") | documented(422)
+_ERRORS = error_responses(400, 401, 403, 408, 413, 429, 500, 502, 503, 504, detail="") | error_responses(422)
 _EXAMPLE = {
     "query": "What is the exam policy?",
     "answer": "Illness has to be reported to the department [1].",
@@ -81,7 +64,8 @@ _EXAMPLE = {
 _HEALTH = HEALTH | {
     "service": "ChatService",
     "retrieval_url": "http://chroma:8000",
-    "openrouter_configured": True,
+    "openrouter_configured": False,
+    "llm_configured": True,
     "model": "llama-3.1-8b-instant",
 }
 
@@ -92,9 +76,9 @@ def chat_router(models: Sequence[str]) -> APIRouter:
     choice: Any = Literal[tuple(models)]
     default = ChatBody.model_fields["model_id"]
     body = create_model("ChatBody", __base__=ChatBody, __doc__=ChatBody.__doc__, model_id=(choice | None, default))
-    chat.__annotations__["body"] = body  # What may be chosen is known when the service starts.
-    router.add_api_route("/chat", chat, methods=["POST"], responses=_ERRORS | answered_with(_EXAMPLE))
-    router.add_api_route("/health", health, methods=["GET"], responses=answered_with(_HEALTH, "Up"))
+    chat.__annotations__["body"] = body  # The allowed models are known when the service starts.
+    router.add_api_route("/chat", chat, methods=["POST"], responses=_ERRORS | ok_response(_EXAMPLE))
+    router.add_api_route("/health", health, methods=["GET"], responses=ok_response(_HEALTH, "Up"))
     return router
 
 
@@ -102,17 +86,12 @@ async def chat(request: Request, body: Any) -> ChatAnswer:
     """Answer one question with numbered citations."""
     chain = request.app.state.services.numbered_chain(body.model_id)
     question = {"question": check_question(body.query), "top_k": body.top_k}
-    answer = await chain.ainvoke(question, _config(request, session_id=body.session_id, model_id=body.model_id))
+    answer = await chain.ainvoke(question, run_config(request, session_id=body.session_id, model_id=body.model_id))
     return ChatAnswer(query=body.query, answer=answer["answer"].strip(), citations=numbered_citations(answer))
 
 
-def _config(request: Request, **told: str | None) -> RunnableConfig:
-    metadata = {name: value for name, value in told.items() if value is not None}
-    return merge_configs(config_of(request), {"metadata": metadata})
-
-
 def numbered_citations(answer: Answer) -> list[ChatCitation]:
-    """Return the source of each number in the answer; a place in the list is a number, so none is left out."""
+    """Return the source of each number in the answer; the position in the list is the number, so none is left out."""
     by_number: dict[int, ChatCitation] = {}
     for citation in sorted(answer["citations"], key=lambda citation: not citation["matched"]):
         if citation["number"] is not None:
@@ -125,11 +104,23 @@ def numbered_citations(answer: Answer) -> list[ChatCitation]:
 async def health(request: Request) -> ChatHealth:
     """Return that the service is up, and what it works with."""
     settings = request.app.state.services.settings
-    scheme = "https" if settings.chroma_ssl else "http"
-    server = f"{scheme}://{settings.chroma_host}:{settings.chroma_port}" if settings.chroma_host else "in-process"
+    configured = settings.provider != "offline"
     return ChatHealth(
         **health_of(request).model_dump(),
-        retrieval_url=server,
-        openrouter_configured=settings.provider != "offline",
-        model=settings.llm_model if settings.provider != "offline" else "offline",
+        retrieval_url=_retrieval_url(settings),
+        openrouter_configured=configured and _is_openrouter(settings),
+        llm_configured=configured,
+        model=settings.llm_model if configured else "offline",
     )
+
+
+def _retrieval_url(settings: Any) -> str:
+    if settings.vector_store_type != "chroma" or settings.chroma_host is None:
+        return "in-process"
+    scheme = "https" if settings.chroma_ssl else "http"
+    return f"{scheme}://{settings.chroma_host}:{settings.chroma_port}"
+
+
+def _is_openrouter(settings: Any) -> bool:
+    host = urlsplit(settings.llm_base_url or "").hostname or ""
+    return settings.provider == "openrouter" or host == "openrouter.ai" or host.endswith(".openrouter.ai")

@@ -1,43 +1,35 @@
-"""LangServe at /copilot: the chain as a remote Runnable, typed.
+"""LangServe at /copilot: the chain as a remote Runnable.
 
-LangServe's models, schemas and clients, on routes of FastAPI: so each call of a batch or a stream has the config of its
-request, a client that leaves ends the chain, and an error in a stream says what happened and what to do.
+The models, schemas and clients are LangServe's, the routes FastAPI's: each call of a batch or a stream gets the config
+of its request, a client that leaves ends the chain, and an error in a stream says what happened and what to do.
 """
 
 import json
 from collections.abc import Callable
-from types import GenericAlias
 from typing import Any, cast
 from uuid import uuid4
 
 from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import merge_configs
 from langserve import APIHandler
-from langserve.validation import (
-    create_batch_request_model,
-    create_batch_response_model,
-    create_invoke_request_model,
-    create_invoke_response_model,
-    create_stream_events_request_model,
-    create_stream_request_model,
-)
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 
-from app.http.errors import documented
-from app.http.events import Event, EventStream, events_of
-from app.http.examples import BATCHED, INVOKED, answered_with
-from app.http.routes.history import History
-from app.http.routes.options import Threshold, TopK
-from app.http.run_config import config_of
+from app.http.compat import langserve
+from app.http.errors import ErrorReply, logged_reply, reply_to
+from app.http.events import EventStream, PublicEvents, event, events_of
+from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
+from app.http.questions import History, Threshold, TopK, run_config
+from app.http.routes.json_route import JsonRoute
 from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
 
 PATH = "/copilot"
-NAMESPACE = "copilot"
+# What a client may see of the chain's state while it runs.
+VISIBLE_FIELDS = frozenset(Answer.__annotations__) | {"replacement"}
 
 Chain = Runnable[Question, Answer]
 
-_ERRORS = documented(400, 401, 403, 408, 413, 422, 429, 500, 502, 503, 504)
+_ERRORS = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 502, 503, 504)
 _STREAM: dict[str, Any] = {
     "description": "Events: metadata, data (many), then end; or error, with {status_code, error, message} as its data.",
     "content": {
@@ -56,12 +48,14 @@ _STREAM: dict[str, Any] = {
 }
 
 
-class NoConfig(BaseModel):
-    """The part of a request's config that is heeded: nothing."""
+class BatchError(ErrorBody):
+    """Stands in a batch in the place of an answer that could not be given."""
+
+    status_code: int
 
 
 def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
-    """Return the input: a question, and options with the settings' own defaults (none may be optional)."""
+    """Return the input: a question, and options with the defaults of the settings (none may be optional)."""
     return create_model(
         "Question",
         question=(str, Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, pattern=QUESTION_PATTERN)),
@@ -71,18 +65,9 @@ def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
     )
 
 
-def handler_of(chain: Chain, question: type[BaseModel]) -> APIHandler:
-    """Return LangServe's handler, whose models and schemas are those of the chain; a client configures nothing."""
-    return APIHandler(chain.with_types(input_type=cast("Any", question)), path=PATH, config_keys=())
-
-
 def copilot_router(chain: Chain, handler: APIHandler, question: type[BaseModel], *, batch_max: int) -> APIRouter:
-    """Return the routes of the chain; a batch holds at most `batch_max` questions.
-
-    The models are made here and not taken from the handler, which alters a model that is the second of its name in the
-    process.
-    """
-    router = APIRouter(prefix=PATH, tags=["LangServe"])
+    """Return the routes of the chain; a batch holds at most `batch_max` questions."""
+    router = APIRouter(prefix=PATH, tags=["LangServe"], route_class=JsonRoute)
     _add_answers(router, chain, question, batch_max)
     _add_streams(router, chain, question)
     _add_schemas(router, handler)
@@ -96,49 +81,78 @@ def _add_answers(router: APIRouter, chain: Chain, question: type[BaseModel], bat
         return {"output": await chain.ainvoke(question_of(body.input), config), "metadata": _metadata(config)}
 
     async def batch(request: Request, body: Any) -> Any:
-        """Return the answers to several questions, in their order."""
+        """Return the answers to several questions, in their order; an error stands in its answer's place."""
         configs = [call_config(request) for _ in body.inputs]
-        outputs = await chain.abatch([question_of(question) for question in body.inputs], configs)
-        responses = [_metadata(config) for config in configs]
-        return {
-            "output": outputs,
-            "metadata": {"responses": responses, "run_ids": [run["run_id"] for run in responses]},
-        }
+        runs = [_metadata(config) for config in configs]
+        outputs = await _answers(chain, request, body.inputs, configs)
+        return {"output": outputs, "metadata": {"responses": runs, "run_ids": [run["run_id"] for run in runs]}}
 
     add_route(
         router,
         invoke,
-        create_invoke_request_model(NAMESPACE, question, NoConfig),
-        response_model=create_invoke_response_model(NAMESPACE, Answer, False),
-        responses=_ERRORS | answered_with(INVOKED),
+        langserve.invoke_body(question),
+        response_model=langserve.invoke_response(Answer),
+        responses=_ERRORS | ok_response(INVOKED),
     )
     add_route(
         router,
         batch,
-        _batch_body(question, batch_max),
-        response_model=create_batch_response_model(NAMESPACE, Answer, False),
-        responses=_ERRORS | answered_with(BATCHED, "The answers"),
+        langserve.batch_body(question, batch_max),
+        response_model=langserve.batch_response(Answer | BatchError),
+        responses=_ERRORS | ok_response(BATCHED, "The answers"),
     )
+
+
+async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: list[RunnableConfig]) -> list[Any]:
+    """Return an answer or an error for each input.
+
+    Raises:
+        Exception: the first input's error, where none can be answered.
+    """
+    invalid = {n: _invalid(n, error) for n, error in enumerate(inputs) if isinstance(error, ValidationError)}
+    valid = [n for n in range(len(inputs)) if n not in invalid]
+    answered = await chain.abatch(
+        [question_of(inputs[n]) for n in valid], [configs[n] for n in valid], return_exceptions=True
+    )
+    outputs: dict[int, Any] = invalid | dict(zip(valid, answered, strict=True))
+    errors = [error for _, error in sorted(outputs.items()) if isinstance(error, Exception)]
+    if errors and len(errors) == len(inputs):
+        raise errors[0]
+    for n, output in outputs.items():
+        if isinstance(output, Exception):
+            reply = reply_to(output) if n in invalid else logged_reply(request, output)
+            outputs[n] = _batch_error(reply)
+    return [outputs[n] for n in range(len(inputs))]
+
+
+def _invalid(number: int, error: ValidationError) -> RequestValidationError:
+    issues = error.errors(include_url=False, include_context=False)
+    return RequestValidationError([issue | {"loc": ("body", "inputs", number, *issue["loc"])} for issue in issues])
+
+
+def _batch_error(reply: ErrorReply) -> dict[str, Any]:
+    return {"status_code": reply.status, "error": reply.error, "message": reply.message}
 
 
 def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> None:
     async def stream(request: Request, body: Any) -> Response:
         """Send the fields of the answer as they come, the words of the answer in pieces."""
         config = call_config(request)
-        run: Event = {"event": "metadata", "data": json.dumps({"run_id": str(config["run_id"])})}
+        run = event("metadata", json.dumps({"run_id": str(config["run_id"])}))
         parts = chain.astream(question_of(body.input), config)
         return EventStream(events_of(request, parts, first=[run]))
 
     async def stream_events(request: Request, body: Any) -> Response:
-        """Send what happens in the chain, as `astream_events` in its version 2 tells it."""
+        """Send the events of `astream_events` (version 2), without prompts and passages that the answer lacks."""
         chosen = body.model_dump(exclude={"input", "config", "kwargs"})
         parts = chain.astream_events(question_of(body.input), call_config(request), version="v2", **chosen)
-        return EventStream(events_of(request, parts))
+        visible = PublicEvents(VISIBLE_FIELDS, answering="generation").filter(parts)
+        return EventStream(events_of(request, visible))
 
-    told = _ERRORS | {200: _STREAM}
-    events_body = create_stream_events_request_model(NAMESPACE, question, NoConfig)
-    add_route(router, stream, stream_body(question), response_class=Response, responses=told)
-    add_route(router, stream_events, events_body, response_class=Response, responses=told)
+    responses = _ERRORS | {200: _STREAM}
+    events_body = langserve.stream_events_body(question)
+    add_route(router, stream, langserve.stream_body(question), response_class=Response, responses=responses)
+    add_route(router, stream_events, events_body, response_class=Response, responses=responses)
 
 
 def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
@@ -150,24 +164,13 @@ def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
         """Return the JSON schema of an answer."""
         return cast("dict[str, Any]", await handler.output_schema(request))
 
-    described = documented(401, 403, 429) | answered_with({"type": "object", "properties": {}}, "JSON schema")
+    described = error_responses(401, 403, 429) | ok_response({"type": "object", "properties": {}}, "JSON schema")
     for endpoint in (input_schema, output_schema):
         router.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"], responses=described)
 
 
-def _batch_body(question: type[BaseModel], batch_max: int) -> type[BaseModel]:
-    base = create_batch_request_model(NAMESPACE, question, NoConfig)
-    questions: Any = GenericAlias(list, question)
-    return create_model(base.__name__, __base__=base, inputs=(questions, Field(max_length=batch_max)))
-
-
-def stream_body(question: type[BaseModel]) -> type[BaseModel]:
-    """Return the body of a request for a stream."""
-    return create_stream_request_model(NAMESPACE, question, NoConfig)
-
-
 def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseModel], **options: Any) -> None:
-    """Add a POST route under the endpoint's name, whose `body` is a model that LangServe made of the chain."""
+    """Add a POST route under the endpoint's name, with a body that LangServe made for the chain."""
     endpoint.__annotations__["body"] = body
     options = {"responses": _ERRORS, "path": f"/{endpoint.__name__}"} | options
     router.add_api_route(endpoint=endpoint, methods=["POST"], **options)
@@ -180,7 +183,7 @@ def question_of(question: BaseModel) -> Question:
 
 def call_config(request: Request) -> RunnableConfig:
     """Return the config of one question of the request, under a run of its own."""
-    return merge_configs(config_of(request), {"run_id": uuid4()})
+    return run_config(request) | {"run_id": uuid4()}
 
 
 def _metadata(config: RunnableConfig) -> dict[str, Any]:

@@ -1,27 +1,21 @@
-"""POST /api/feedback: what a user thinks of an answer."""
+"""POST /api/feedback: a user's score for an answer becomes an event, a score in LangSmith, and a line in the log."""
 
-from typing import Annotated, Literal
-from uuid import UUID
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid4
 
+import structlog
 from fastapi import APIRouter, Request
-from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 
-from app.http.errors import bad_request_route, documented
-from app.http.feedback import Feedback, receive
-from app.http.run_config import config_of
+from app.http.openapi import error_responses, ok_response
+from app.http.questions import run_config
+from app.http.routes.json_route import bad_request_route
+from app.observability.analytics_events import message
 
 COMMENT_MAX_CHARACTERS = 2000
 
-
-def _explain(error: RequestValidationError) -> str:
-    misfit = error.errors()[0]
-    if misfit["type"] == "json_invalid" or len(misfit["loc"]) == 1:
-        return "The body must be a JSON object with a trace_id and a score"
-    return f"{'.'.join(str(part) for part in misfit['loc'][1:])}: {misfit['msg']}"
-
-
-router = APIRouter(tags=["Waypoint"], route_class=bad_request_route(_explain))
+log = structlog.get_logger(__name__)
+router = APIRouter(tags=["Waypoint"], route_class=bad_request_route("a JSON object with a trace_id and a score"))
 
 
 class FeedbackBody(BaseModel):
@@ -38,13 +32,30 @@ class FeedbackAccepted(BaseModel):
     status: Literal["accepted"] = "accepted"
 
 
-_RESPONSES = documented(400, 401, 403, 408, 413, 429, 500, 503)
-_RESPONSES[202] = {"description": "Accepted", "content": {"application/json": {"example": {"status": "accepted"}}}}
+_RESPONSES = error_responses(400, 401, 403, 408, 413, 429, 500, 503)
+_RESPONSES |= ok_response({"status": "accepted"}, "Accepted", status=202)
 
 
 @router.post("/api/feedback", status_code=202, responses=_RESPONSES)
 async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Take a score for an answer, with a comment where there is more to say."""
-    metadata = config_of(request).get("metadata", {})
-    receive(Feedback(body.trace_id, body.score, body.comment), request.app.state.services, metadata=metadata)
+    services, metadata = request.app.state.services, run_config(request)["metadata"]
+    if services.outbox:
+        correlation_id = metadata.get("request_id") or str(uuid4())
+        payload = feedback_payload(body, user_id=metadata.get("user_id"))
+        services.outbox.put(message("FeedbackReceived", payload, correlation_id=correlation_id))
+    if services.scores:
+        services.scores.give(body.trace_id, body.score, body.comment)
+    log.info("feedback", trace_id=str(body.trace_id), score=body.score)
     return FeedbackAccepted()
+
+
+def feedback_payload(feedback: FeedbackBody, *, user_id: str | None) -> dict[str, Any]:
+    """Return the payload of FeedbackReceived, without unknown fields."""
+    values = {
+        "traceId": str(feedback.trace_id),
+        "score": feedback.score,
+        "comment": feedback.comment,
+        "userId": user_id,
+    }
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,18 +1,24 @@
-"""GET /api/health, /health/live and /health/ready: whether the service is up, and whether to send it questions."""
+"""GET /api/health, /health/live, /health/ready and /metrics: whether the service is up, and its figures."""
 
+import asyncio
 import time
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
-from app.http.examples import answered_with
-from app.http.middleware.drain import RETRY_AFTER_S
-from app.http.readiness import Report
+from app.http.middleware.drain import RETRY_AFTER_S, InFlight
+from app.http.openapi import error_responses, ok_response
+from app.wiring.checks import ANSWER_WITHIN_S, Check
 
-router = APIRouter(tags=["operations"])
+# Probes of several load balancers share one round of checks.
+FRESH_S = 1.0
+
+Status = Literal["starting", "ready", "degraded", "down", "draining"]
 
 
 class Health(BaseModel):
@@ -24,10 +30,110 @@ class Health(BaseModel):
     version: str
 
 
+class CheckResult(BaseModel):
+    """The result of one check."""
+
+    state: Literal["ok", "down"]
+    required: bool = Field(description="Whether the service can answer nothing without it.")
+    lap_ms: float = Field(description="How long the check took.")
+    detail: str | None = Field(description="What the check reports; where it is down, the kind of the error.")
+
+
+class ReadinessReport(BaseModel):
+    """Whether questions should be sent here: yes while `ready` or `degraded`."""
+
+    status: Status
+    checks: dict[str, CheckResult]
+
+    @property
+    def ready(self) -> bool:
+        """Return whether questions should be sent here."""
+        return self.status in {"ready", "degraded"}
+
+
+class Readiness:
+    """Runs what `checks` returns, all at once, and keeps the results for a second.
+
+    A check that does not answer in time is down, and is not started again before it has answered: a check that hangs
+    holds one thread, however often probes ask.
+    """
+
+    def __init__(
+        self,
+        checks: Callable[[], Sequence[Check]],
+        in_flight: InFlight,
+        *,
+        clock: Callable[[], float],
+        within_s: float = ANSWER_WITHIN_S,
+    ) -> None:
+        self._checks = checks
+        self._in_flight = in_flight
+        self._clock = clock
+        self._within_s = within_s
+        self._lock = asyncio.Lock()
+        self._running: dict[str, asyncio.Task[CheckResult]] = {}
+        self._results: dict[str, CheckResult] = {}
+        self._checked_at: float | None = None
+
+    async def report(self) -> ReadinessReport:
+        """Return the report; while the service starts or drains nothing is checked."""
+        if self._in_flight.phase != "ready":
+            return ReadinessReport(status=self._in_flight.phase, checks={})
+        async with self._lock:
+            if self._checked_at is None or self._clock() - self._checked_at >= FRESH_S:
+                checks = self._checks()
+                results = await asyncio.gather(*map(self._run, checks))
+                self._results = {check.name: result for check, result in zip(checks, results, strict=True)}
+                self._checked_at = self._clock()
+        return ReadinessReport(status=_status(self._results), checks=self._results)
+
+    async def _run(self, check: Check) -> CheckResult:
+        task = self._running.pop(check.name, None) or asyncio.create_task(self._result(check))
+        done, _ = await asyncio.wait({task}, timeout=self._within_s)
+        if done:
+            return task.result()
+        self._running[check.name] = task
+        detail = f"no answer within {self._within_s:g} s"
+        return CheckResult(state="down", required=check.required, lap_ms=1000 * self._within_s, detail=detail)
+
+    async def _result(self, check: Check) -> CheckResult:
+        started = self._clock()
+        state: Literal["ok", "down"] = "ok"
+        try:
+            detail = await check.ask()
+        except Exception as error:  # Any error means down; its message may hold an address.
+            state, detail = "down", type(error).__name__
+        lap_ms = round(1000 * (self._clock() - started), 1)
+        return CheckResult(state=state, required=check.required, lap_ms=lap_ms, detail=detail)
+
+
+def _status(results: dict[str, CheckResult]) -> Status:
+    down = [result for result in results.values() if result.state == "down"]
+    if any(result.required for result in down):
+        return "down"
+    return "degraded" if down else "ready"
+
+
+router = APIRouter(tags=["operations"])
+
 HEALTH = {"status": "ok", "timestamp": "2026-11-22T09:30:00.123456Z", "uptime": 86400.5, "version": "0.1.0"}
+_STORE = {"required": True, "lap_ms": 1.3}
+_READY = {"status": "ready", "checks": {"vector_store": _STORE | {"state": "ok", "detail": "412 chunks"}}}
+_DOWN = {"status": "down", "checks": {"vector_store": _STORE | {"state": "down", "detail": "VectorStoreError"}}}
+_ELSEWHERE: dict[int | str, dict[str, Any]] = {
+    503: {
+        "model": ReadinessReport,
+        "description": "Send questions elsewhere",
+        "content": {"application/json": {"example": _DOWN}},
+    }
+}
+_FIGURES = {
+    "description": "The figures",
+    "content": {"text/plain": {"example": 'waypoint_answers_total{outcome="answered"} 41.0\n'}},
+}
 
 
-@router.get("/api/health", responses=answered_with(HEALTH, "Up"))
+@router.get("/api/health", responses=ok_response(HEALTH, "Up"))
 async def health(request: Request) -> Health:
     """Return the status, the time, the uptime, and the version."""
     return health_of(request)
@@ -42,30 +148,23 @@ def health_of(request: Request) -> Health:
     )
 
 
-@router.get("/health/live", responses=answered_with({"status": "ok"}, "Alive"))
+@router.get("/health/live", responses=ok_response({"status": "ok"}, "Alive"))
 async def live() -> dict[str, str]:
-    """Return that the process answers: one that does not is to be started again."""
+    """Return that the process answers; one that does not should be started again."""
     return {"status": "ok"}
 
 
-_STORE = {"required": True, "lap_ms": 1.3}
-_READY = {"status": "ready", "checks": {"vector_store": _STORE | {"state": "ok", "detail": "412 chunks"}}}
-_DOWN = {"status": "down", "checks": {"vector_store": _STORE | {"state": "down", "detail": "VectorStoreError"}}}
-_ELSEWHERE: dict[int | str, dict[str, Any]] = {
-    503: {
-        "model": Report,
-        "description": "Send questions elsewhere",
-        "content": {"application/json": {"example": _DOWN}},
-    }
-}
-
-
-@router.get("/health/ready", responses=_ELSEWHERE | answered_with(_READY, "Send questions here"))
-async def ready(request: Request, response: Response) -> Report:
-    """Ask what the service leans on, and return what works; 503 where questions should be sent elsewhere."""
-    report: Report = await request.app.state.readiness.report()
-    response.headers["Cache-Control"] = "no-store"
+@router.get("/health/ready", responses=_ELSEWHERE | ok_response(_READY, "Send questions here"))
+async def ready(request: Request, response: Response) -> ReadinessReport:
+    """Check what the service depends on; 503 where questions should be sent elsewhere."""
+    report: ReadinessReport = await request.app.state.readiness.report()
     if not report.ready:
         response.status_code = 503
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
     return report
+
+
+@router.get("/metrics", response_class=Response, responses=error_responses(401, 403, 429) | {200: _FIGURES})
+async def metrics(request: Request) -> Response:
+    """Return the figures in the text form of Prometheus."""
+    return Response(request.app.state.services.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -1,4 +1,4 @@
-"""GET /docs and /redoc: the description as pages, from files that come with the package."""
+"""GET /docs and /redoc: the description of the API as pages, from files that come with the package."""
 
 from importlib.resources import files
 
@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse
 from app.http.middleware.security_headers import page_policy
 
 FILES = "/static-offline-docs"  # Where fastapi-offline serves its files.
-# ReDoc shows its maker's logo from there, or none where it cannot; this page asks nobody else for anything.
+# ReDoc loads its maker's logo from there; these pages ask no other server for anything.
 LOGO = b"https://cdn.redoc.ly/redoc/logo-mini.svg"
 
 router = APIRouter(include_in_schema=False)
@@ -40,7 +40,7 @@ async def redoc(request: Request) -> Response:
         redoc_favicon_url=f"{root}{FILES}/favicon.png",
         with_google_fonts=False,
     )
-    # It writes its own styles, and searches in a worker that it keeps in its script.
+    # It writes its own styles, and searches in a worker that its script carries.
     return _with_policy(page, style="'unsafe-inline'", img="data:", worker="blob:")
 
 

@@ -1,7 +1,7 @@
-"""LangServe's playground at /copilot/playground/: its page as it is, over the same stream that clients read.
+"""LangServe's playground at /copilot/playground/: its own page, over the same stream that clients read.
 
-The page knows `stream_log` only, which is not served (it is deprecated, and shows prompts and inner steps). It asks the
-route `run` in its place, which tells it the answer's words, and the other fields as the steps on the way.
+The page asks `stream_log`, which is deprecated, shows prompts and inner steps, and is not served. It is given the
+route `run` in its place, which sends the answer's words, and the other fields as steps.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -13,10 +13,12 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from langserve import APIHandler
 from pydantic import BaseModel
 
-from app.http.events import Event, EventStream, data_event, events_of
+from app.http.compat.langserve import playground_file, stream_body
+from app.http.errors import ErrorReply
+from app.http.events import EventStream, data_event, events_of
 from app.http.middleware.security_headers import page_policy
-from app.http.problems import Problem
-from app.http.routes.copilot import PATH, Chain, add_route, call_config, question_of, stream_body
+from app.http.routes.copilot import PATH, Chain, add_route, call_config, question_of
+from app.http.routes.json_route import JsonRoute
 
 RUN = "/playground/run"
 
@@ -24,29 +26,24 @@ Patch = dict[str, Any]
 
 
 def playground_router(chain: Chain, handler: APIHandler, question: type[BaseModel]) -> APIRouter:
-    """Return the page, its files, and what it runs."""
-    router = APIRouter(prefix=PATH, include_in_schema=False)
+    """Return the page, its files, and the route that it asks."""
+    router = APIRouter(prefix=PATH, include_in_schema=False, route_class=JsonRoute)
 
     @router.get("/playground/{file_path:path}")
     async def playground(request: Request, file_path: str) -> Response:
         try:
-            file = await handler.playground(file_path, request)
-        except (
-            OSError,
-            ValueError,
-        ):  # A folder, a name with a zero byte or one too long, which LangServe tries to open.
+            response = await playground_file(handler, file_path, request, run_path=RUN)
+        except (OSError, ValueError):  # LangServe tries to open a folder, or a name that is too long.
             raise HTTPException(404) from None
-        content = bytes(file.body).replace(b'"/stream_log"', f'"{RUN}"'.encode())
-        response = Response(content, file.status_code, media_type=file.media_type)
-        if file.media_type == "text/html":
+        if response.media_type == "text/html":
             # It compiles the checks of its form from the schema, and writes its own styles.
-            policy = page_policy(content, script="'unsafe-eval'", style="'unsafe-inline'")
+            policy = page_policy(bytes(response.body), script="'unsafe-eval'", style="'unsafe-inline'")
             response.headers["Content-Security-Policy"] = policy
         return response
 
     async def run(request: Request, body: Any) -> Response:
         parts = patches(chain.astream(question_of(body.input), call_config(request)))
-        return EventStream(events_of(request, parts, failed=_told))
+        return EventStream(events_of(request, parts, on_error=_error_patch))
 
     add_route(router, run, stream_body(question), path=RUN, response_class=Response)
     return router
@@ -74,6 +71,6 @@ def _words(words: str) -> Patch:
     return {"op": "add", "path": "/streamed_output/-", "value": words}
 
 
-def _told(problem: Problem) -> Event:
-    # The page shows what it is sent as data, and nothing of an error.
-    return data_event({"ops": [_words(problem.message)]})
+def _error_patch(reply: ErrorReply) -> str:
+    # The page shows data events, and nothing of an error event.
+    return data_event({"ops": [_words(reply.message)]})

@@ -1,29 +1,109 @@
-"""POST /api/query, the Waypoint contract: camelCase in, camelCase out."""
+"""POST /api/query, the Waypoint contract: camelCase, matched citations only, no retrieved text."""
 
 from fastapi import APIRouter, Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
-from app.http.errors import bad_request_route, documented, misfit_of
-from app.http.examples import ANSWER, answered_with
-from app.http.routes.answer import QueryAnswer, query_answer
-from app.http.routes.history import History
-from app.http.routes.options import Threshold, TopK
-from app.http.run_config import config_of
-from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, check_question
+from app.http.openapi import ANSWER, error_responses, ok_response
+from app.http.questions import QUERY_SCHEMA, History, Threshold, TopK, run_config
+from app.http.routes.json_route import bad_request_route
+from chains.state import Answer, Outcome, check_question
 
 
-def _explain(error: RequestValidationError) -> str:
-    misfit = error.errors()[0]
-    if misfit["loc"] == ("body", "query"):
-        return "Query parameter is required and must be a string"
-    if len(misfit["loc"]) == 1 or misfit["type"] == "json_invalid":
-        return "The body must be a JSON object with a query"
-    return misfit_of([misfit])
+class _Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
 
-router = APIRouter(tags=["Waypoint"], route_class=bad_request_route(_explain))
+class QueryCitation(_Camel):
+    """A marker in the answer, and the passage that it cites."""
+
+    raw: str = Field(description="The marker as it stands in the answer.", examples=["[GST Guide > Rate]"])
+    number: int | None = Field(description="Its number, by first appearance.")
+    title: str
+    section: str | None
+    page: int | None
+    doc_id: str | None
+    matched: bool
+    source_urls: list[str]
+    score: float | None = Field(description="The passage's similarity to the question, 0 to 1; null where unknown.")
+    start: int = Field(description="Where the marker begins in the answer, in characters.")
+    end: int
+    quote: str = Field(description="The words of the source that support it.")
+    support: float = Field(description="How well they do, 0 to 1.")
+    attributed: bool = Field(description="Found by us and not marked by the model.")
+    contradicted: bool
+
+
+class QuerySource(_Camel):
+    """An external page that a matched citation leads to."""
+
+    title: str
+    org: str | None
+    url: str
+    section: str | None
+    page: int | None
+
+
+class QueryRelatedDocument(_Camel):
+    """A document of which something was retrieved."""
+
+    title: str
+    category: str | None
+    doc_id: str | None
+    url: str | None
+
+
+class QueryConfidence(_Camel):
+    """How far the answer can be trusted."""
+
+    level: str = Field(examples=["High"])
+    score: float
+    reason: str = Field(examples=["7 relevant sources with 3 citations"])
+    factors: dict[str, float]
+
+    @field_validator("factors")
+    @classmethod
+    def _name(cls, factors: dict[str, float]) -> dict[str, float]:
+        return {to_camel(name): value for name, value in factors.items()}
+
+
+class QueryMetadata(_Camel):
+    """What happened on the way; times in milliseconds, usage in tokens."""
+
+    query: str
+    search_query: str
+    chunks_retrieved: int
+    chunks_used: int
+    latency_ms: float
+    timings_ms: dict[str, float]
+    model: str | None
+    usage: dict[str, int] | None
+    finish_reason: str | None
+    cache: str | None
+    trace_id: str | None
+
+    @field_validator("usage")
+    @classmethod
+    def _name(cls, usage: dict[str, int] | None) -> dict[str, int] | None:
+        return None if usage is None else {to_camel(name): value for name, value in usage.items()}
+
+
+class QueryAnswer(_Camel):
+    """A cited answer and how far it can be trusted."""
+
+    answer: str = Field(description="Markdown.", examples=["It is 9 % [GST Guide > Rate]."])
+    outcome: Outcome
+    sources: list[QuerySource]
+    related_docs: list[QueryRelatedDocument]
+    citations: list[QueryCitation]
+    confidence: QueryConfidence
+    metadata: QueryMetadata
+
+
+def query_answer(answer: Answer) -> QueryAnswer:
+    """Return the answer as the Waypoint contract names its fields."""
+    matched = [citation for citation in answer["citations"] if citation["matched"]]
+    return QueryAnswer.model_validate(answer | {"citations": matched})
 
 
 class QueryBody(BaseModel):
@@ -31,24 +111,27 @@ class QueryBody(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel)
 
-    query: str = Field(
-        examples=["Which permits for cosmetics to Indonesia?"],
-        json_schema_extra={"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": QUESTION_PATTERN},
-    )
+    query: str = Field(examples=["Which permits for cosmetics to Indonesia?"], json_schema_extra=QUERY_SCHEMA)
     top_k: TopK | None = None
     threshold: Threshold | None = None
     history: History
 
 
-_EXAMPLE = query_answer(ANSWER).model_dump(by_alias=True)
-_ERRORS = documented(400, 401, 403, 408, 413, 429, 500, 502, 503, 504)
+router = APIRouter(
+    tags=["Waypoint"],
+    route_class=bad_request_route(
+        "a JSON object with a query", {"query": "Query parameter is required and must be a string"}
+    ),
+)
+_RESPONSES = error_responses(400, 401, 403, 408, 413, 429, 500, 502, 503, 504)
+_RESPONSES |= ok_response(query_answer(ANSWER).model_dump(by_alias=True))
 
 
-@router.post("/api/query", responses=_ERRORS | answered_with(_EXAMPLE))
+@router.post("/api/query", responses=_RESPONSES)
 async def query(request: Request, body: QueryBody) -> QueryAnswer:
     """Answer one question, with citations, sources, related documents and confidence."""
     options = {"top_k": body.top_k, "threshold": body.threshold, "history": body.history or None}
     chosen = {name: value for name, value in options.items() if value is not None}
     question = {"question": check_question(body.query), **chosen}
-    answer = await request.app.state.services.chain.ainvoke(question, config_of(request))
+    answer = await request.app.state.services.chain.ainvoke(question, run_config(request))
     return query_answer(answer)

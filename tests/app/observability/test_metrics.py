@@ -9,9 +9,8 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.http.middleware.request_ids import RequestIds
-from app.http.middleware.request_metrics import RequestMetrics
-from app.http.routes import metrics as route
+from app.http.middleware.tracking import RequestIds, RequestMetrics
+from app.http.routes import health as route
 from app.observability.metrics import Labels, Metrics
 from chains.errors import LLMTimeoutError
 from chains.observation import Call

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from app.http.middleware.drain import Traffic
-from app.http.readiness import Readiness
+from app.http.middleware.drain import InFlight
+from app.http.routes.health import Readiness
 from app.wiring import Services
 from chains.errors import LLMUnavailableError
 from tests.fakes import FakeGroq, Reply
@@ -20,7 +20,7 @@ def lines(services: Services, name: str) -> list[str]:
 
 def states(services: Services) -> dict[str, str]:
     """Return what readiness tells of the checks."""
-    traffic = Traffic()
+    traffic = InFlight()
     traffic.phase = "ready"
     report = asyncio.run(Readiness(services.checks, traffic, clock=services.clock.now, within_s=30).report())
     return {name: finding.state for name, finding in report.checks.items()}

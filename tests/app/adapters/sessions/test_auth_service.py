@@ -15,7 +15,7 @@ def clock() -> StoppedClock:
 
 @pytest.fixture
 async def service(httpserver: HTTPServer, clock):
-    service = AuthService(httpserver.url_for("/"), remember=2, clock=clock)
+    service = AuthService(httpserver.url_for("/"), max_tokens=2, clock=clock)
     yield service
     await service.aclose()
 
@@ -37,17 +37,30 @@ async def test_the_service_is_asked_with_the_token_and_again_after_half_a_minute
     assert asked(httpserver) == ["t1", "t1"]
 
 
-async def test_what_is_remembered_is_bounded_and_a_refusal_is_not_remembered(httpserver, service):
-    httpserver.expect_request("/auth/validate", headers={"Authorization": "Bearer no"}).respond_with_data(status=401)
+async def test_the_cache_of_callers_is_bounded(httpserver, service):
     httpserver.expect_request("/auth/validate").respond_with_json(USER)
 
-    for token in ("no", "no", "t1", "t2", "t1", "t3", "t1", "t2"):
+    for token in ("t1", "t2", "t1", "t3", "t3"):
         await service.find(token)
-    assert asked(httpserver) == ["no", "no", "t1", "t2", "t3", "t2"]
-    assert await service.find("no") is None
+    assert asked(httpserver) == ["t1", "t2", "t3"]
+    await service.find("t2")  # The one that was used least recently has been forgotten.
+    assert asked(httpserver) == ["t1", "t2", "t3", "t2"]
 
 
-@pytest.mark.parametrize(("status", "body"), [(500, "{}"), (200, "<html>"), (404, ""), (302, "")])
+async def test_wrong_tokens_are_asked_once_in_five_seconds_and_push_out_no_caller(httpserver, service, clock):
+    httpserver.expect_request("/auth/validate", headers={"Authorization": "Bearer t1"}).respond_with_json(USER)
+    httpserver.expect_request("/auth/validate").respond_with_data(status=401)
+
+    for token in ("t1", "no", "no", "wrong", "other", "t1"):
+        await service.find(token)
+    assert asked(httpserver) == ["t1", "no", "wrong", "other"]
+    assert await service.find("other") is None
+    clock.time = 5
+    await service.find("other")
+    assert asked(httpserver)[-2:] == ["other", "other"]
+
+
+@pytest.mark.parametrize(("status", "body"), [(500, "{}"), (200, "<html>"), (404, ""), (302, ""), (200, "[" * 100_000)])
 async def test_an_answer_that_was_not_agreed_is_no_identity(httpserver, service, status, body):
     httpserver.expect_request("/auth/validate").respond_with_data(body, status=status)
     with pytest.raises(IdentityStoreError):

@@ -9,9 +9,8 @@ from redis.exceptions import RedisError
 from starlette.requests import Request
 
 from app.adapters.sessions.identity import Identity
-from app.http.middleware.batch_limit import MAX_DEPTH
-from app.http.middleware.body_limit import PATIENCE_BYTES
-from app.http.middleware.rate_limit import REST_S, Rated, caller_of
+from app.http.middleware.body_limit import DISCARD_BYTES, MAX_DEPTH
+from app.http.middleware.rate_limit import RETRY_STORAGE_S, RateLimit, caller_of
 from app.wiring.access import Access
 from tests.access import (
     ASKED,
@@ -53,7 +52,7 @@ def test_a_body_of_just_10_kb_is_read(url):
 
 def test_a_huge_body_is_refused_before_it_is_sent(url):
     with talking(url) as client:
-        client.say(f"POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Length: {PATIENCE_BYTES + 1}\r\n\r\n")
+        client.say(f"POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Length: {DISCARD_BYTES + 1}\r\n\r\n")
         assert client.heard().startswith("HTTP/1.1 413 ")
 
 
@@ -186,12 +185,12 @@ async def test_where_the_shared_count_fails_each_process_counts_for_itself_and_a
         corpus, "http://127.0.0.1:1", rate_limit="1/hour", rate_limit_backend="redis", redis_url="redis://127.0.0.1:1"
     )
     clock = StoppedClock(0)
-    rated = Rated(_nothing, rate=parse("1/hour"), storage=Access(settings).rate_storage, clock=clock)
+    rated = RateLimit(_nothing, rate=parse("1/hour"), storage=Access(settings).rate_storage, clock=clock)
 
     assert [(await rated.count("x", 1))[0] for _ in range(3)] == [True, False, False]
-    rested, clock.time = rated.rests_until, REST_S
+    rested, clock.time = rated.retry_storage_at, RETRY_STORAGE_S
     await rated.count("x", 1)
-    assert (rested, rated.rests_until) == (REST_S, 2 * REST_S)
+    assert (rested, rated.retry_storage_at) == (RETRY_STORAGE_S, 2 * RETRY_STORAGE_S)
 
 
 async def _nothing(scope, receive, send) -> None: ...

@@ -1,7 +1,7 @@
 import httpx
 import pytest
 
-from app.http.connections import BoundedConnection
+from app.http.compat.uvicorn import BoundedConnection
 from tests.access import ASKED, hanging_groq, serving, settings_over, talking
 from tests.waiting import wait_until
 

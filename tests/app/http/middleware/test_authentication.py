@@ -9,10 +9,9 @@ from fastapi.routing import iter_route_contexts
 from redis import Redis
 from redis.exceptions import RedisError
 
-from app.http.security.authentication import OPEN
+from app.http.middleware.authentication import OPEN_PATHS
 from app.http.server import create_app
 from app.wiring import Services
-from chains.errors import ConfigurationError
 from tests.access import ASKED, POSTED, bearer, key_entry, serving, settings_over, sources_shown
 from tests.fakes import FakeGroq
 
@@ -59,7 +58,7 @@ def test_every_route_but_health_asks_for_a_name(corpus, groq, keyed):
         path = re.sub(r"{[^}]*}", "x", route.path or "")
         for method in route.methods or {"GET"}:
             response = httpx.request(method, keyed + path, json={} if method == "POST" else None)
-            assert (response.status_code == 401) is (path not in OPEN), f"{method} {path}: {response.status_code}"
+            assert (response.status_code == 401) is (path not in OPEN_PATHS), f"{method} {path}: {response.status_code}"
         asked.add(path)
     assert {*ASKED, "/docs", "/openapi.json", "/copilot/input_schema", "/api/health"} <= asked
     assert httpx.get(f"{keyed}/no/such/route").status_code == 401
@@ -208,11 +207,6 @@ def test_pages_from_elsewhere_may_not_ask_on_behalf_of_the_user_of_this_machine(
 def test_where_others_may_ask_any_page_may_try(keyed):
     headers = {"Origin": "https://elsewhere.example", **bearer("desk-key")}
     assert httpx.get(f"{keyed}/copilot/input_schema", headers=headers).status_code == 200
-
-
-def test_an_address_of_redis_that_is_none_stops_the_start(corpus, groq):
-    with pytest.raises(ConfigurationError, match="REDIS_URL"):
-        create_app(Services(settings_over(corpus, groq.url, auth_mode="session", redis_url="127.0.0.1")))
 
 
 def test_serving_strangers_without_authentication_is_refused_with_the_reason(waypoint):

@@ -5,8 +5,8 @@ import socket
 import httpx
 import pytest
 
-from app.http.middleware.drain import Traffic
-from app.http.readiness import Readiness
+from app.http.middleware.drain import InFlight
+from app.http.routes.health import Readiness
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
@@ -18,7 +18,7 @@ from tests.processes import free_port
 
 
 def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness:
-    traffic = Traffic()
+    traffic = InFlight()
     traffic.phase = phase
     every_time = itertools.count(step=10).__next__  # At each look the last round of checks is stale.
     return Readiness(lambda: checks, traffic, clock=clock or every_time, **options)

@@ -1,0 +1,87 @@
+"""LangServe's request and response models, its serializer and its playground, none of which it exports."""
+
+from types import GenericAlias
+from typing import Annotated, Any, cast
+
+from fastapi import Request, Response
+from langchain_core.runnables import Runnable
+from langserve import APIHandler
+from langserve.serialization import WellKnownLCSerializer
+from langserve.validation import (
+    create_batch_request_model,
+    create_batch_response_model,
+    create_invoke_request_model,
+    create_invoke_response_model,
+    create_stream_events_request_model,
+    create_stream_request_model,
+)
+from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_model
+
+NAMESPACE = "copilot"
+_STREAM_LOG = b'"/stream_log"'  # What the playground's script asks.
+
+_serializer = WellKnownLCSerializer()
+
+
+class NoConfig(BaseModel):
+    """The part of a client's config that is used: nothing."""
+
+
+def serialize(value: Any) -> str:
+    """Return the JSON of a value, LangChain's objects included."""
+    return _serializer.dumps(value).decode()
+
+
+def handler(chain: Runnable[Any, Any], question: type[BaseModel], path: str) -> APIHandler:
+    """Return LangServe's own handler, for the schemas and the playground; a client configures nothing."""
+    return APIHandler(chain.with_types(input_type=cast("Any", question)), path=path, config_keys=())
+
+
+async def playground_file(served: APIHandler, path: str, request: Request, *, run_path: str) -> Response:
+    """Return a file of the playground, which asks `run_path` in place of the deprecated `stream_log`.
+
+    Raises:
+        OSError, ValueError: the path is a folder, or cannot be a file's name.
+    """
+    file = await served.playground(path, request)
+    content = bytes(file.body).replace(_STREAM_LOG, f'"{run_path}"'.encode())
+    return Response(content, file.status_code, media_type=file.media_type)
+
+
+def invoke_body(question: type[BaseModel]) -> type[BaseModel]:
+    """Return the body of a request for one answer."""
+    return create_invoke_request_model(NAMESPACE, question, NoConfig)
+
+
+def batch_body(question: type[BaseModel], batch_max: int) -> type[BaseModel]:
+    """Return the body of a request for several answers; an input that does not fit becomes its ValidationError."""
+    base = create_batch_request_model(NAMESPACE, question, NoConfig)
+    inputs: Any = GenericAlias(list, (Annotated[question, WrapValidator(_keep_error)],))
+    return create_model(base.__name__, __base__=base, inputs=(inputs, Field(max_length=batch_max)))
+
+
+def _keep_error(value: Any, validate: Any) -> Any:
+    try:
+        return validate(value)
+    except ValidationError as error:
+        return error
+
+
+def stream_body(question: type[BaseModel]) -> type[BaseModel]:
+    """Return the body of a request for a stream."""
+    return create_stream_request_model(NAMESPACE, question, NoConfig)
+
+
+def stream_events_body(question: type[BaseModel]) -> type[BaseModel]:
+    """Return the body of a request for a stream of events."""
+    return create_stream_events_request_model(NAMESPACE, question, NoConfig)
+
+
+def invoke_response(answer: Any) -> type[BaseModel]:
+    """Return the response with one answer."""
+    return create_invoke_response_model(NAMESPACE, answer, False)
+
+
+def batch_response(answer: Any) -> type[BaseModel]:
+    """Return the response with several answers."""
+    return create_batch_response_model(NAMESPACE, answer, False)

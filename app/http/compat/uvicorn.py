@@ -1,0 +1,135 @@
+"""uvicorn's connections with limits that uvicorn lacks, and its supervisor of workers with a drain."""
+
+import asyncio
+import os
+import sys
+from typing import ClassVar, cast
+
+import structlog
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
+
+log = structlog.get_logger(__name__)
+
+
+class BoundedConnection(HttpToolsProtocol):
+    """An HTTP connection that ends where its client sends a request's head, or reads a response, too slowly.
+
+    The head is the request's first line and headers; uvicorn waits for it for ever, and takes any size. A response of
+    up to `send_buffer_bytes` is taken off the application's hands at once; above it, the application waits for the
+    client to read, at most `send_timeout_s` for half of the buffer.
+    """
+
+    head_timeout_s: ClassVar[float] = 10
+    head_max_bytes: ClassVar[int] = 64 * 1024
+    send_timeout_s: ClassVar[float] = 30
+    send_buffer_bytes: ClassVar[int] = 256 * 1024
+
+    _head_timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+    _in_head = True  # The next byte belongs to a head, not to a body.
+    _send_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for the first head."""
+        connection = cast("asyncio.Transport", transport)
+        connection.set_write_buffer_limits(high=self.send_buffer_bytes, low=self.send_buffer_bytes // 2)
+        super().connection_made(connection)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Count the bytes of a head, also of one that follows a request whose answer is not complete."""
+        if self.cycle is None or self.cycle.response_complete:
+            self._await_head()
+        self._head_bytes += len(data) if self._in_head else 0
+        super().data_received(data)
+        if self._in_head and self._head_bytes > self.head_max_bytes:
+            self._close("head_too_large")
+
+    def on_message_begin(self) -> None:
+        """Start the clock of a head."""
+        super().on_message_begin()
+        self._await_head()
+
+    def on_headers_complete(self) -> None:
+        """Stop the clock: the head is complete."""
+        self._in_head = False
+        self._stop_head_timer()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Expect the next head."""
+        super().on_message_complete()
+        self._in_head = True
+        self._head_bytes = 0
+
+    def on_response_complete(self) -> None:
+        """Wait until the client has read the response."""
+        super().on_response_complete()
+        if self.transport.get_write_buffer_size():
+            self._start_send_timer()
+
+    def pause_writing(self) -> None:
+        """Wait until the client has read half of the buffer."""
+        super().pause_writing()
+        self._start_send_timer()
+
+    def resume_writing(self) -> None:
+        """Stop the clock: the client reads."""
+        super().resume_writing()
+        self._stop_send_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clocks: the client is gone."""
+        self._stop_head_timer()
+        self._stop_send_timer()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        if self._head_timer is None and self._in_head:
+            self._head_timer = self.loop.call_later(self.head_timeout_s, self._close, "head_too_slow")
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _start_send_timer(self) -> None:
+        if self._send_timer is None:
+            self._send_timer = self.loop.call_later(self.send_timeout_s, self._check_send)
+
+    def _stop_send_timer(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
+
+    def _check_send(self) -> None:
+        self._send_timer = None
+        if self.transport.get_write_buffer_size():
+            log.info("client_does_not_read", client=self.client)
+            self.transport.abort()
+
+    def _close(self, reason: str) -> None:
+        self._stop_head_timer()
+        log.info(reason, client=self.client)
+        self.transport.close()
+
+
+class Workers(Multiprocess):
+    """Processes that share a socket; each is started again when it dies, and a signal drains them all."""
+
+    def join_all(self) -> None:
+        """Wait until all have drained; another signal stops them at once."""
+        for child in self.processes:
+            while child.process.is_alive():
+                child.process.join(0.1)
+                if self.signal_queue:
+                    self._stop_at_once()
+        if any(child.exitcode == STARTUP_FAILURE for child in self.processes):
+            sys.exit(STARTUP_FAILURE)
+
+    def _stop_at_once(self) -> None:
+        for child in self.processes:
+            child.process.kill()
+        os._exit(128 + self.signal_queue[0])

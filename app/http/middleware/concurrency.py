@@ -1,0 +1,95 @@
+"""Limit how many questions are answered at the same time, and stop work whose client has left."""
+
+import asyncio
+import math
+from contextlib import AsyncExitStack
+
+import structlog
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.errors import RequestRefusedError
+from app.http.middleware.body_limit import replayed
+
+log = structlog.get_logger(__name__)
+
+
+class CancelOnDisconnect:
+    """ASGI middleware that cancels a request whose client left before the response began; streams notice themselves.
+
+    It needs BodyLimit in front: after the whole body, the next message is the disconnect.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and watch its client."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        gone = asyncio.Event()
+        started = False
+
+        async def note_start(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        async def disconnected() -> Message:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        body = (await receive())["body"]
+        work = asyncio.ensure_future(self.app(scope, replayed(body, disconnected), note_start))
+        watch = asyncio.ensure_future(_watch(receive, gone))
+        try:
+            await asyncio.wait((work, watch), return_when=asyncio.FIRST_COMPLETED)
+            if work.done() or started:
+                await work
+            else:
+                log.info("client_left", path=scope["path"])
+        finally:
+            work.cancel()
+            watch.cancel()
+            await asyncio.gather(work, watch, return_exceptions=True)
+
+
+async def _watch(receive: Receive, gone: asyncio.Event) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
+
+
+class ConcurrencyLimit:
+    """ASGI middleware that answers so many questions at the same time; others wait their turn, then get 503.
+
+    A place is given back when the answer is computed: what a client has not read yet waits in the connection's buffer
+    (BoundedConnection), and a client that reads too slowly is cut off there.
+
+    Args:
+        app: The application behind it.
+        at_once: How many questions; a batch takes as many places as it has questions, or all.
+        queue_s: How long a request may wait for its turn.
+    """
+
+    def __init__(self, app: ASGIApp, *, at_once: int, queue_s: float) -> None:
+        self.app = app
+        self.at_once = at_once
+        self.queue_s = queue_s
+        self.places = asyncio.Semaphore(at_once)
+        self.front = asyncio.Lock()  # One request at a time gathers places: no two batches wait for each other.
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on when it is its turn."""
+        count = getattr(Request(scope).state, "questions", 0) if scope["type"] == "http" else 0
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(self.queue_s), self.front:
+                    for _ in range(min(count, self.at_once)):
+                        await held.enter_async_context(self.places)
+            except TimeoutError:
+                msg = "Too many questions are being answered at the moment. Try again soon."
+                headers = {"Retry-After": str(math.ceil(self.queue_s))}
+                raise RequestRefusedError(503, msg, headers) from None
+            await self.app(scope, receive, send)

@@ -1,0 +1,56 @@
+"""Refuse requests from foreign web pages, and requests for paths that can name nothing."""
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.http.errors import RequestRefusedError
+from app.wiring.access import is_loopback
+
+
+class OriginCheck:
+    """ASGI middleware for a service that only this machine may ask: it refuses web pages of other origins (CSRF).
+
+    A browser runs the pages of strangers on this machine, and they can post to loopback; by DNS rebinding they could
+    even read the answer. Browsers send the page's origin; programs send none and are not checked.
+
+    Args:
+        app: The application behind it.
+        allowed: Origins that may ask all the same; `*` allows all.
+    """
+
+    def __init__(self, app: ASGIApp, *, allowed: Collection[str]) -> None:
+        self.app = app
+        self.allowed = allowed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        origin = Headers(scope=scope).get("origin") if scope["type"] == "http" else None
+        if origin is not None and not self._is_allowed(origin):
+            raise RequestRefusedError(403, "Pages of this origin may not ask; name it in CORS_ORIGINS")
+        await self.app(scope, receive, send)
+
+    def _is_allowed(self, origin: str) -> bool:
+        return "*" in self.allowed or origin in self.allowed or is_loopback(_host(origin))
+
+
+def _host(origin: str) -> str:
+    try:
+        return urlsplit(origin).hostname or ""
+    except ValueError:
+        return ""
+
+
+class PathCheck:
+    """ASGI middleware that answers 404 for a path with control characters; no file can be opened by such a name."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] == "http" and not scope["path"].isprintable():
+            raise RequestRefusedError(404, "There is nothing at this address.")
+        await self.app(scope, receive, send)

@@ -1,0 +1,88 @@
+"""What clients send as a question: its text, the conversation before it, and options; and the config of its run."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import Request
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
+from pydantic import AfterValidator, BeforeValidator, Field
+from typing_extensions import TypedDict
+
+from app.adapters.sessions.identity import Identity
+from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, is_text
+
+# A question of 1,000 characters and this history fit into a body of 10 kB (BodyLimit) with the JSON around them.
+HISTORY_MAX_TURNS = 20
+HISTORY_MAX_CHARACTERS = 8000
+
+
+def _number(kind: str) -> BeforeValidator:
+    """Accept JSON numbers only: no booleans and no strings; 9.0 is an integer."""
+
+    def check(value: object) -> object:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            msg = f"Input should be a valid {kind}"
+            raise ValueError(msg)
+        return value
+
+    return BeforeValidator(check)
+
+
+TopK = Annotated[int, Field(ge=1, le=100), _number("integer")]
+ChatTopK = Annotated[int, Field(ge=1, le=20), _number("integer")]
+Threshold = Annotated[float, Field(ge=0, le=1), _number("number")]
+
+# The chain checks the text, with a message for each mistake; this only describes it.
+QUERY_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": QUESTION_PATTERN}
+
+
+class Turn(TypedDict):
+    """One message of the conversation before the question."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+_ROLES = {"human": "user", "ai": "assistant"}
+
+
+def _turn(value: object) -> object:
+    # LangChain's clients send messages, with types in place of roles. A system message is no turn.
+    if isinstance(value, Mapping) and "role" not in value and value.get("type") in _ROLES:
+        return {"role": _ROLES[value["type"]], "content": value.get("content")}
+    return value
+
+
+def _check_text(turn: Turn) -> Turn:
+    if not is_text(turn["content"]):
+        msg = "content holds half of a surrogate pair, which is no text"
+        raise ValueError(msg)
+    return turn
+
+
+def _check_length(turns: list[Turn]) -> list[Turn]:
+    if sum(len(turn["content"]) for turn in turns) > HISTORY_MAX_CHARACTERS:
+        msg = f"a history holds at most {HISTORY_MAX_CHARACTERS} characters in all its turns; send the last turns only"
+        raise ValueError(msg)
+    return turns
+
+
+History = Annotated[
+    list[Annotated[Turn, BeforeValidator(_turn), AfterValidator(_check_text)]],
+    Field(
+        default_factory=list,
+        max_length=HISTORY_MAX_TURNS,
+        description=f"The conversation so far, at most {HISTORY_MAX_CHARACTERS} characters in all.",
+        examples=[[{"role": "user", "content": "What is GST?"}, {"role": "assistant", "content": "A tax."}]],
+    ),
+    AfterValidator(_check_length),
+]
+
+
+def run_config(request: Request, **metadata: str | None) -> RunnableConfig:
+    """Return the config of a question's run: its audience and who asks. Anonymous callers see public documents."""
+    identity: Identity = getattr(request.state, "identity", None) or Identity()
+    known = {"request_id": getattr(request.state, "request_id", None), "user_id": identity.user_id, **metadata}
+    told = {name: value for name, value in known.items() if value is not None}
+    return merge_configs({"configurable": {"audience": identity.audience}, "metadata": told})

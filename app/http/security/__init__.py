@@ -1,1 +1,0 @@
-"""Authentication: who may call what."""
