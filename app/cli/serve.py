@@ -16,10 +16,10 @@ def serve(
     from app.http.process import check_workers
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
-    from app.wiring.access import check_door
+    from app.wiring.access import require_authentication
 
     settings = read_settings()
-    check_door(settings, host)
+    require_authentication(settings, host)
     check_workers(settings, workers)
     configure_logs(settings.log_level, settings.log_format)
     services = open_services(settings)
