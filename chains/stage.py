@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableParallel
 from langchain_core.runnables.base import coerce_to_runnable
+from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import AddableDict, is_async_callable
 
 State = dict[str, Any]
@@ -24,6 +25,21 @@ class Stage(RunnableAssign):
     """
 
     unpack: bool = False
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """Return the graph of the fields, one after the other, in a box of the stage's name."""
+        graph = Graph()
+        last = graph.add_node(self.get_input_schema(config))
+        for step in self.mapper.steps__.values():
+            inner = step.get_graph(config)
+            inner.trim_first_node()
+            inner.trim_last_node()
+            first_inner, last_inner = graph.extend(inner.reid(), prefix=self.get_name())
+            if first_inner and last_inner:
+                graph.add_edge(last, first_inner)
+                last = last_inner
+        graph.add_edge(last, graph.add_node(self.get_output_schema(config)))
+        return graph
 
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
         """Return the state with the stage's fields."""

@@ -11,9 +11,3 @@ def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         for name, value in part.items():
             whole[name] = whole[name] + value if name == "answer" and name in whole else value
     return whole
-
-
-def settled(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what a client shows in the end: the replacement, where there is one, in place of the answer."""
-    whole = merged(parts)
-    return whole | {"answer": whole.pop("replacement", whole["answer"])}

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 
 from app.settings import Settings, load_settings
 from app.wiring import Services
+from chains.output import merge
 from tests.langsmith_stub import Backend
-from tests.streams import settled
 
 QUESTION = "What is the GST rate on imports into Singapore?"
 CONFIG: Any = {"metadata": {"request_id": "r1"}}
@@ -36,7 +36,7 @@ def _embeddings() -> Embeddings:
     return Services(load_settings(_env_file=None)).embeddings
 
 
-async def ask(services: Services, way: str = "invoke") -> dict[str, Any]:
+async def ask(services: Services, way: str = "invoke") -> Any:
     question: Any = {"question": QUESTION}
     match way:
         case "invoke":
@@ -44,9 +44,9 @@ async def ask(services: Services, way: str = "invoke") -> dict[str, Any]:
         case "ainvoke":
             return dict(await services.chain.ainvoke(question, CONFIG))
         case "stream":
-            return settled(list(services.chain.stream(question, CONFIG)))
-    return settled([part async for part in services.chain.astream(question, CONFIG)])
+            return merge(list(services.chain.stream(question, CONFIG)))
+    return merge([part async for part in services.chain.astream(question, CONFIG)])
 
 
-def tree(stub: Backend, run: dict[str, Any]) -> dict[str, Any]:
+def tree(stub: Backend, run: dict[str, Any]) -> Any:
     return {child["name"]: tree(stub, child) for child in stub.children(run)}

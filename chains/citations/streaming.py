@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.graph import Graph
 
 from chains.citations.markers import LONGEST_MARKER
 from chains.state import Passage
@@ -73,6 +74,10 @@ class AnswerStream(Runnable[Any, Any]):
     def __init__(self, answer: Runnable[Any, Any], rewriter: Callable[[Sequence[Passage]], StreamRewriter]) -> None:
         self._answer = answer
         self._rewriter = rewriter
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """Return the graph of what makes the message."""
+        return self._answer.get_graph(config)
 
     def invoke(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Record:
         """Return the message and its words."""

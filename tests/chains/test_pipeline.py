@@ -7,37 +7,22 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.retrievers import BaseRetriever
 
 import chains
 from chains.callbacks import StageTimer
 from chains.citations import CiteSources
 from chains.errors import LLMUnavailableError, QuestionError
+from chains.output import merge
 from chains.state import Answer
-from tests.streams import merged, settled
+from tests.chains.gst import ANSWER, DOCUMENT, Shelf, gst_chain, lasting
+from tests.streams import merged
 
 STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
 ROOT = Path(chains.__file__).parents[1]
-DOCUMENT = Document(
-    page_content="The rate of GST is 9%.",
-    metadata={"title": "GST Guide", "section": "Rate", "doc_id": "gst", "score": 0.8, "category": "regulatory"},
-)
 
 
-class Shelf(BaseRetriever):
-    documents: list[Document] = []
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return self.documents
-
-
-def build(answer: str = "It is 9% [GST Guide > Rate].", documents: list[Document] | None = None) -> Any:
-    model = GenericFakeChatModel(messages=iter([AIMessage(answer)] * 9))
-    return chains.build_chain(retriever=Shelf(documents=[DOCUMENT] if documents is None else documents), model=model)
-
-
-def lasting(answer: Any) -> dict[str, Any]:
-    return {name: value for name, value in answer.items() if name != "metadata"}
+def build(answer: str = ANSWER, documents: list[Document] | None = None) -> Any:
+    return gst_chain(answer, retriever=Shelf(documents=[DOCUMENT] if documents is None else documents))
 
 
 def test_the_answer_object_has_exactly_the_contract_fields():
@@ -80,7 +65,7 @@ def test_nothing_retrieved_skips_the_model():
         def _generate(self, *args: Any, **kwargs: Any) -> Any:
             raise AssertionError
 
-    chain = chains.build_chain(retriever=Shelf(), model=Unreachable(messages=iter([])))
+    chain = chains.build_chain(retriever=Shelf(documents=[]), model=Unreachable(messages=iter([])))
     answer = chain.invoke({"question": "Rate?"})
 
     assert answer["outcome"] == "no_results"
@@ -177,7 +162,7 @@ def test_stream_and_invoke_agree_whatever_the_model_writes(text):
         model = GenericFakeChatModel(messages=iter([AIMessage(text or " ")] * 2))
         cite = CiteSources(style=style)
         chain: Any = chains.build_chain(retriever=Shelf(documents=[DOCUMENT]), model=model, citations=cite)
-        streamed = settled(chain.stream({"question": "Rate?"}))
+        streamed = merge(chain.stream({"question": "Rate?"}))
         assert lasting(streamed) == lasting(chain.invoke({"question": "Rate?"}))
 
 

@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from chains import build_chain
 from chains.citations import CiteSources
-from tests.streams import settled
+from chains.output import merge
 
 CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 FALLBACK = "The MARP documents provided do not contain information"
@@ -58,7 +58,7 @@ def run(case: dict, *, stream: bool) -> dict[str, Any]:
     chain = build_chain(retriever=Shelf(documents=documents), model=model, citations=CiteSources(style="numbered"))
     if not stream:
         return dict(chain.invoke({"question": "Q?"}))
-    return settled(chain.stream({"question": "Q?"}))
+    return dict(merge(chain.stream({"question": "Q?"})))
 
 
 @pytest.mark.corpus

@@ -12,11 +12,11 @@ from app.http.errors import reply_to
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
+from chains.output import merge
 from tests.clocks import StoppedClock
 from tests.exchange import Pace
 from tests.faults import DEEDS
 from tests.faulty import FaultyGroq, faulty_groq
-from tests.streams import settled
 
 QUESTION = "What is the GST rate on imports into Singapore?"
 GUIDE = """---
@@ -73,7 +73,7 @@ class Desk:
 
     def _streamed(self) -> str:
         try:
-            return _outcome(settled(self.services.chain.stream({"question": QUESTION})))
+            return _outcome(dict(merge(self.services.chain.stream({"question": QUESTION}))))
         except Exception as error:  # Whatever it is, the table shows what a client would be told.
             return str(reply_to(error).status)
 

@@ -15,9 +15,9 @@ from app.wiring import Services
 from app.wiring.caches import Caches
 from chains.caching.counts import LEVELS
 from chains.clock import SystemClock
+from chains.output import merge
 from tests.chains.caching.chain import Chain
 from tests.fakes import WordEmbeddings
-from tests.streams import settled
 
 ROOT = Path(__file__).parents[3]
 REDIS_URL = "redis://127.0.0.1:6379/9"
@@ -85,9 +85,9 @@ async def test_a_repeated_question_makes_no_outside_call(corpus, groq, backend, 
     async with services.running():
         told: list[Any] = [
             services.chain.invoke(QUESTION),
-            settled(services.chain.stream(QUESTION)),
+            merge(services.chain.stream(QUESTION)),
             await services.chain.ainvoke(QUESTION),
-            settled([part async for part in services.chain.astream(QUESTION)]),
+            merge([part async for part in services.chain.astream(QUESTION)]),
         ]
 
     assert first["metadata"]["cache"] is None

@@ -1,0 +1,302 @@
+"""The chain beside a RunnableSequence of plain `assign` steps: LangChain's users do the same with both."""
+
+import re
+from functools import reduce
+from operator import add, itemgetter
+from typing import Any
+
+import pytest
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough, RunnableSequence
+from langchain_core.tools import tool
+from langchain_core.tracers.context import collect_runs
+from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
+from langchain_core.tracers.schemas import Run
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+import chains
+from chains.errors import QuestionError
+from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting, writing
+
+WAYS = ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"]
+EMPTY: Any = {"question": ""}
+
+
+def refuse_blank(state: Any) -> Any:
+    if not state["question"]:
+        raise QuestionError
+    return state["question"]
+
+
+def plain_chain(answer: str = ANSWER) -> Any:
+    """Return the same stages as LangChain's documentation composes them."""
+    prompt = ChatPromptTemplate([("system", "Answer from {context}"), ("human", "{question}")], name="prompt")
+    return RunnableSequence(
+        RunnablePassthrough.assign(documents=refuse_blank | Shelf()).with_config(run_name="retrieval"),
+        RunnablePassthrough.assign(context=lambda state: state["documents"][0].page_content).with_config(
+            run_name="context"
+        ),
+        RunnablePassthrough.assign(answer=prompt | writing(answer) | StrOutputParser()).with_config(
+            run_name="generation"
+        ),
+        name="cited_answer",
+    )
+
+
+CHAINS = [gst_chain, plain_chain]
+both = pytest.mark.parametrize("build", CHAINS)
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+async def called(chain: Runnable[Any, Any], way: str, config: Any = None, question: Any = QUESTION) -> Any:
+    match way:
+        case "invoke":
+            return chain.invoke(question, config)
+        case "ainvoke":
+            return await chain.ainvoke(question, config)
+        case "stream":
+            return reduce(add, chain.stream(question, config))
+        case "astream":
+            return reduce(add, [part async for part in chain.astream(question, config)])
+        case "batch":
+            return chain.batch([question], config)[0]
+    return (await chain.abatch([question], config))[0]
+
+
+def tree(run: Run) -> dict[str, Any]:
+    return {child.name: tree(child) for child in run.child_runs}
+
+
+def test_the_chain_is_langchains_own_sequence_of_named_steps():
+    chain = gst_chain()
+
+    assert type(chain.bound) is RunnableSequence
+    assert [step.get_name() for step in chain.steps] == [*chains.STAGES, "answer"]
+    assert chain.get_name() == plain_chain().get_name() == "cited_answer"
+
+
+@every_way
+async def test_a_trace_shows_the_stages_under_one_root(way):
+    with collect_runs() as runs:
+        await called(gst_chain(), way)
+
+    [root] = runs.traced_runs
+    assert root.name == "cited_answer"
+    assert tree(root) == {
+        "retrieval": {"Shelf": {}},
+        "context": {},
+        "generation": {"prompt": {}, "GenericFakeChatModel": {}},
+        "citations": {},
+        "confidence": {},
+    }
+    assert {child.outputs is not None for child in root.child_runs} == {True}
+
+
+@every_way
+@both
+async def test_a_call_has_one_root(build, way):
+    with collect_runs() as runs:
+        await called(build(), way)
+
+    assert [(run.name, run.parent_run_id) for run in runs.traced_runs] == [("cited_answer", None)]
+
+
+def test_the_prompt_is_found():
+    [prompt] = gst_chain().get_prompts()
+
+    assert isinstance(prompt, ChatPromptTemplate)
+    assert set(prompt.input_variables) == {"context", "history", "question"}
+
+
+def test_the_graph_draws_the_stages_in_their_order():
+    drawn = gst_chain().get_graph().draw_mermaid()
+
+    places = [drawn.index(f"\\3a{node}") for node in ("Shelf", "FormatContext", "prompt", "CiteSources")]
+    assert places == sorted(places)
+    assert all(f"subgraph {name}\n" in drawn for name in chains.STAGES)
+
+
+def test_the_schemas_are_those_of_a_question_and_an_answer():
+    question, answer = gst_chain().get_input_jsonschema(), gst_chain().get_output_jsonschema()
+
+    assert question["$defs"]["Question"]["required"] == ["question"]
+    assert set(answer["$defs"]["Answer"]["properties"]) == set(chains.Answer.__annotations__)
+
+
+@every_way
+@both
+async def test_another_runnable_goes_behind_it(build, way):
+    chain: Any = build() | RunnableLambda(itemgetter("answer")) | str.upper
+
+    assert await called(chain, way) == ANSWER.upper()
+
+
+@every_way
+@both
+async def test_another_runnable_goes_between_two_steps(build, way):
+    seen: list[str] = []
+
+    def look(state: Any) -> Any:
+        seen.append(sorted(state)[-1])
+        return state
+
+    first, *rest = build().steps
+    chain: Any = RunnableSequence(first, RunnableLambda(look), *rest)
+
+    assert (await called(chain, way))["answer"] == ANSWER
+    assert seen == ["question"]
+
+
+@every_way
+async def test_a_composed_chain_sees_the_words_that_replace_the_answer(way):
+    chain = gst_chain("Elephants fly.")
+    replacement = chain.invoke(QUESTION)["answer"]
+
+    assert await called(chain | (lambda answer: answer["answer"]), way) == replacement != "Elephants fly."
+
+
+@pytest.mark.parametrize("answer", [ANSWER, "Elephants fly.", "I do not know."])
+@pytest.mark.parametrize("way", ["stream", "astream"])
+async def test_the_sum_of_a_stream_is_what_invoke_returns(way, answer):
+    chain = gst_chain(answer)
+    whole, summed = chain.invoke(QUESTION), await called(chain, way)
+
+    assert lasting(summed) == lasting(whole)
+    assert set(summed) == set(whole)
+
+
+@every_way
+@both
+async def test_a_config_bound_to_it_is_that_of_its_run(build, way):
+    with collect_runs() as runs:
+        await called(build().with_config(run_name="mine", tags=["t"], metadata={"tenant": 1}), way)
+
+    [root] = runs.traced_runs
+    assert (root.name, root.tags) == ("mine", ["t"])
+    assert root.metadata["tenant"] == 1
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "batch", "abatch"])
+@both
+async def test_a_retry_calls_it_again(build, way):
+    calls: list[int] = []
+
+    def fail_once(state: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise ConnectionError
+        return state
+
+    chain = build()
+    failing: Any = RunnableSequence(RunnableLambda(fail_once), *chain.steps).with_retry(stop_after_attempt=2)
+
+    assert (await called(failing, way))["answer"] == ANSWER
+    assert (await called(chain.with_retry(stop_after_attempt=2), way))["answer"] == ANSWER
+    assert len(calls) == 2
+
+
+async def test_a_call_that_is_repeated_keeps_its_handlers():
+    answer = gst_chain().with_retry(stop_after_attempt=2).invoke(QUESTION)
+
+    assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
+
+
+@every_way
+@both
+async def test_a_fallback_answers_where_it_fails(build, way):
+    def fail(state: Any) -> Any:
+        raise ConnectionError
+
+    chain: Any = RunnableSequence(RunnableLambda(fail), *build().steps).with_fallbacks([build()])
+
+    assert (await called(chain, way))["answer"] == ANSWER
+
+
+def passing_config(chain: Any) -> Runnable[Any, Any]:
+    return RunnableLambda(chain.invoke, chain.ainvoke, name="outer")
+
+
+def without_config(chain: Any) -> Runnable[Any, Any]:
+    def called_plainly(question: Any) -> Any:
+        return chain.invoke(question)
+
+    async def awaited(question: Any) -> Any:
+        return await chain.ainvoke(question)
+
+    return RunnableLambda(called_plainly, awaited, name="outer")
+
+
+def streaming(chain: Any) -> Runnable[Any, Any]:
+    async def awaited(question: Any) -> Any:
+        return reduce(add, [part async for part in chain.astream(question)])
+
+    return RunnableLambda(lambda question: reduce(add, chain.stream(question)), awaited, name="outer")
+
+
+def as_tool(chain: Any) -> Runnable[Any, Any]:
+    @tool("outer")
+    def ask(question: str) -> Any:
+        """Answer a question."""
+        return chain.invoke({"question": question})
+
+    return ask
+
+
+def as_graph_node(chain: Any) -> Runnable[Any, Any]:
+    class State(TypedDict, total=False):
+        question: str
+        answer: str
+
+    graph = StateGraph(State)
+    graph.add_node("ask", lambda state: {"answer": chain.invoke(state)["answer"]})
+    graph.add_edge(START, "ask")
+    graph.add_edge("ask", END)
+    return graph.compile(name="outer")
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("outer", [passing_config, without_config, streaming, as_tool, as_graph_node])
+@both
+async def test_inside_another_runnable_the_callers_callbacks_are_told(build, outer, way):
+    runs = RunCollectorCallbackHandler()
+    await called(outer(build()), way, {"callbacks": [runs]})
+
+    [root] = runs.traced_runs
+    assert root.name == "outer"
+    assert _names(root).count("cited_answer") == 1
+    assert [name for name in _names(root) if name in chains.STAGES][:3] == ["retrieval", "context", "generation"]
+
+
+def _names(run: Run) -> list[str]:
+    return [run.name, *(name for child in run.child_runs for name in _names(child))]
+
+
+@pytest.mark.parametrize("way", ["batch", "abatch"])
+@both
+async def test_a_question_that_fails_leaves_the_others_of_its_batch_answered(build, way):
+    chain, questions = build(), [QUESTION, EMPTY, QUESTION]
+    answers = (
+        chain.batch(questions, return_exceptions=True)
+        if way == "batch"
+        else await chain.abatch(questions, return_exceptions=True)
+    )
+
+    assert isinstance(answers[1], QuestionError)
+    assert [answers[0]["answer"], answers[2]["answer"]] == [ANSWER, ANSWER]
+    with pytest.raises(QuestionError):
+        chain.batch(questions)
+
+
+def test_each_question_of_a_batch_has_times_of_its_own():
+    first, second = gst_chain().batch([QUESTION, QUESTION])
+
+    assert first["metadata"]["trace_id"] != second["metadata"]["trace_id"]
+    assert tuple(first["metadata"]["timings_ms"]) == tuple(second["metadata"]["timings_ms"]) == chains.STAGES
+
+
+@every_way
+async def test_a_question_that_is_no_dict_is_one_clear_error(way):
+    with pytest.raises(TypeError, match=re.escape("takes a dict such as {'question': '...'}, not str")):
+        await called(gst_chain(), way, question="Rate?")
