@@ -4,9 +4,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from app.adapters.events.message import Message
 from app.adapters.events.outbox import Outbox
 from app.adapters.events.publisher import Publisher
+from app.adapters.events.store import Message
 from tests.rabbit import url
 
 
@@ -14,7 +14,7 @@ async def main(path: Path, port: int, count: int) -> None:
     outbox = Outbox(path, Publisher(url(port)), capacity=count)
     async with outbox.running():
         for number in range(count):
-            outbox.put(Message(f"m{number}", "analytics.test", "r", "{}"))
+            outbox.submit(Message(f"m{number}", "analytics.test", "r", "{}"))
         await asyncio.Event().wait()
 
 

@@ -34,20 +34,28 @@ class Sink:
     messages: list[AbstractIncomingMessage] = field(default_factory=list)
 
     def holds(self, count: int) -> bool:
-        return len(self.messages) >= count
+        return len(self._first) >= count
 
     @property
     def ids(self) -> list[str | None]:
-        return [message.message_id for message in self.messages]
+        """The ids in the order of their first arrival, as a consumer sees them that drops what it knows."""
+        return list(self._first)
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        return [json.loads(message.body) for message in self.messages]
+        return [json.loads(message.body) for message in self._first.values()]
+
+    @property
+    def _first(self) -> dict[str | None, AbstractIncomingMessage]:
+        first: dict[str | None, AbstractIncomingMessage] = {}
+        for message in self.messages:
+            first.setdefault(message.message_id, message)
+        return first
 
 
 @asynccontextmanager
 async def sink() -> AsyncIterator[Sink]:
-    """Listen to everything that is published to a new exchange, which is deleted after, receipts and all."""
+    """Listen to everything that is published to a new exchange, which is deleted after."""
     taken = Sink(f"test.{uuid4().hex}")
     async with await aio_pika.connect(url()) as connection:
         channel = await connection.channel()
@@ -63,8 +71,3 @@ async def sink() -> AsyncIterator[Sink]:
             yield taken
         finally:
             await exchange.delete()
-
-
-async def delete_queue(name: str) -> None:
-    async with await aio_pika.connect(url()) as connection:
-        await (await connection.channel()).queue_delete(name)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from app.adapters.events.message import Message
+from app.adapters.events.store import Message
 from chains.observation import Call
 from chains.state import Answer
 

@@ -27,7 +27,7 @@ def event_observers(settings: Settings, outbox: "Outbox | None") -> list[Observe
         return []
     from app.observability.analytics_events import Events
 
-    return [Events(outbox.put, model="offline" if settings.provider == "offline" else settings.llm_model)]
+    return [Events(outbox.submit, model="offline" if settings.provider == "offline" else settings.llm_model)]
 
 
 def scores_of(settings: Settings) -> "LangSmithScores | None":

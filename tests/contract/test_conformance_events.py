@@ -11,7 +11,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
-from app.adapters.events.message import Message
+from app.adapters.events.store import Message
 from app.observability.analytics_events import ROUTING_KEYS, Events
 from chains import build_chain
 from chains.citations import CiteSources

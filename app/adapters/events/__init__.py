@@ -1,1 +1,1 @@
-"""Messages -> a topic exchange of RabbitMQ: kept on disk until the broker has them, delivered in order."""
+"""Events for other services: stored on disk, then delivered to a RabbitMQ exchange in order, at least once."""

@@ -1,40 +1,39 @@
-"""Messages from any thread -> the broker, in order; whoever hands one over never waits.
+"""Take messages from any thread without waiting, store them, and deliver them in order.
 
-Two tasks: one writes what came to the store on disk, the other delivers from there. While the broker is away, only the
-second stands still.
+Two tasks: one stores what arrives, the other delivers what is stored. While the broker is away, only the second stops.
 """
 
 import asyncio
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import structlog
 
-from app.adapters.events.disk import Disk
-from app.adapters.events.message import Message
-from app.adapters.events.publisher import Link, Publisher
-from app.adapters.events.store import EventStore
+from app.adapters.events.publisher import Publisher, publish
+from app.adapters.events.store import EventStore, Message
 
 log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
 BATCH = 100
-CONFIRM_S = 30
-LOOK_S = 0.5  # How often the store is looked at for what other processes left: messages, and the delivery itself.
+POLL_S = 0.5  # How often the store is read for what other processes left there.
 
 
 class Outbox:
-    """Takes messages at once, keeps at most `capacity` in the file at `path`, and delivers them in order.
+    """Stores at most `capacity` messages in the file at `path`, and delivers them in order, at least once.
 
-    At the end of its life it delivers what is left for at most `flush_s`; the rest waits on disk for the next start.
+    A message whose confirm was lost is sent again, under the same id. When the outbox closes, it delivers what is left
+    for at most `flush_s`; the rest waits on disk for the next start.
 
     Attributes:
         sent: Messages that the broker has confirmed.
-        dropped: Messages that had to go, the oldest first, because the store was full.
+        dropped: The oldest messages, dropped because the store was full, and those that could not be stored.
     """
 
     def __init__(
@@ -45,35 +44,20 @@ class Outbox:
         capacity: int,
         flush_s: float = 5,
         pause_s: float = 0.25,
-        longest_pause_s: float = 5,
+        max_pause_s: float = 5,
     ) -> None:
-        self._path = path
-        self._publisher = publisher
-        self._capacity = capacity
-        self._flush_s = flush_s
-        self._pause_s = pause_s
-        self._longest_pause_s = longest_pause_s
+        self._path, self._publisher, self._capacity = path, publisher, capacity
+        self._flush_s, self._pause_s, self._max_pause_s = flush_s, pause_s, max_pause_s
         self._arrivals: deque[Message] = deque(maxlen=capacity)
-        self._arriving = threading.Lock()
+        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._failures = 0
-        self._on_disk = 0
-        self.sent = 0
-        self.dropped = 0
+        self._failures = self._stored = 0
+        self.sent = self.dropped = 0
 
     @property
     def waiting(self) -> int:
-        """Return the number of messages that the broker does not have yet."""
-        return len(self._arrivals) + self._on_disk
-
-    def put(self, message: Message) -> None:
-        """Take the message, from any thread; outside of its life the outbox lets it go."""
-        with self._arriving:
-            if self._loop is None:
-                return
-            self.dropped += len(self._arrivals) == self._capacity
-            self._arrivals.append(message)
-            self._loop.call_soon_threadsafe(self._arrived.set)
+        """Return the number of messages that the broker has not confirmed yet."""
+        return len(self._arrivals) + self._stored
 
     def check(self) -> None:
         """Open the file once.
@@ -83,27 +67,36 @@ class Outbox:
         """
         EventStore(self._path, capacity=self._capacity).close()
 
+    def submit(self, message: Message) -> None:
+        """Take the message, from any thread; an outbox that is not running drops it."""
+        with self._lock:
+            if self._loop is None:
+                return
+            self.dropped += len(self._arrivals) == self._capacity
+            self._arrivals.append(message)
+            self._loop.call_soon_threadsafe(self._arrived.set)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep and deliver while the body runs.
+        """Store and deliver while the body runs.
 
         Raises:
             ConfigurationError: the file cannot be used.
         """
-        with ThreadPoolExecutor(1, thread_name_prefix="events") as thread:
-            disk = await Disk.open(thread, self._path, capacity=self._capacity)
-            self._arrived, self._kept, self._closing = asyncio.Event(), asyncio.Event(), asyncio.Event()
-            keeping = asyncio.create_task(self._keep(disk))
-            sending = asyncio.create_task(self._send(disk, keeping))
+        self._arrived, self._changed, self._closing = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        with ThreadPoolExecutor(1, thread_name_prefix="events") as self._thread:
+            self._store = await self._in_thread(lambda: EventStore(self._path, capacity=self._capacity))
+            storing = asyncio.create_task(self._keep_storing())
+            sending = asyncio.create_task(self._keep_sending(storing))
             self._loop = asyncio.get_running_loop()
             try:
                 yield
             finally:
-                await self._end(keeping, sending)
-                await disk.close()
+                await self._finish(storing, sending)
+                await self._in_thread(self._store.close)
 
-    async def _end(self, *tasks: asyncio.Task[None]) -> None:
-        with self._arriving:
+    async def _finish(self, *tasks: asyncio.Task[None]) -> None:
+        with self._lock:
             self._loop = None
         self._closing.set()
         self._arrived.set()
@@ -114,86 +107,78 @@ class Outbox:
         if self.waiting:
             log.warning("events_left_for_the_next_start", waiting=self.waiting)
 
-    async def _keep(self, disk: Disk) -> None:
-        """Write to disk whatever arrives, until the outbox closes."""
+    async def _keep_storing(self) -> None:
         while not self._closing.is_set() or self._arrivals:
             await self._arrived.wait()
             self._arrived.clear()
             if batch := self._take():
-                await self._write(disk, batch)
-        self._kept.set()
+                await self._put(batch)
+        self._changed.set()
 
     def _take(self) -> list[Message]:
-        with self._arriving:
+        with self._lock:
             batch = list(self._arrivals)
             self._arrivals.clear()
-            self._on_disk += len(batch)
+            self._stored += len(batch)
         return batch
 
-    async def _write(self, disk: Disk, batch: list[Message]) -> None:
-        """Write the messages, again and again where the disk refuses; what comes meanwhile waits in memory."""
+    async def _put(self, batch: list[Message]) -> None:
+        """Store the messages, again and again where the disk refuses; what arrives meanwhile waits in memory."""
         while True:
             try:
-                dropped, self._on_disk = await disk.put(batch)
+                dropped, self._stored = await self._in_thread(lambda: (self._store.put(batch), self._store.count()))
             except sqlite3.Error as error:
-                log.warning("events_cannot_be_kept", error=str(error), waiting=self.waiting)
+                log.warning("events_cannot_be_stored", error=str(error), waiting=self.waiting)
                 dropped = len(batch)
-                if not await self._closes_within(self._longest_pause_s):
+                if not await _set_within(self._closing, self._max_pause_s):
                     continue
             self.dropped += dropped
-            self._kept.set()
+            self._changed.set()
             return
 
-    async def _send(self, disk: Disk, keeping: asyncio.Task[None]) -> None:
-        """Deliver, where no other process does, until the outbox closes; after a failure, from a new connection."""
+    async def _keep_sending(self, storing: asyncio.Task[None]) -> None:
+        """Deliver, unless another process does; after a failure, over a new connection."""
         while True:
             try:
-                if await disk.claim():
-                    async with self._publisher.link(disk.name) as link:
-                        await self._deliver(disk, link, keeping)
+                if await self._in_thread(self._store.claim):
+                    await self._deliver(storing)
                     return
-                self._on_disk = await disk.count()
+                self._stored = await self._in_thread(self._store.count)
             except Exception as error:  # Whatever it was: the messages are on disk, and it may pass.
-                self._failed(error)
+                if self._failures == 0:
+                    log.warning("events_wait", error=type(error).__name__, waiting=self.waiting)
+                self._failures += 1
             if self._closing.is_set():
                 return
-            await self._closes_within(self._pause())
+            await _set_within(self._closing, self._pause())
 
-    async def _deliver(self, disk: Disk, link: Link, keeping: asyncio.Task[None]) -> None:
-        """Send from disk in order until nothing can come any more, but first clear up what arrived before."""
-        if (receipt := await link.receipt()) is not None:
-            await self._settle(disk, receipt)
-        while True:
-            self._kept.clear()
-            if batch := await disk.first(BATCH):
-                async with asyncio.timeout(CONFIRM_S):
-                    await link.publish(batch)
-                await self._settle(disk, batch[-1].id)
-            elif keeping.done():
-                return
-            else:
-                await _set_within(self._kept, LOOK_S)
-            self._succeeded()
+    async def _deliver(self, storing: asyncio.Task[None]) -> None:
+        async with self._publisher.connected() as exchange:
+            while True:
+                self._changed.clear()
+                if batch := await self._in_thread(lambda: self._store.first(BATCH)):
+                    await publish(exchange, batch)
+                    await self._remove_through(batch[-1].id)
+                elif storing.done():
+                    return
+                else:
+                    await _set_within(self._changed, POLL_S)
+                if self._failures:
+                    log.info("events_flow_again", waiting=self.waiting)
+                self._failures = 0
 
-    async def _settle(self, disk: Disk, id_: str) -> None:
-        settled, self._on_disk = await disk.settle(id_)
-        self.sent += settled
-
-    def _failed(self, error: Exception) -> None:
-        if self._failures == 0:
-            log.warning("events_wait", error=type(error).__name__, waiting=self.waiting)
-        self._failures += 1
-
-    def _succeeded(self) -> None:
-        if self._failures:
-            log.info("events_flow_again", waiting=self.waiting)
-        self._failures = 0
+    async def _remove_through(self, id_: str) -> None:
+        removed, self._stored = await self._in_thread(lambda: (self._store.remove_through(id_), self._store.count()))
+        self.sent += removed
 
     def _pause(self) -> float:
-        return min(self._longest_pause_s, self._pause_s * 2 ** min(self._failures, 16)) if self._failures else LOOK_S
+        if not self._failures:
+            return POLL_S
+        return min(self._max_pause_s, self._pause_s * 2.0 ** min(self._failures, 16))
 
-    async def _closes_within(self, seconds: float) -> bool:
-        return await _set_within(self._closing, seconds)
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Run it in the store's own thread: the event loop never waits for the disk."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

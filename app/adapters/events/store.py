@@ -1,18 +1,17 @@
-"""Messages -> a bounded queue in an SQLite file, which the worker processes of one machine share.
+"""Messages that wait for the broker, in an SQLite file that the worker processes of one machine share.
 
-Every process puts its messages in; the one that holds the lock delivers them all. When it ends, however it ends, the
-system releases the lock, and the next process takes over what it left.
+Every process stores its messages; the one that holds the lock delivers them all. When it ends, however it ends, the
+system releases the lock, and the next process takes over.
 """
 
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from app.adapters.events.message import Message
 from chains.errors import ConfigurationError
 
 VERSION = 1
@@ -23,21 +22,30 @@ CREATE TABLE IF NOT EXISTS messages (
     place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
     routing_key TEXT NOT NULL, correlation_id TEXT NOT NULL, body TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS store (name TEXT NOT NULL);
 PRAGMA user_version = {VERSION};
 COMMIT;
 """
-NAME = "INSERT INTO store SELECT ? WHERE NOT EXISTS (SELECT * FROM store)"
+# How long another process may hold the file: until it has opened it, and for one write. Writes are repeated.
+OPEN_S, WRITE_MS = 5, 500
 PUT = "INSERT OR IGNORE INTO messages (id, routing_key, correlation_id, body) VALUES (?, ?, ?, ?)"
 # Messages leave at the front only, so the places of those that are there have no gaps.
 COUNT = "SELECT coalesce((SELECT max(place) FROM messages) - (SELECT min(place) FROM messages) + 1, 0)"
 DROP = "DELETE FROM messages WHERE place <= (SELECT max(place) FROM messages) - ?"
 FIRST = "SELECT id, routing_key, correlation_id, body FROM messages ORDER BY place LIMIT ?"
-SETTLE = "DELETE FROM messages WHERE place <= (SELECT place FROM messages WHERE id = ?)"
+REMOVE = "DELETE FROM messages WHERE place <= (SELECT place FROM messages WHERE id = ?)"
+
+
+class Message(NamedTuple):
+    """A JSON text with its id, its routing key, and the id of the request that it belongs to."""
+
+    id: str
+    routing_key: str
+    correlation_id: str
+    body: str
 
 
 class EventStore:
-    """At most `capacity` messages in an SQLite file, the oldest first; used by one thread at a time.
+    """At most `capacity` messages, the oldest first; used by one thread at a time.
 
     Raises:
         ConfigurationError: the file cannot be used.
@@ -48,14 +56,13 @@ class EventStore:
         self._lock = FileLock(path.with_name(path.name + ".lock"), blocking=False, thread_local=False)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            self.name = self._open()
+            self._connection = sqlite3.connect(path, timeout=OPEN_S, isolation_level=None, check_same_thread=False)
+            self._open()
         except (OSError, sqlite3.Error) as error:
             msg = f"EVENTS_PATH={str(path)!r} cannot be used ({error}); check that it can be written, or move it away"
             raise ConfigurationError(msg) from error
 
-    def _open(self) -> str:
-        """Return the name that the store was given when it was made."""
+    def _open(self) -> None:
         try:
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
             if version not in {0, VERSION}:
@@ -63,15 +70,14 @@ class EventStore:
                 raise sqlite3.DatabaseError(msg)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.executescript(SCHEMA)
-            self._connection.execute(NAME, (uuid4().hex,))
-            return str(self._connection.execute("SELECT name FROM store").fetchone()[0])
+            self._connection.execute(f"PRAGMA busy_timeout = {WRITE_MS}")
         except sqlite3.Error:
             self._connection.close()
             raise
 
     def put(self, messages: Sequence[Message]) -> int:
-        """Keep the messages, and return how many of the oldest had to go for them."""
-        with self._changing() as connection:
+        """Store the messages, and return how many of the oldest were dropped for them."""
+        with self._transaction() as connection:
             connection.executemany(PUT, messages)
             return connection.execute(DROP, (self._capacity,)).rowcount
 
@@ -79,10 +85,10 @@ class EventStore:
         """Return the oldest messages, at most `limit`."""
         return [Message(*row) for row in self._connection.execute(FIRST, (limit,))]
 
-    def settle(self, id_: str) -> int:
-        """Take out a message and all before it, and return how many these were: none where it is not there."""
-        with self._changing() as connection:
-            return connection.execute(SETTLE, (id_,)).rowcount
+    def remove_through(self, id_: str) -> int:
+        """Remove a message and all before it, and return how many there were."""
+        with self._transaction() as connection:
+            return connection.execute(REMOVE, (id_,)).rowcount
 
     def count(self) -> int:
         """Return the number of messages."""
@@ -102,7 +108,7 @@ class EventStore:
         self._lock.release(force=True)
 
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._connection as connection:
-            connection.execute("BEGIN IMMEDIATE")  # Wait for the turn now, not after a stale read.
+            connection.execute("BEGIN IMMEDIATE")  # Wait for the lock now, not after a stale read.
             yield connection

@@ -1,4 +1,4 @@
-"""A user's score of an answer -> feedback in LangSmith, in the background; whoever gives one never waits."""
+"""Send users' scores of answers to LangSmith as feedback, in the background."""
 
 import threading
 from queue import Full, Queue
@@ -22,10 +22,10 @@ class _Score(NamedTuple):
 
 
 class LangSmithScores:
-    """Sends scores one after the other, from a thread that holds up no exit; what cannot be sent is counted.
+    """Sends scores one after the other, from a daemon thread; what cannot be sent is counted.
 
     Attributes:
-        dropped: Scores that LangSmith did not take, or that too many others stood before.
+        dropped: Scores that LangSmith did not take, or that came while too many others waited.
     """
 
     def __init__(self, endpoint: str, api_key: str, project: str) -> None:
@@ -38,7 +38,7 @@ class LangSmithScores:
         self._starting = threading.Lock()
         self.dropped = 0
 
-    def give(self, trace_id: UUID, score: float, comment: str | None) -> None:
+    def submit(self, trace_id: UUID, score: float, comment: str | None) -> None:
         """Take a score for the answer that has the trace, and send it later."""
         with self._starting:
             if self._thread is None:

@@ -43,9 +43,9 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     if services.outbox:
         correlation_id = metadata.get("request_id") or str(uuid4())
         payload = feedback_payload(body, user_id=metadata.get("user_id"))
-        services.outbox.put(message("FeedbackReceived", payload, correlation_id=correlation_id))
+        services.outbox.submit(message("FeedbackReceived", payload, correlation_id=correlation_id))
     if services.scores:
-        services.scores.give(body.trace_id, body.score, body.comment)
+        services.scores.submit(body.trace_id, body.score, body.comment)
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
     return FeedbackAccepted()
 

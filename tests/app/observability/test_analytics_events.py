@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.adapters.events.message import Message
+from app.adapters.events.store import Message
 from app.observability.analytics_events import Events
 from chains.errors import LLMUnavailableError
 from chains.observation import Call
@@ -102,7 +102,7 @@ def test_without_an_answer_from_passages_there_is_only_the_question(ending):
 
 
 def test_a_source_counts_once_and_what_the_answer_does_not_mark_counts_not():
-    citations = [citation(1), citation(1), citation(2), citation(3, matched=False), citation(4, attributed=True)]
+    citations = [citation(1), citation(1), citation(2), citation(3, matched=False), citation(None, attributed=True)]
     [_, response, _] = bodies(call(answer=answer() | {"citations": citations}))
 
     assert response["payload"]["citationCount"] == 2

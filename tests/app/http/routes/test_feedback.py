@@ -82,6 +82,6 @@ async def test_a_score_reaches_langsmith_under_the_trace_of_its_answer(langsmith
 
 async def test_a_langsmith_that_is_away_costs_the_score_and_nothing_else():
     scores = LangSmithScores("http://127.0.0.1:9", "ls", "desk")
-    scores.give(uuid4(), 1, None)
+    scores.submit(uuid4(), 1, None)
 
     await await_until(lambda: scores.dropped == 1)
