@@ -13,7 +13,7 @@ from chains.observation import Call
 METADATA = {"session_id": "s1", "user_id": "u1", "request_id": "r1"}
 
 
-def citation(number: int, **more: Any) -> dict[str, Any]:
+def citation(number: int | None, **more: Any) -> dict[str, Any]:
     return {"number": number, "matched": True, "attributed": False, **more}
 
 
