@@ -10,6 +10,7 @@ from langchain_core.runnables import Runnable
 import prompts
 from chains.citations.decline import is_decline
 from chains.citations.markers import find_markers
+from chains.citations.notes import bibliography, numbered_sources, read_notes
 from chains.citations.numbering import NumberedMarkers, insert_markers, number_markers, source_key
 from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
@@ -49,36 +50,57 @@ class CiteSources:
 
     def __call__(self, state: Generated) -> CitationResult:
         """Return what the answer cites, what backs it, and what became of the question."""
-        shown, answer = state["context"]["passages"], state["answer"]
-        citations, unmarked = self._cite(answer, self._references(state["message"].text, answer, shown), shown)
+        shown, written = state["context"]["passages"], state["answer"]
+        answer, references, notes = self._read(state["message"].text, written, shown)
+        citations, unmarked = self._cite(answer, references, shown, notes)
         # Nothing was searched for a question that the gate declined: its answer is the redirect.
         outcome, replacement = ("declined", None) if state.get("scope") else self._judge(answer, citations, shown)
         if degradation_of(state["message"]) and outcome != "no_results":
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
         if outcome == "answered" and self._lacks_markers(citations):
-            replacement, citations = self._write_markers(state, unmarked)
+            answer, citations = self._write_markers(state["message"].text, answer, unmarked, shown)
         kept = citations if outcome in {"answered", "degraded"} else []
         return CitationResult(
             citations=kept,
             sources=sources_of(kept, shown),
             related_docs=related_documents(state["documents"]),
             outcome=outcome,
-            replacement=replacement,
+            replacement=replacement or (answer if kept and answer != written else None),
         )
+
+    def _read(
+        self, raw: str, answer: str, shown: Sequence[Passage]
+    ) -> tuple[str, list[Reference], list[tuple[int, int]]]:
+        """Return the answer, what its markers refer to, and where the notes stand that say so.
+
+        A bibliography at the end may give the numbers another meaning than the ranks had while the answer streamed.
+        """
+        if self.style == "title":
+            return answer, *read_references(answer, shown)
+        sources = numbered_sources(raw, shown)
+        answer = answer if sources == shown else number_markers(raw, sources)[0]
+        notes = [(note.start, note.end) for note in bibliography(answer, shown)]
+        references = [
+            reference
+            for reference in read_numbers(raw, answer, sources)
+            if not any(start <= reference.start < end for start, end in notes)
+        ]
+        return answer, references, notes
 
     def _cite(
         self,
         answer: str,
         references: Sequence[Reference],
         shown: Sequence[Passage],
+        notes: Sequence[tuple[int, int]] = (),
         attributed: Collection[str] = (),
     ) -> tuple[list[Citation], list[tuple[Sentence, Verified]]]:
         """Return the citations of an answer, and the sentences without a marker that a passage carries."""
         if not shown:
             return [], []
         places = [(reference.start, reference.end) for reference in references]
-        sentences = sentences_of(answer, places)
+        sentences = sentences_of(answer, sorted({*places, *notes}))
         cited = [[sentences[index] for index in indices] for indices in _cited_sentences(sentences, places)]
         citations = [
             self._marked(answer, reference, found, shown)
@@ -99,19 +121,14 @@ class CiteSources:
         return lacking and any(citation["attributed"] for citation in citations)
 
     def _write_markers(
-        self, state: Generated, unmarked: Sequence[tuple[Sentence, Verified]]
+        self, raw: str, answer: str, unmarked: Sequence[tuple[Sentence, Verified]], shown: Sequence[Passage]
     ) -> tuple[str, list[Citation]]:
         """Return the answer with a number behind each attributed sentence, and its citations."""
-        shown = state["context"]["passages"]
-        _, sources = number_markers(state["message"].text, shown)
+        _, cited = number_markers(raw, numbered_sources(raw, shown))
         passages = [(sentence, verified.passage) for sentence, verified in unmarked if verified.passage]
-        written, sources = insert_markers(state["answer"], passages, sources)
-        answer, _ = number_markers(written, sources)
-        references = read_numbers(written, answer, sources)
-        return answer, self._cite(answer, references, shown, {sentence.words for sentence, _ in unmarked})[0]
-
-    def _references(self, raw: str, answer: str, shown: Sequence[Passage]) -> list[Reference]:
-        return read_numbers(raw, answer, shown) if self.style == "numbered" else read_references(answer, shown)
+        written, sources = insert_markers(answer, passages, cited)
+        answer, references, notes = self._read(written, number_markers(written, sources)[0], sources)
+        return answer, self._cite(answer, references, shown, notes, {sentence.words for sentence, _ in unmarked})[0]
 
     def _marked(
         self, answer: str, reference: Reference, sentences: Sequence[Sentence], shown: Sequence[Passage]
@@ -156,29 +173,32 @@ def _cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, 
         after, previous = end, indices
 
 
-def read_references(answer: str, shown: Sequence[Passage]) -> list[Reference]:
-    """Return what the bracketed spans of the answer refer to; plain bracketed words are left out."""
-    references: list[Reference] = []
+def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Reference], list[tuple[int, int]]]:
+    """Return what the markers of the answer refer to, in order, and where the notes stand that say so.
+
+    Plain bracketed words are left out.
+    """
+    references, notes = read_notes(answer, shown)
     plain: set[str] = set()
     read_until = 0
     for marker in find_markers(answer):
         inside_another = marker.start < read_until  # ... that has been read whole.
-        if inside_another or marker.raw in plain:
+        if inside_another or marker.raw in plain or any(start <= marker.start < end for start, end in notes):
             continue
         if found := read_titles(marker, shown):
             references.extend(found)
             read_until = marker.end
         else:
             plain.add(marker.raw)
-    return references
+    return sorted(references, key=lambda reference: (reference.start, reference.end)), notes
 
 
-def read_numbers(raw: str, answer: str, shown: Sequence[Passage]) -> list[Reference]:
+def read_numbers(raw: str, answer: str, shown: Sequence[Passage | None]) -> list[Reference]:
     """Return what the numbered markers of the answer, rewritten from the model's `raw` words, refer to."""
     _, cited = number_markers(raw, shown)
     references = []
     for marker in find_markers(answer):
-        number = int(marker.inner) if marker.inner.isdecimal() else 0
+        number = int(marker.inner) if marker.inner.isdecimal() and not marker.escaped else 0
         if 1 <= number <= len(cited):
             passage = cited[number - 1]
             title = str(passage["metadata"].get("title") or "")

@@ -1,7 +1,7 @@
 """The answer's text -> its bracketed spans that may be citations, in order, with offsets.
 
-`[...]` and `【...】` outside code, links, images, footnotes, checkboxes and indexes. What a span means is for
-`chains.citations.titles` and `chains.citations.numbers` to say.
+`[...]`, full-width and escaped brackets, outside code, links, images, footnotes, checkboxes and indexes. What a span
+means is for `chains.citations.titles` and `chains.citations.numbers` to say.
 """
 
 import re
@@ -15,8 +15,11 @@ from chains.citations.code import code_ranges
 LONGEST_MARKER = 400
 LONGEST_LINK = 2000
 
-_BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】]|\n[ \t]*\n")
-_OPENING = {"]": "[", "】": "【"}
+OPENING = {"]": "[", "】": "【", "］": "［", "〕": "〔", r"\]": r"\["}
+"""The brackets that may hold a citation: the opening one of each closing one."""
+
+BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】［］〔〕]|\n[ \t]*\n")
+_OPENING_BRACKETS = frozenset(OPENING.values())
 _CHECKBOX = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 
 
@@ -27,46 +30,62 @@ class Marker:
     start: int
     end: int
     raw: str
-    depth: int
+
+    @property
+    def escaped(self) -> bool:
+        """Return whether backslashes stand before the brackets."""
+        return self.raw.startswith("\\")
 
     @property
     def inner(self) -> str:
         """Return the words between the brackets."""
-        return self.raw[1:-1]
+        return self.raw[2:-2] if self.escaped else self.raw[1:-1]
+
+    @property
+    def inner_start(self) -> int:
+        """Return where those words begin in the answer."""
+        return self.start + 1 + self.escaped
 
 
 def find_markers(answer: str) -> list[Marker]:
     """Return the spans that may be citations, outer before inner. Linear in the length of the answer."""
-    pairs = sorted(_pairs(answer, code_ranges(answer)))
     markers: list[Marker] = []
     barred_until = 0
-    for start, end, depth in pairs:
+    for start, end in sorted(_pairs(answer, code_ranges(answer))):
         if start < barred_until:
             continue
+        marker = Marker(start, end, answer[start:end])
         if _is_link(answer, start, end):
             barred_until = end
-        elif end - start <= LONGEST_MARKER and not _is_other(answer, start, end):
-            markers.append(Marker(start, end, answer[start:end], depth))
+        elif end - start <= LONGEST_MARKER and not _is_other(answer, marker):
+            markers.append(marker)
     return markers
 
 
-def _pairs(answer: str, code: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+def _pairs(answer: str, code: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     open_at: list[tuple[str, int]] = []
     barred = iter([*code, (len(answer), len(answer))])
     low, high = next(barred)
-    for found in _BRACKETS.finditer(answer):
+    for found in BRACKETS.finditer(answer):
         while found.start() >= high and high < len(answer):
             low, high = next(barred)
         if low <= found.start() < high:
             continue
-        character = found.group()
-        if character in {"[", "【"}:
-            open_at.append((character, found.start()))
-        elif character in _OPENING:
-            if open_at and open_at[-1][0] == _OPENING[character]:
-                yield open_at.pop()[1], found.end(), len(open_at)
-        elif not character.startswith("\\"):
+        bracket = found.group()
+        if bracket in _OPENING_BRACKETS:
+            open_at.append((bracket, found.start()))
+        elif bracket in OPENING:
+            if (start := _opened_at(open_at, bracket)) is not None:
+                yield start, found.end()
+        elif not bracket.startswith("\\"):
             open_at.clear()  # A blank line ends the paragraph, and every bracket left open in it.
+
+
+def _opened_at(open_at: list[tuple[str, int]], bracket: str) -> int | None:
+    """Return where the bracket that this one closes was opened, taken off what is open; None where it closes none."""
+    while open_at and open_at[-1][0] == r"\[" and bracket != r"\]":
+        open_at.pop()  # An escaped bracket that nothing closes is text.
+    return open_at.pop()[1] if open_at and open_at[-1][0] == OPENING[bracket] else None
 
 
 def _is_link(answer: str, start: int, end: int) -> bool:
@@ -85,8 +104,8 @@ def _is_link(answer: str, start: int, end: int) -> bool:
     return destination.ok and answer[destination.pos : destination.pos + 1] in {")", " "}
 
 
-def _is_other(answer: str, start: int, end: int) -> bool:
-    inner = answer[start + 1 : end - 1].strip()
+def _is_other(answer: str, marker: Marker) -> bool:
+    inner, start = marker.inner.strip(), marker.start
     if not inner or inner.startswith("^"):
         return True
     if inner in {"x", "X"}:

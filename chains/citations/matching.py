@@ -1,29 +1,52 @@
-"""A title and a section as a model wrote them -> how well a passage fits, from 0 to 1.
+"""How well a title or a section, as a model wrote it, fits the name that a passage has.
 
-Three tiers, as in the pilot: equal, one contained in the other at word borders, alike by the Dice coefficient of
-their character bigrams (Dice 1945; Sørensen 1948).
+Four tiers: equal, one contained in the other at word borders, a short form made of the name's own words or initials,
+and alike by the Dice coefficient of the character bigrams (Dice 1945; Sørensen 1948).
 """
 
+import html
 import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from chains.text.words import stem
 
 DICE_THRESHOLD = 0.5
 SHORTEST_CONTAINED = 4
 # A tier's floor lies above the ceiling of the next: an exact title always beats a contained one.
 CONTAINED_FLOOR, CONTAINED_SPAN = 0.7, 0.25
-_DICE_SPAN = 0.65
+LEAST_CONTAINED = CONTAINED_FLOOR + 0.4 * CONTAINED_SPAN
+SHORT_FORM = 0.67
+DICE_SPAN = 0.65
+LONGEST_NAME = 40  # Words.
+FEWEST_INITIALS = 2
 
-_MARKUP = re.compile(r"\\(?=[\[\]\\*_`>#])|[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}")
-_DASHES = str.maketrans({"–": "-", "—": "-", "‑": "-", "’": "'", "‘": "'", "“": '"', "”": '"'})
+_MARKUP = re.compile(r"\\(?=[\[\]\\*_`>#])|[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}|[\u00ad\u200b-\u200f\u2060\ufeff]")
+_SIGNS = str.maketrans({"–": "-", "—": "-", "‑": "-", "’": "'", "‘": "'", "“": '"', "”": '"', "&": " and "})
+_BRACKETS = re.compile(r"[\[\](){}【】〔〕]")
+_WORD = re.compile(r"[^\W_]+(?:['.&-][^\W_]+)*")
+_SMALL = frozenset(["a", "an", "and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "with"])
+_HALF = 0.5
+
+Tier = Literal["equal", "holds", "held", "short", "alike"]
+"""How a written name fits: it is equal, holds the actual one, is held by it, is a short form of it, or is alike."""
+
+
+class Fit(NamedTuple):
+    """A score from 0 to 1, the tier, and whether the name alone is enough, with no section beside it."""
+
+    score: float
+    tier: Tier
+    certain: bool
 
 
 @lru_cache(maxsize=8192)
 def normalise(text: str) -> str:
-    """Fold case, Unicode forms, dashes, quotes, white space and markdown marks."""
-    folded = unicodedata.normalize("NFKC", _MARKUP.sub("", text)).translate(_DASHES).casefold()
-    return " ".join(folded.split()).strip(" .:;,\"'")
+    """Fold case, Unicode forms, entities, dashes, quotes, brackets, white space and markdown marks."""
+    folded = unicodedata.normalize("NFKC", html.unescape(_MARKUP.sub("", text))).translate(_SIGNS).casefold()
+    return " ".join(_BRACKETS.sub(" ", folded).split()).strip(" .:;,\"'")
 
 
 def dice(first: str, second: str) -> float:
@@ -40,20 +63,38 @@ def _bigrams(text: str) -> Counter[str]:
     return Counter(text[index : index + 2] for index in range(len(text) - 1))
 
 
+def similarity(written: str, actual: str) -> float:
+    """Return how well the `written` name fits the `actual` one: 1 equal, 0.7-0.95 contained, below that less."""
+    found = fit(written, actual)
+    return found.score if found else 0.0
+
+
 @lru_cache(maxsize=8192)
-def likeness(written: str, actual: str) -> float:
-    """Return how well the `written` name fits the `actual` one: 1 equal, 0.7-0.95 contained, 0.33-0.65 alike, 0 not."""
+def fit(written: str, actual: str) -> Fit | None:
+    """Return how the `written` name fits the `actual` one; None where it does not."""
     first, second = normalise(written), normalise(actual)
     if not first or not second:
-        return 0.0
+        return None
     if first == second:
-        return 1.0
-    if _contained(first, second):
+        return Fit(1.0, "equal", certain=True)
+    share = _share_of_short_form(written, actual)
+    # A single word of a title, or its initials, is most likely no citation but a word in brackets.
+    certain = share is not None and share >= _HALF and len(first.split()) > 1
+    if _contains(first, second) or _contains(second, first):
         shorter, longer = sorted((len(first), len(second)))
-        return CONTAINED_FLOOR + CONTAINED_SPAN * shorter / longer
+        score = CONTAINED_FLOOR + CONTAINED_SPAN * shorter / longer
+        return Fit(score, "holds" if len(first) > len(second) else "held", certain or score >= LEAST_CONTAINED)
+    if share is not None:
+        return Fit(SHORT_FORM, "short", certain)
     coefficient = dice(first, second)
     alike = coefficient > DICE_THRESHOLD and not _exchanges_a_word(first, second)
-    return _DICE_SPAN * coefficient if alike else 0.0
+    return Fit(DICE_SPAN * coefficient, "alike", certain=True) if alike else None
+
+
+def _contains(longer: str, shorter: str) -> bool:
+    if not SHORTEST_CONTAINED <= len(shorter) < len(longer):
+        return False
+    return re.search(rf"(?<!\w)(?<!\d\.){re.escape(shorter)}(?!\w)(?!\.\d)", longer) is not None
 
 
 def _exchanges_a_word(first: str, second: str) -> bool:
@@ -63,11 +104,55 @@ def _exchanges_a_word(first: str, second: str) -> bool:
 
 
 def _lacks(words: list[str], others: list[str]) -> bool:
-    return any(max((dice(word, other) for other in others), default=0.0) <= DICE_THRESHOLD for word in words)
+    # A number is either the same or another one; only words have typing errors.
+    return any(
+        word not in others
+        if any(map(str.isdigit, word))
+        else max((dice(word, other) for other in others), default=0.0) <= DICE_THRESHOLD
+        for word in words
+    )
 
 
-def _contained(first: str, second: str) -> bool:
-    shorter, longer = sorted((first, second), key=len)
-    if len(shorter) < SHORTEST_CONTAINED:
-        return False
-    return re.search(rf"(?<!\w){re.escape(shorter)}(?!\w)", longer) is not None
+def _share_of_short_form(written: str, actual: str) -> float | None:
+    """Return the share of a name's words that a short form stands for; None where it is no short form of the name.
+
+    Each word of a short form is a word of the name, or the initials of words side by side in it, in the name's order.
+    """
+    names, words = _words(actual), [word for word in _words(written) if word.casefold() not in _SMALL]
+    at = told = 0
+    if not words or len(names) > LONGEST_NAME or len(words) > len(names):
+        return None
+    for word in words:
+        found = _place_of_initials(word, names, at) or _place_of(word, names, at)
+        if found is None:
+            return None
+        told += sum(name.casefold() not in _SMALL for name in names[found[0] : found[1]])
+        at = found[1]
+    return told / max(1, sum(name.casefold() not in _SMALL for name in names))
+
+
+def _words(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKC", html.unescape(_MARKUP.sub("", text)))
+    return _WORD.findall(plain)
+
+
+def _place_of(word: str, names: list[str], start: int) -> tuple[int, int] | None:
+    wanted = stem(word.casefold())
+    places = (place for place in range(start, len(names)) if stem(names[place].casefold()) == wanted)
+    return next(((place, place + 1) for place in places), None)
+
+
+def _place_of_initials(word: str, names: list[str], start: int) -> tuple[int, int] | None:
+    letters = re.sub(r"[.&]", "", word.removesuffix("s"))
+    if len(letters) < FEWEST_INITIALS or not letters.isupper():
+        return None
+    runs = (
+        (first, last) for first in range(start, len(names)) for last in range(first + FEWEST_INITIALS, len(names) + 1)
+    )
+    return next((run for run in runs if letters in _initials(names[slice(*run)])), None)
+
+
+def _initials(names: list[str]) -> tuple[str, str]:
+    """Return the initials of the words, and those of the words that are not small."""
+    every = "".join(name[0].upper() for name in names)
+    return every, "".join(name[0].upper() for name in names if name.casefold() not in _SMALL)

@@ -30,7 +30,7 @@ def source_key(passage: Passage) -> tuple[str, object]:
 class NumberedMarkers:
     """Rewrites the markers of one answer."""
 
-    def __init__(self, shown: Sequence[Passage]) -> None:
+    def __init__(self, shown: Sequence[Passage | None]) -> None:
         self._shown = shown
         self._scanner = NumberScanner(len(shown))
         self._numbers: dict[tuple[str, object], int] = {}
@@ -44,7 +44,7 @@ class NumberedMarkers:
     @property
     def cited(self) -> list[Passage]:
         """Return the passage that each marker stands for: of several cited passages of one source, the best ranked."""
-        return [self._shown[place] for place in self._places]
+        return [passage for place in self._places if (passage := self._shown[place])]
 
     def feed(self, piece: str) -> str:
         """Take the next piece of the answer, and return what can be shown."""
@@ -121,8 +121,9 @@ class NumberedMarkers:
         """Return the final numbers of the sources among `numbers` that were shown, each once."""
         found: dict[int, None] = {}
         for number in numbers:
-            if 1 <= number <= len(self._shown):
-                key = source_key(self._shown[number - 1])
+            passage = self._shown[number - 1] if 1 <= number <= len(self._shown) else None
+            if passage is not None:
+                key = source_key(passage)
                 final = self._numbers.setdefault(key, len(self._numbers) + 1)
                 if final > len(self._places):
                     self._places.append(number - 1)
@@ -131,7 +132,7 @@ class NumberedMarkers:
         return list(found)
 
 
-def number_markers(answer: str, shown: Sequence[Passage]) -> tuple[str, list[Passage]]:
+def number_markers(answer: str, shown: Sequence[Passage | None]) -> tuple[str, list[Passage]]:
     """Return the answer with single, consecutive markers, and the passage of each."""
     markers = NumberedMarkers(shown)
     return markers.feed(answer) + markers.flush(), markers.cited

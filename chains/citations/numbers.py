@@ -18,7 +18,8 @@ _NUMBER = r"(?:(?:sources?|references?|refs?|documents?|docs?)\s*)?#?\d{1,3}"
 _GROUP = re.compile(rf"\s*{_NUMBER}(?:\s*(?:,|;|&|and|-|–|to)\s*{_NUMBER})*\s*", re.IGNORECASE)
 _ITEM = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D{0,12}?(\d+))?", re.IGNORECASE)
 _INNER = re.compile(r"[\w\s,;&#–-]*")
-_SPECIAL = re.compile(r"[\[【`~\\\n]")
+_SPECIAL = re.compile(r"[\[【［〔`~\\\n]")
+_CLOSING = {"[": "]", "【": "】", "［": "］", "〔": "〕"}
 _RUN = re.compile(r"`+|~+")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _DESTINATION = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
@@ -61,14 +62,20 @@ class NumberScanner:
         if special is None or special.start() > self._at:
             return self._text(special.start() if special else len(self._held))
         head = special.group()
-        if head in "[【":
+        if head in _CLOSING:
             return self._bracket(final)
         if head in "`~":
             return self._ticks(final)
+        return self._text(self._at + 1) if head == "\n" else self._escape(final)
+
+    def _escape(self, final: bool) -> bool:
+        """Pass a backslash on with what it escapes, if that is not a source's number in brackets."""
         following = self._held[self._at + 1 : self._at + 2]
-        if head == "\\" and not following and not final:
+        if not following and not final:
             return False
-        return self._text(self._at + (2 if head == "\\" and following not in {"", "\n"} else 1))
+        if following == "[":
+            return self._escaped_bracket(final)
+        return self._text(self._at + (1 if following in {"", "\n"} else 2))
 
     def _text(self, end: int) -> bool:
         self._parts.append(self._held[self._at : end])
@@ -128,8 +135,7 @@ class NumberScanner:
         if end == len(self._held) and not final:
             return False
         group = self._held[self._at + 1 : end]
-        closing = "]" if self._held[self._at] == "[" else "】"
-        if self._held[end : end + 1] != closing or not _GROUP.fullmatch(group):
+        if self._held[end : end + 1] != _CLOSING[self._held[self._at]] or not _GROUP.fullmatch(group):
             return self._text(self._at + 1)
         plain = self._plain_until(end + 1, group, final)
         if plain is None:
@@ -138,6 +144,20 @@ class NumberScanner:
             return self._text(plain)
         self._parts.append(numbers_of(group))
         return self._advance(end + 1)
+
+    def _escaped_bracket(self, final: bool) -> bool:
+        r"""Take `\[1\]` for `[1]` where such a source exists; any other escaped bracket is text."""
+        inner = _INNER.match(self._held, self._at + 2, self._at + 2 + LONGEST_GROUP)
+        end = inner.end() if inner else self._at + 2
+        following = self._held[end : end + 2]
+        if following in {"", "\\"} and not final:
+            return False
+        group = self._held[self._at + 2 : end]
+        numbers = numbers_in(group)
+        if following != "\\]" or not numbers or not all(1 <= number <= self.sources for number in numbers):
+            return self._text(self._at + 2)
+        self._parts.append(numbers)
+        return self._advance(end + 2)
 
     def _plain_until(self, end: int, group: str, final: bool) -> int | None:
         """Return the end of a link, a definition or an index, 0 for a citation, None where that is still open."""
@@ -162,6 +182,11 @@ class NumberScanner:
             return False
         known = all(1 <= number <= self.sources for number in numbers_of(group))
         return not known or _CODE_NAME.search(self._recent) is not None
+
+
+def numbers_in(group: str) -> tuple[int, ...]:
+    """Return the numbers of what stands between two brackets; none where it is no group of numbers."""
+    return numbers_of(group) if _GROUP.fullmatch(group) else ()
 
 
 def numbers_of(group: str) -> tuple[int, ...]:

@@ -1,6 +1,5 @@
 """The model's message as it streams -> the answer's words as they may be shown: no marker half, no number to change."""
 
-import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -9,11 +8,10 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
-from chains.citations.markers import LONGEST_MARKER
+from chains.citations.markers import BRACKETS, LONGEST_MARKER, OPENING
 from chains.state import Passage
 
-_BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】]|\n[ \t]*\n")
-_CLOSING = {"]": "[", "】": "【"}
+_OPENING_BRACKETS = frozenset(OPENING.values())
 
 Record = dict[str, Any]
 
@@ -48,13 +46,15 @@ class MarkerBuffer:
 
     def _opened_at(self) -> int:
         open_at: list[tuple[str, int]] = []
-        for found in _BRACKETS.finditer(self._held):
-            character = found.group()
-            if character in {"[", "【"}:
-                open_at.append((character, found.start()))
-            elif character not in _CLOSING and not character.startswith("\\"):
+        for found in BRACKETS.finditer(self._held):
+            bracket = found.group()
+            if bracket.startswith("\\"):
+                continue
+            if bracket in _OPENING_BRACKETS:
+                open_at.append((bracket, found.start()))
+            elif bracket not in OPENING:
                 open_at.clear()
-            elif open_at and open_at[-1][0] == _CLOSING.get(character):
+            elif open_at and open_at[-1][0] == OPENING[bracket]:
                 open_at.pop()
         waiting = [start for _, start in open_at if len(self._held) - start <= LONGEST_MARKER]
         ends_in_escape = self._held.endswith("\\")

@@ -1,27 +1,43 @@
 """A bracketed span -> the titles and sections it names, resolved against the passages that the model was shown.
 
 Understands `[Title]`, `[Title > Section]`, deeper paths, `[Cite: ...]`, `[Cited from ...]`, several in one bracket
-separated by semicolons, and the separators that models write in place of `>`.
+separated by semicolons, the separators that models write in place of `>`, short forms of a title, file names in its
+place, sections by number, pages, and a section without a title where only one document has it.
 """
 
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from chains.citations.markers import Marker
-from chains.citations.matching import CONTAINED_FLOOR, CONTAINED_SPAN, likeness
+from chains.citations.matching import Fit, fit, normalise, similarity
+from chains.citations.numbering import source_key
 from chains.state import Passage
 
 SECTION_WEIGHT = 0.3
-LEAST_CONTAINED = CONTAINED_FLOOR + 0.4 * CONTAINED_SPAN
+SURE_SECTION = 0.85  # From here on a section makes up for a short form of the title that says little.
+_ANY = 0.01
+FEWEST_LETTERS = 4  # Of a section in one word that stands without its title.
 
 _PREFIX = re.compile(
-    r"\s*(?:cite[ds]?|citation|source|ref(?:erence)?|see)(?:\s+from)?\s*[::]\s*|\s*cited\s+from\s+", re.IGNORECASE
+    r"\s*(?:cite[ds]?|citation|source|document|ref(?:erence)?|see)(?:\s+from)?\s*[:：]\s*|\s*cited\s+from\s+",
+    re.IGNORECASE,
 )
-_PATH = re.compile(r"\s*(?:&gt;|->|=>|[>›»→])\s*")
-_LOOSE = re.compile(r"\s+[-–—|]\s+|\s*[:,]\s+")
-_PART = re.compile(r"[^;]+")
+_PATH = re.compile(r"\s*(?:&gt;|&rsaquo;|&raquo;|&rarr;|->|=>|::|[>›»→＞〉⟩▸▶⇒➔➜])\s*")
+_LABEL = r"(?:sections?|sec\.?|clause|article|art\.?|chapter|ch\.?|part|para(?:graph)?\.?|no\.?|§+)"
+_LOOSE = re.compile(
+    rf"\s+[-–—|/]\s+|\s*[:,]\s+|\s*[：，、｜／]\s*|\s+(?={_LABEL}\s*\d|§|\d+(?:\.\d+)+\s*$)|\s+(?=[(]{_LABEL}\s*\d)",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"(?:&#?\w{1,10};|[^;；])+")
+_NUMBER = re.compile(rf"[\s(]*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)\.?[\s)]*", re.IGNORECASE)
+_LABELLED_NUMBER = re.compile(rf"\s*(?:{_LABEL}\s*\d+(?:\.\d+)*|\d+(?:\.\d+)+)\.?\s*", re.IGNORECASE)
+_LEADING_NUMBER = re.compile(rf"\W*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)(?![\w.]*\d)[.):]?\s*", re.IGNORECASE)
+_PAGE = re.compile(r"[\s(]*(?:pages?|pp?\.?)\s*(\d+)[\s)]*", re.IGNORECASE)
+_ENDING = re.compile(r"\.(?:md|markdown|pdf|docx?|html?|txt)\s*$", re.IGNORECASE)
+_FILE_SIGNS = re.compile(r"[\s_./\\-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +53,35 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _Interpretation:
     title: str
     section: str | None
-    passage: Passage | None
-    score: float
-    section_score: float
+    passage: Passage | None = None
+    score: float = 0.0
+    section_score: float = 0.0
 
 
 def read_titles(marker: Marker, shown: Sequence[Passage]) -> list[Reference]:
     """Return what the marker refers to; empty where it is no citation at all (a plain bracketed word, a year)."""
-    if not any(map(str.isalpha, marker.inner)):
+    if not any(map(str.isalpha, marker.inner)) and (marker.escaped or not _LABELLED_NUMBER.fullmatch(marker.inner)):
         return []
-    whole = _reference(marker.inner, marker.start + 1, shown, span=(marker.start, marker.end))
-    spans = _PART.finditer(marker.inner) if ";" in marker.inner else ()
-    parts = [_reference(span.group(), marker.start + 1 + span.start(), shown) for span in spans]
+    return _of_escaped(read_names(marker.inner, marker.inner_start, shown, span=(marker.start, marker.end)), marker)
+
+
+def _of_escaped(references: list[Reference], marker: Marker) -> list[Reference]:
+    """Return the references; brackets that are escaped cite only where the document and its section are real."""
+    real = all(reference.passage and reference.section_matched for reference in references)
+    return references if real or not marker.escaped else []
+
+
+def read_names(
+    text: str, offset: int, shown: Sequence[Passage], *, span: tuple[int, int] | None = None
+) -> list[Reference]:
+    """Return what a text that may name documents refers to; empty where it names none."""
+    whole = _reference(text, offset, shown, span=span)
+    spans = _PART.finditer(text) if ";" in text or "；" in text else ()
+    parts = [_reference(part.group(), offset + part.start(), shown) for part in spans]
+    parts = parts if len(parts) > 1 else []
     named = [part for part in parts if part is not None]
     # A title may hold a semicolon itself: the parts count where each names a document, or the whole names none.
     if named and (all(part and part.passage for part in parts) or not (whole and whole.passage)):
@@ -63,20 +93,21 @@ def _reference(
     text: str, offset: int, shown: Sequence[Passage], *, span: tuple[int, int] | None = None
 ) -> Reference | None:
     prefix = _PREFIX.match(text)
-    named = text[prefix.end() :] if prefix else text
-    reading = max(_readings(named.strip(), shown), key=lambda candidate: candidate.score)
-    if reading.passage is None and not (prefix or (reading.section and any(map(str.isalpha, reading.title)))):
+    named = (text[prefix.end() :] if prefix else text).strip()
+    best = max(_interpretations(named, shown), key=lambda found: found.score)
+    if best.passage is None:
+        best = _section_alone(named, shown) or best
+    if best.passage is None and not (prefix or (best.section and any(map(str.isalpha, best.title)))):
         return None
     start, end = span or _stripped(text, offset)
-    matched = reading.section_score > 0
-    return Reference(start, end, reading.title, reading.section, reading.passage, matched)
+    return Reference(start, end, best.title, best.section, best.passage, section_matched=best.section_score > 0)
 
 
 def _stripped(text: str, offset: int) -> tuple[int, int]:
     return offset + len(text) - len(text.lstrip()), offset + len(text.rstrip())
 
 
-def _readings(text: str, shown: Sequence[Passage]) -> Iterator[_Reading]:
+def _interpretations(text: str, shown: Sequence[Passage]) -> Iterator[_Interpretation]:
     """Yield every way to read `text` as a title and a section, the default first, each with its best passage."""
     first = _PATH.search(text)
     whole = _best(text, None, shown)
@@ -87,37 +118,104 @@ def _readings(text: str, shown: Sequence[Passage]) -> Iterator[_Reading]:
     for separator in list(_PATH.finditer(text))[1:4]:
         yield _best(text[: separator.start()], text[separator.end() :], shown)
     for separator in list(_LOOSE.finditer(text))[:4]:
-        reading = _best(text[: separator.start()], text[separator.end() :], shown)
-        if reading.passage is not None and reading.section_score > 0:
-            yield reading
+        found = _best(text[: separator.start()], text[separator.end() :], shown)
+        if found.passage is not None and found.section_score > 0:
+            yield found
 
 
-def _best(title: str, section: str | None, shown: Sequence[Passage]) -> _Reading:
-    best = _Reading(title.strip(), section.strip() if section else None, None, 0.0, 0.0)
+def _best(title: str, section: str | None, shown: Sequence[Passage]) -> _Interpretation:
+    title, section = title.strip(), section.strip() if section else None
+    fits: list[tuple[float, float, Fit, Passage]] = []
     for passage in shown:
-        fit = likeness(title, str(passage["metadata"].get("title") or ""))
-        if not fit:
-            continue
-        section_fit = section_likeness(section, passage) if section else 0.0
-        if fit < LEAST_CONTAINED and fit >= CONTAINED_FLOOR and not section_fit:
-            continue  # One word of a title, in brackets, is most likely a word in brackets.
-        score = fit + SECTION_WEIGHT * section_fit
-        if score > best.score:
-            best = _Reading(best.title, best.section, passage, score, section_fit)
-    return best
+        found = _title_fit(title, passage)
+        section_fit = section_similarity(section, passage) if found and section else 0.0
+        if found and (found.certain or section_fit >= (SURE_SECTION if found.tier == "short" else _ANY)):
+            fits.append((found.score + SECTION_WEIGHT * section_fit, section_fit, found, passage))
+    if not fits:
+        return _Interpretation(title, section)
+    score, section_fit, found, passage = max(fits, key=lambda entry: entry[0])
+    alike = [entry for entry in fits if entry[2].tier == found.tier and (entry[1] > 0) == (section_fit > 0)]
+    # What several titles hold, or may be short for, names none of them.
+    if found.tier in {"held", "short"} and len({_document(entry[3]) for entry in alike}) > 1:
+        return _Interpretation(title, section)
+    return _Interpretation(title, section, passage, score, section_fit)
 
 
-def section_likeness(section: str, passage: Passage) -> float:
-    """Return how well a section as written fits the passage's own section or a heading on its path, 0 to 1."""
-    path = _headings(passage["metadata"].get("section_path"))
-    own = str(passage["metadata"].get("section") or "")
+def _title_fit(title: str, passage: Passage) -> Fit | None:
+    """Return how a title fits the passage's own title, or the name of its file."""
+    metadata = passage["metadata"]
+    found = fit(title, str(metadata.get("title") or ""))
+    if (found and found.tier == "equal") or not (_ENDING.search(title) or "_" in title or "/" in title):
+        return found
+    written = _file_words(title)
+    path = str(metadata.get("file_path") or "")
+    if written in {_file_words(path), _file_words(str(metadata.get("doc_id") or ""))} - {""}:
+        return Fit(1.0, "equal", certain=True)
+    if _file_words(PurePosixPath(title.strip()).name) == _file_words(PurePosixPath(path).name) != "":
+        return Fit(0.99, "short", certain=True)
+    return found
+
+
+def _file_words(name: str) -> str:
+    return _FILE_SIGNS.sub(" ", _ENDING.sub("", normalise(name))).strip()
+
+
+def section_similarity(section: str, passage: Passage) -> float:
+    """Return how well a section as written fits the passage's page, its section or a heading on its path, 0 to 1."""
+    metadata = passage["metadata"]
+    if page := _PAGE.fullmatch(section):
+        return float(str(metadata.get("page")) == page[1])
+    path, own = _headings(metadata.get("section_path")), str(metadata.get("section") or "")
+    if number := _NUMBER.fullmatch(section):
+        return max([float(_leading_number(own) == number[1])] + [0.9 * (_leading_number(h) == number[1]) for h in path])
     written = [section, *_PATH.split(section)]
-    fits = [likeness(part, own) for part in written]
-    fits += [0.9 * likeness(part, heading) for part in written for heading in path]
+    fits = [similarity(part, own) for part in written]
+    fits += [0.9 * similarity(part, heading) for part in written for heading in path]
     return max(fits, default=0.0)
+
+
+def _leading_number(heading: str) -> str | None:
+    found = _LEADING_NUMBER.match(heading)
+    return found[1] if found else None
 
 
 def _headings(path: object) -> list[str]:
     # A store keeps the list as JSON.
     headings = json.loads(path) if isinstance(path, str) and path.startswith("[") else path
     return [str(heading) for heading in headings] if isinstance(headings, list | tuple) else []
+
+
+def _section_alone(text: str, shown: Sequence[Passage]) -> _Interpretation | None:
+    """Return the passage of the one document that has a section of this name or number, or of this whole path."""
+    parts = _PATH.split(text)
+    plain_word = " " not in text and not _LABELLED_NUMBER.fullmatch(text) and not _is_name(text)
+    found = [passage for passage in shown if all(_is_heading(part, passage) for part in parts)]
+    if plain_word or len({_document(passage) for passage in found}) != 1:
+        return None
+    title = str(found[0]["metadata"].get("title") or "")
+    return _Interpretation(title, text, found[0], score=1.0, section_score=1.0)
+
+
+def _is_name(word: str) -> bool:
+    return len(word) >= FEWEST_LETTERS and word[:1].isupper()
+
+
+def _document(passage: Passage) -> str:
+    return source_key(passage)[0]
+
+
+def _own_headings(passage: Passage) -> list[str]:
+    metadata = passage["metadata"]
+    return [str(metadata.get("section") or ""), *_headings(metadata.get("section_path"))]
+
+
+def _is_heading(text: str, passage: Passage) -> bool:
+    if _LABELLED_NUMBER.fullmatch(text) and (number := _NUMBER.fullmatch(text)):
+        return any(_leading_number(heading) == number[1] for heading in _own_headings(passage))
+    names = [name for heading in _own_headings(passage) for name in (heading, _unnumbered(heading))]
+    return normalise(text) in {normalise(name) for name in names} - {""}
+
+
+def _unnumbered(heading: str) -> str:
+    found = _LEADING_NUMBER.match(heading)
+    return heading[found.end() :] if found else heading

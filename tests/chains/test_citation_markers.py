@@ -1,7 +1,7 @@
 import pytest
 
 from chains.citations.cite import read_references
-from chains.citations.matching import dice, likeness
+from chains.citations.matching import dice, similarity
 from tests.chains.desk import found, passage, read
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_citation_is_left_alone(text):
     ],
 )
 def test_titles_match_in_three_tiers(written, actual, tier):
-    score = likeness(written, actual)
+    score = similarity(written, actual)
     tiers = {"equal": score == 1, "contained": 0.7 <= score < 1, "alike": 0 < score < 0.7, "none": score == 0}
     assert [name for name, holds in tiers.items() if holds] == [tier]
 
@@ -122,4 +122,4 @@ def test_dice_counts_shared_character_bigrams():
 
 def test_the_best_title_wins_not_the_first():
     shown = [passage("Incoterms 2020 Quick Comparison"), passage("Incoterms 2020 Reference")]
-    assert read_references("[Incoterms 2020 Reference]", shown)[0].passage is shown[1]
+    assert read_references("[Incoterms 2020 Reference]", shown)[0][0].passage is shown[1]

@@ -129,9 +129,29 @@ def test_code_is_found_where_it_is(text):
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "unit",
-    ["[", "]", "[a", "[a > b]", "[[a]]", "`", "` [", "[a](", "[a](b ", "【", "\\[", "> [", "- [x]\n", "[1, ", "``` "],
+    [
+        "[",
+        "]",
+        "[a",
+        "[a > b]",
+        "[[a]]",
+        "`",
+        "` [",
+        "[a](",
+        "[a](b ",
+        "【",
+        "\\[",
+        "> [",
+        "- [x]\n",
+        "[1, ",
+        "``` ",
+        "[1] a\n",
+        "[^1]: a\n",
+        "[^1]",
+        r"\[1\] ",
+    ],
 )
 def test_a_long_answer_of_brackets_is_read_to_its_end(unit):
     text = unit * (100_000 // len(unit))
     number_markers(text, SHOWN)
-    assert all(0 <= reference.start < reference.end <= len(text) for reference in read_references(text, SHOWN))
+    assert all(0 <= reference.start < reference.end <= len(text) for reference in read_references(text, SHOWN)[0])

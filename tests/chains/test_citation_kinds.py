@@ -1,0 +1,285 @@
+"""Every way in which models write a citation, with traps beside it: what looks like one and names nothing shown."""
+
+import pytest
+
+from chains.state import Passage
+from tests.chains.desk import read
+
+KEPT = "Cargo insurance covers 110 % of the invoice value."
+
+
+def passage(doc_id: str, title: str, section: str, **metadata: object) -> Passage:
+    known = {"doc_id": doc_id, "title": title, "section": section, "file_path": f"kb/{doc_id}.md"}
+    return Passage(content=f"About {section} in {title}. {KEPT}", metadata=known | metadata, score=0.5)
+
+
+SHOWN = [
+    passage("gst_guide", "Singapore GST Guide for Imports", "Duties & Taxes"),
+    passage("terms", "Service Terms and Conditions", "6.3 Cargo Insurance", section_path=["6 Liability", "6.3 Cargo"]),
+    passage("terms", "Service Terms and Conditions", "16.3 Notices"),
+    passage("sla", "Service Level Agreement (SLA) Policy", "5.1 Standard Delivery Commitments"),
+    passage("faq", "Frequently Asked Questions", "Overview"),
+    passage("pil", "PIL [Pacific] Service Guide", 'Section 4: "Reefer" Rates'),
+    passage("thai_import", "Thailand Import Requirements", "Required Documents"),
+    passage("vietnam_import", "Vietnam Import Requirements", "Certificate of Origin"),
+    passage("vietnam_import", "Vietnam Import Requirements", "Overview"),
+    passage("booking", "Sea Freight Booking Procedure", "Cut-off Times", section_path='["Booking", "Cut-off Times"]'),
+    passage("incoterms", "Incoterms 2020 Reference", "FOB [Free on Board]"),
+    passage("regulations", "General Regulations", "Exams", file_path="kb/docs/general-regulations.pdf", page=5),
+    passage("regulations", "General Regulations", "Exams", file_path="kb/docs/general-regulations.pdf", page=6),
+]
+
+RIGHT: dict[str, list[tuple[str, str, str | None]]] = {
+    "entities": [
+        ("[Singapore GST Guide for Imports > Duties &amp; Taxes]", "gst_guide", "Duties & Taxes"),
+        ("[Singapore GST Guide for Imports &gt; Duties &amp; Taxes]", "gst_guide", "Duties & Taxes"),
+        ("[Singapore GST Guide for Imports > Duties &#38; Taxes]", "gst_guide", "Duties & Taxes"),
+        ("[Singapore GST Guide for Imports > Duties and Taxes]", "gst_guide", "Duties & Taxes"),
+        ("[PIL [Pacific] Service Guide > Section 4: &quot;Reefer&quot; Rates]", "pil", 'Section 4: "Reefer" Rates'),
+        ("[PIL &#91;Pacific&#93; Service Guide]", "pil", None),
+    ],
+    "brackets inside": [
+        ('[PIL [Pacific] Service Guide > Section 4: "Reefer" Rates]', "pil", 'Section 4: "Reefer" Rates'),
+        ("[PIL (Pacific) Service Guide]", "pil", None),
+        ("[PIL Pacific Service Guide]", "pil", None),
+        ("[Incoterms 2020 Reference > FOB [Free on Board]]", "incoterms", "FOB [Free on Board]"),
+        ("[Incoterms 2020 Reference > FOB (Free on Board)]", "incoterms", "FOB [Free on Board]"),
+        ("[[Incoterms 2020 Reference > FOB [Free on Board]]]", "incoterms", "FOB [Free on Board]"),
+    ],
+    "full-width": [
+        ("【Service Terms and Conditions＞6.3 Cargo Insurance】", "terms", "6.3 Cargo Insurance"),
+        ("［Service Terms and Conditions > 6.3 Cargo Insurance］", "terms", "6.3 Cargo Insurance"),
+        ("〔Service Terms and Conditions › 6.3 Cargo Insurance〕", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions：6.3 Cargo Insurance]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions｜6.3 Cargo Insurance]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions，6.3 Cargo Insurance]", "terms", "6.3 Cargo Insurance"),
+        ("［\uff33ervice Terms and Conditions］", "terms", None),
+    ],
+    "escaped": [
+        (r"\[Service Terms and Conditions > 6.3 Cargo Insurance\]", "terms", "6.3 Cargo Insurance"),
+        (r"\[Frequently Asked Questions > Overview\]", "faq", "Overview"),
+        (r"[PIL \[Pacific\] Service Guide]", "pil", None),
+        (r"[Incoterms 2020 Reference > FOB \[Free on Board\]]", "incoterms", "FOB [Free on Board]"),
+    ],
+    "short forms": [
+        ("[SLA Policy > 5.1 Standard Delivery Commitments]", "sla", "5.1 Standard Delivery Commitments"),
+        ("[SLA > 5.1 Standard Delivery Commitments]", "sla", "5.1 Standard Delivery Commitments"),
+        ("[SLA Policy]", "sla", None),
+        ("[Service Level Policy]", "sla", None),
+        ("[T&C > 6.3 Cargo Insurance]", "terms", "6.3 Cargo Insurance"),
+        ("[STC > 6.3 Cargo Insurance]", "terms", "6.3 Cargo Insurance"),
+        ("[Service T&C]", "terms", None),
+        ("[FAQ > Overview]", "faq", "Overview"),
+        ("[FAQs > Overview]", "faq", "Overview"),
+        ("[Sea Booking Procedure]", "booking", None),
+        ("[Sea Freight Procedures]", "booking", None),
+        ("[Booking Procedure > Cut-off Times]", "booking", "Cut-off Times"),
+        ("[GST Guide > Duties & Taxes]", "gst_guide", "Duties & Taxes"),
+        ("[Import Requirements > Required Documents]", "thai_import", "Required Documents"),
+    ],
+    "section by number": [
+        ("[Service Terms and Conditions > 6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions > Section 6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions > §6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions, Clause 6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions, 6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions § 6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions Section 6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions 6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[Service Terms and Conditions (Section 6.3)]", "terms", "6.3 Cargo Insurance"),
+        ("[SLA Policy > 5.1]", "sla", "5.1 Standard Delivery Commitments"),
+        ("[PIL Service Guide > Section 4]", "pil", 'Section 4: "Reefer" Rates'),
+        ("[Service Terms and Conditions > 16.3]", "terms", "16.3 Notices"),
+        ("[Section 6.3]", "terms", "6.3 Cargo Insurance"),
+        ("[§ 5.1]", "sla", "5.1 Standard Delivery Commitments"),
+    ],
+    "pages": [
+        ("[General Regulations, page 5]", "regulations", "Exams"),
+        ("[General Regulations > p. 6]", "regulations", "Exams"),
+        ("[General Regulations (p. 6)]", "regulations", None),
+    ],
+    "file names": [
+        ("[sla.md]", "sla", None),
+        ("[kb/sla.md > 5.1]", "sla", "5.1 Standard Delivery Commitments"),
+        ("[thai_import.md > Required Documents]", "thai_import", "Required Documents"),
+        ("[vietnam_import]", "vietnam_import", None),
+        ("[Source: booking.md]", "booking", None),
+        ("[general-regulations.pdf, p. 5]", "regulations", "Exams"),
+        ("[General_Regulations.pdf]", "regulations", None),
+    ],
+    "section alone": [
+        ("[Required Documents]", "thai_import", "Required Documents"),
+        ("[Cargo Insurance]", "terms", "6.3 Cargo Insurance"),
+        ("[6.3 Cargo Insurance]", "terms", "6.3 Cargo Insurance"),
+        ("[Duties &amp; Taxes]", "gst_guide", "Duties & Taxes"),
+        ("[Booking > Cut-off Times]", "booking", "Cut-off Times"),
+        ("[Source: Required Documents]", "thai_import", "Required Documents"),
+    ],
+}
+
+TRAPS = {
+    "short forms": [
+        "[SLA]",
+        "[FAQ]",
+        "[GST]",
+        "[Service]",
+        "[Import Requirements]",  # Of two countries.
+        "[IR > Overview of Rules]",
+        "[SLA Rules > 5.1 Standard Delivery Commitments]",
+        "[Air Freight Booking Procedure > Cut-off Times]",
+        "[ST > Cargo]",
+        "[Laos Import Requirements > Required Documents]",
+        "[Incoterms 2010 Reference]",
+        "[Incoterms 2021 Reference]",
+    ],
+    "sections": [
+        "[Overview]",  # Of two documents.
+        "[Section 6.4]",
+        "[Section 63]",
+        "[6.30]",
+        "[overview]",
+        "[Exam]",
+        "[Standard Delivery]",
+        "[Required Permits]",
+        "[Customs Act > Required Documents]",
+        "[Liability > Cut-off Times]",
+        "[Clause 3]",
+    ],
+    "file names": [
+        "[laos_import.md]",
+        "[import.md]",
+        "[sla.txt.bak]",
+        "[a_b]",
+        "[air_booking.md > Cut-off Times]",
+        "[.md]",
+    ],
+    "escaped": [r"\[SLA\]", r"\[6.3\]", r"\[x > y\]", r"\[Laos Rules > Overview\]", r"\[Frequently Asked Questions"],
+    "full-width": ["【SLA】", "［2024］", "〔注〕", "［Laos Rules＞Overview］", "【】"],
+    "other": [
+        "[5 > 3]",
+        "[2024]",
+        "[1]",
+        "[1.5]",
+        "[sic]",
+        "[A-Z]",
+        "[^1]",
+        "[&amp;]",
+        "[p. 5]",
+        "[§]",
+        "[Name]",
+        "[...]",
+    ],
+}
+
+
+def cited(answer: str, **options: object) -> list[tuple[str, str | None, str | None]]:
+    found = read(answer, SHOWN, min_citations=0, attribution=False, **options)["citations"]
+    return [(c["raw"], c["doc_id"], c["section"]) for c in found if c["matched"]]
+
+
+@pytest.mark.parametrize(("marker", "doc_id", "section"), [case for cases in RIGHT.values() for case in cases], ids=str)
+def test_a_citation_is_read_as_it_is_meant(marker, doc_id, section):
+    assert cited(f"{KEPT[:-1]} {marker}.") == [(marker, doc_id, section)]
+
+
+@pytest.mark.parametrize("marker", [marker for markers in TRAPS.values() for marker in markers])
+def test_what_names_nothing_that_was_shown_matches_nothing(marker):
+    assert cited(f"{KEPT[:-1]} {marker}.") == []
+
+
+@pytest.mark.parametrize("marker", ["[Service Terms and Conditions > 6.4]", "[Service Terms and Conditions > 6]"])
+def test_another_number_is_another_section(marker):
+    [(_, doc_id, section)] = cited(f"{KEPT[:-1]} {marker}.")
+    assert (doc_id, section) in {("terms", None), ("terms", "6.3 Cargo Insurance")}
+    assert section is None or "> 6]" in marker
+
+
+NOTES = [
+    "[^1]: Service Terms and Conditions > 6.3 Cargo Insurance",
+    "[^1]: [Service Terms and Conditions > 6.3 Cargo Insurance]",
+    "[^1]: Source: Service Terms and Conditions, Section 6.3.",
+    "[^1]: *Service Terms and Conditions*, 6.3 Cargo Insurance.",
+    "[^1]: [Service Terms and Conditions](https://example.org), 6.3",
+    "[^1]: terms.md, 6.3",
+    "[^1]: T&C > 6.3",
+]
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_a_footnote_stands_for_the_document_that_its_note_names(note):
+    assert cited(f"{KEPT}[^1] It is so.\n\n{note}\n") == [("[^1]", "terms", "6.3 Cargo Insurance")]
+
+
+def test_a_footnote_may_be_named_by_a_word_and_used_twice_and_carries_its_own_sentence():
+    answer = f"{KEPT}[^note]\n\nElephants fly.[^note]\n\n[^note]: FAQ > Overview\n[^2]: Subject to change."
+    [first, second] = read(answer, SHOWN, min_citations=0, attribution=False)["citations"]
+    assert [first["raw"], second["raw"]] == ["[^note]", "[^note]"]
+    assert first["support"] == 1.0 > second["support"]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "[^1]: Subject to change without notice.",
+        "[^1]: Customs Act > Required Documents",
+        "[^1]: https://example.org",
+        "[^1]: Overview",
+        "[^2]: Service Terms and Conditions",
+        "    [^1]: Service Terms and Conditions",
+        "`[^1]: Service Terms and Conditions`",
+    ],
+)
+def test_a_footnote_whose_note_names_nothing_that_was_shown_matches_nothing(note):
+    assert cited(f"{KEPT}[^1]\n\n{note}\n") == []
+
+
+LISTS = [
+    "Sources:\n[1] Frequently Asked Questions > Overview\n[2] Service Terms and Conditions > 6.3 Cargo Insurance",
+    "**References**\n\n1. Frequently Asked Questions > Overview\n2. Service Terms and Conditions > 6.3",
+    "[1]: Frequently Asked Questions, Overview\n[2]: Service Terms and Conditions, 6.3 Cargo Insurance",
+    "## Sources\n- [1] FAQ > Overview\n- [2] T&C > 6.3 Cargo Insurance",
+    "References\n\n[2] terms.md > 6.3\n[1] faq.md > Overview",
+    "Sources:\n[1] [Frequently Asked Questions > Overview]\n[2] [Service Terms and Conditions > 6.3]",
+]
+
+
+@pytest.mark.parametrize("listed", LISTS)
+@pytest.mark.parametrize("style", ["title", "numbered"])
+def test_a_bibliography_says_what_the_numbers_stand_for(listed, style):
+    answer = f"It is so [2]. {KEPT[:-1]} [1].\n\n{listed}\n"
+    model = read_numbered if style == "numbered" else cited
+    documents = [(doc_id) for _, doc_id, _ in model(answer)]
+    assert documents == ["terms", "faq"]
+
+
+def read_numbered(answer: str) -> list[tuple[str, str | None, str | None]]:
+    reading = read(answer, SHOWN, style="numbered", min_citations=0, attribution=False)
+    written = reading["replacement"]
+    assert written is None or all(written[c["start"] : c["end"]] == c["raw"] for c in reading["citations"])
+    return [(c["raw"], c["doc_id"], c["section"]) for c in reading["citations"] if c["matched"]]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "Steps:\n1. Frequently Asked Questions\n2. Service Terms and Conditions",
+        "Sources:\n[1] Customs Act\n[2] Laos Rules",
+        "Sources:\n[3] Frequently Asked Questions",
+        "[1] It is so.",
+    ],
+)
+def test_lines_that_are_no_bibliography_or_name_nothing_shown_match_nothing(listed):
+    assert [raw for raw, _, _ in cited(f"{KEPT[:-1]} [1].\n\n{listed}\n")] == []
+
+
+def test_a_number_whose_line_names_nothing_that_was_shown_is_removed():
+    reading = read(
+        "So [1]. But [2].\n\nSources:\n[1] Laos Rules\n[2] FAQ > Overview", SHOWN, style="numbered", min_citations=0
+    )
+    assert reading["replacement"] == "So. But [1].\n\nSources:\nLaos Rules\n[1] FAQ > Overview"
+    assert [c["doc_id"] for c in reading["citations"]] == ["faq"]
+
+
+def test_a_bibliography_that_agrees_with_the_ranks_changes_nothing():
+    answer = "So [1]. But [2].\n\nSources:\n[1] Singapore GST Guide for Imports\n[2] Service Terms and Conditions"
+    assert read(answer, SHOWN, style="numbered")["replacement"] is None
