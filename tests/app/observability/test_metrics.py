@@ -15,7 +15,7 @@ from app.observability.metrics import Labels, Metrics
 from chains.errors import LLMTimeoutError
 from chains.observation import Call
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 USAGE = {"input_tokens": 30, "output_tokens": 12, "total_tokens": 42}
 
 
