@@ -57,18 +57,23 @@ def _answers(child: psutil.Process) -> bool:
 
 
 @contextmanager
-def service(folder: Path, *words: str, **settings: str) -> Iterator[Service]:
-    """Run `waypoint serve` in `folder` with these options and settings; it is ready when the body begins."""
+def service(folder: Path, *words: str, checkout: Path | str = ROOT, **settings: str) -> Iterator[Service]:
+    """Run `waypoint serve` in `folder` with these options and settings; it is ready when the body begins.
+
+    The code is that of `checkout`, run by its own environment where it has one.
+    """
+    own = Path(checkout) / ".venv" / "bin" / "python"
+    python = str(own) if checkout != ROOT and own.exists() else sys.executable
     port = free_port()
     messages = folder / "messages.txt"
     with messages.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-c", "from app.cli import main; main()", "serve", "--port", str(port), *words],
+            [python, "-c", "from app.cli import main; main()", "serve", "--port", str(port), *words],
             cwd=folder,
             env={
                 "PATH": os.defpath,
                 "HOME": str(Path.home()),
-                "PYTHONPATH": str(ROOT),
+                "PYTHONPATH": str(checkout),
                 "WARM_UP": "off",
                 "DRAIN_TIMEOUT_S": "600",
                 **settings,

@@ -101,7 +101,9 @@ def test_the_composed_service_is_set_by_settings_that_exist_and_may_have_several
     waypoint = COMPOSE["services"]["waypoint"]
 
     assert set(waypoint["environment"]) - SETTINGS == set()
-    given = {name.lower(): re.sub(r"\$\{.*?\}", "secret", value) for name, value in waypoint["environment"].items()}
+    given: dict[str, Any] = {
+        name.lower(): re.sub(r"\$\{.*?\}", "secret", value) for name, value in waypoint["environment"].items()
+    }
     assert waypoint["tmpfs"] == [f"{given.pop('prometheus_multiproc_dir')}:uid=10001"]  # Not a folder of this machine.
     settings = Settings(_env_file=None, **given)
     assert settings.chroma_host in COMPOSE["services"]

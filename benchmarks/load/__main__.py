@@ -1,4 +1,6 @@
-"""Load the service, a bare route beside it, and a language model of half a second; print the table: `make load`.
+"""Load the service, beside a bare route or beside an older commit, and print the table: `make load`.
+
+The language model is a server that takes half a second for each answer.
 
 Service, model and users share the cores of this machine, and everything is on loopback. The shares of a run can be
 compared with each other; milliseconds of another run on another day cannot.
@@ -20,8 +22,9 @@ import httpx
 import psutil
 
 from app.settings import Settings, load_settings
+from benchmarks.figures import write_figures
 from benchmarks.load.profile import profiled
-from benchmarks.load.report import HEAD, MODEL_MS, QUERY, STREAM, Measured, aims, row
+from benchmarks.load.report import HEAD, MODEL_MS, QUERY, STREAM, Measured, aims, paired, ratios, row
 from benchmarks.load.users import Ask, ask_all, streamed, whole
 from tests.processes import PATIENCE_S, Service, free_port, service
 from tests.waiting import wait_until
@@ -29,6 +32,8 @@ from tests.waiting import wait_until
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
 WARM_S = 3.0
+PAIRED_USERS = 8
+KINDS: dict[str, Ask] = {QUERY: whole, STREAM: streamed}
 SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "WARM_UP": "on"}
 
 
@@ -36,15 +41,49 @@ def main() -> None:
     """Run it all, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=15, help="How long each load lasts.")
+    parser.add_argument("--baseline", type=Path, help="A checkout of another commit: both are loaded in turn.")
+    parser.add_argument("--rounds", type=int, default=3, help="How often both are loaded, with --baseline.")
     given = parser.parse_args()
+    if given.baseline:
+        compare(given.baseline.resolve(), rounds=given.rounds, seconds=given.seconds)
+    else:
+        report(given.seconds)
+
+
+def report(seconds: float) -> None:
+    """Load the service and the bare route, and print the tables of docs/load.md."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         provider = stack.enter_context(_provider())
         settings = SETTINGS | {"LLM_BASE_URL": provider, "CHROMA_PATH": str(folder / "store")}
         with service(folder, **settings) as running, _bare(provider) as bare:
-            print(_report(running, bare, given.seconds), flush=True)
+            print(_report(running, bare, seconds), flush=True)
         own = load_settings(_env_file=None, **{name.lower(): value for name, value in settings.items()})
         print(asyncio.run(_profile(own)))
+
+
+def compare(baseline: Path, *, rounds: int, seconds: float) -> None:
+    """Load the commit of `baseline` and this one in turn, and print the processor's time of both and its ratio."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        settings = SETTINGS | {"LLM_BASE_URL": stack.enter_context(_provider())}
+        running = []
+        for name, checkout in (("before", baseline), ("now", ROOT)):
+            home = folder / name
+            home.mkdir()
+            store = {"CHROMA_PATH": str(home / "store")}
+            running.append(stack.enter_context(service(home, checkout=checkout, **settings, **store)))
+        pairs = [_pair(running, ask, name, turn, seconds) for turn in range(rounds) for name, ask in KINDS.items()]
+    print(paired(pairs))
+    write_figures("load_paired", ratios(pairs))
+
+
+def _pair(running: list[Service], ask: Ask, name: str, turn: int, seconds: float) -> tuple[Measured, Measured]:
+    """Load both, the older one first in every second round."""
+    loads = [Load(name, each.url, ask, PAIRED_USERS, psutil.Process(each.process.pid)) for each in running]
+    order = (0, 1) if turn % 2 == 0 else (1, 0)
+    found = {number: _measured(loads[number], seconds) for number in order}
+    return found[0], found[1]
 
 
 def _report(running: Service, bare: str, seconds: float) -> str:

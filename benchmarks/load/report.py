@@ -1,4 +1,4 @@
-"""What the users of each load were told -> the table of docs/load.md, and what of it was aimed at."""
+"""Tables of what the users of each load were told, and what of it was aimed at."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +37,11 @@ class Measured:
         return len(self.good) / self.seconds
 
     @property
+    def processor_ms(self) -> float:
+        """Return the milliseconds of a processor that an answer took."""
+        return 1000 * self.used / max(len(self.good), 1)
+
+    @property
     def errors(self) -> int:
         """Return how many questions had no whole answer."""
         return len(self.samples) - len(self.good)
@@ -67,7 +72,7 @@ def row(load: Measured) -> str:
     beside = _both(load.beside)
     if load.first_events:
         beside = f"first event {_both(load.first_events)}, first word {_both(load.first_words)}"
-    used = f"{1000 * load.used / max(len(load.good), 1):.1f} ms" if load.used else ""
+    used = f"{load.processor_ms:.1f} ms" if load.used else ""
     cells = [load.name, str(load.users), f"{load.rate:.1f}", str(load.errors), _both(load.whole), beside, used]
     return f"| {' | '.join(cells)} |"
 
@@ -88,6 +93,28 @@ def aims(loads: Sequence[Measured]) -> str:
     ]
     rows = [f"| {aim} | {value} | {'held' if held else 'missed'} |" for aim, value, held in found]
     return "\n".join(["| aim | found | |", "|---|---|---|", *rows])
+
+
+def paired(pairs: Sequence[tuple[Measured, Measured]]) -> str:
+    """Return a row for each pair of loads, of the commit before and of this one, and the median ratio of each kind."""
+    rows = [
+        "| asked | users | errors before / now | processor an answer before / now | ratio |",
+        "|---|---|---|---|---|",
+    ]
+    for before, now in pairs:
+        errors = f"{before.errors} / {now.errors}"
+        used = f"{before.processor_ms:.1f} ms / {now.processor_ms:.1f} ms"
+        rows.append(f"| {now.name} | {now.users} | {errors} | {used} | {now.processor_ms / before.processor_ms:.2f} |")
+    found = [f"{name}: {ratio:.2f} times the processor an answer, median" for name, ratio in ratios(pairs).items()]
+    return "\n".join([*rows, "", *found])
+
+
+def ratios(pairs: Sequence[tuple[Measured, Measured]]) -> dict[str, float]:
+    """Return the median ratio of the processor's time an answer, by what was asked."""
+    found: dict[str, list[float]] = {}
+    for before, now in pairs:
+        found.setdefault(now.name, []).append(now.processor_ms / before.processor_ms)
+    return {name: round(float(np.median(values)), 3) for name, values in found.items()}
 
 
 def _p95(values: Sequence[float]) -> float:

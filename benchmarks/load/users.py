@@ -1,4 +1,4 @@
-"""Users who ask again as soon as they are answered -> how long each answer took."""
+"""Users who ask again as soon as they are answered, and how long each answer took."""
 
 import asyncio
 import itertools

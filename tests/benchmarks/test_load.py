@@ -2,7 +2,7 @@ import json
 
 from werkzeug import Request, Response
 
-from benchmarks.load.report import QUERY, STREAM, Measured, aims, row
+from benchmarks.load.report import QUERY, STREAM, Measured, aims, paired, ratios, row
 from benchmarks.load.users import Sample, ask_all, whole
 
 FAST = [Sample(whole=510 + n, handler=505 + n) for n in range(20)]
@@ -24,6 +24,14 @@ def test_a_row_of_streams_tells_their_first_event_and_word():
     assert (
         row(Measured(STREAM, 1, 2, STREAMED)) == f"| `/copilot/stream` | 1 | 10.0 | 0 | 900 ms / 900 ms | {told} |  |"
     )
+
+
+def test_two_commits_are_compared_by_the_median_ratio_of_the_processor_an_answer_takes():
+    before = Measured(QUERY, 8, 2, FAST, used=0.2)
+    pairs = [(before, Measured(QUERY, 8, 2, FAST, used=used)) for used in (0.2, 0.22, 0.5)]
+
+    assert ratios(pairs) == {QUERY: 1.1}
+    assert paired(pairs).splitlines()[3] == "| `/api/query` | 8 | 0 / 0 | 10.0 ms / 11.0 ms | 1.10 |"
 
 
 def verdicts(*loads: Measured) -> list[str]:
