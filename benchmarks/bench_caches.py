@@ -47,7 +47,7 @@ class Outside(BaseCallbackHandler):
     run_inline = True  # Counting is not worth a thread for each event.
 
     def __init__(self, services: Services) -> None:
-        self._counts = services.caches.counts
+        self._counts = services.caches.stats
         self._calls = 0
 
     def count(self) -> int:

@@ -59,9 +59,9 @@ class Services:
     @cached_property
     def embeddings(self) -> Embeddings:
         """Return what the questions and the passages are embedded with."""
-        from app.adapters.embeddings.memoized import RecentQuestions
+        from app.adapters.embeddings.cached import MemoizedEmbeddings
 
-        return self.caches.embeddings(RecentQuestions(self.embedder))
+        return self.caches.embeddings(MemoizedEmbeddings(self.embedder))
 
     @cached_property
     def caches(self) -> Caches:
@@ -175,7 +175,7 @@ class Services:
         return metrics_of(
             self.settings,
             tracing=self.tracing,
-            caches=self.caches.counts,
+            caches=self.caches.stats,
             outbox=self.outbox,
             models=self.models,
         )
@@ -205,12 +205,12 @@ class Services:
     @cached_property
     def scope(self) -> ScopeGate | None:
         """Return what declines questions that no document answers; None where it is off or no list of them is there."""
-        from app.adapters.embeddings.disk_cached import RememberedEmbeddings
+        from app.adapters.embeddings.cached import DiskCachedEmbeddings
 
         file = self._scope_file()
         if file is None:
             return None
-        return ScopeGate(load_scope(file), RememberedEmbeddings(self.embeddings, model=self.settings.embedding_model))
+        return ScopeGate(load_scope(file), DiskCachedEmbeddings(self.embeddings, model=self.settings.embedding_model))
 
     def _scope_file(self) -> Path | None:
         settings = self.settings

@@ -1,4 +1,4 @@
-"""Settings -> the caches, put around embeddings, retriever and chain where they are switched on."""
+"""Put the caches that are switched on around embeddings, retriever and chain."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -16,22 +16,21 @@ import prompts
 from app.adapters.stores.index_version import IndexVersion
 from app.settings import Settings
 from app.wiring.storage import beside
-from chains.caching.counts import CacheCounts, LevelName
-from chains.caching.keys import canonical
-from chains.caching.level import Level
+from chains.caching.stats import CacheStats, LevelName
+from chains.caching.typed_cache import TypedCache, canonical
 from chains.clock import Clock
 from chains.retrieval import ChunkRetriever
 from chains.state import Answer, Question
 
 if TYPE_CHECKING:
-    from chains.caching.store import ExpiringStore
+    from chains.caching.stores import ExpiringStore
 
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
 
-# What may differ between processes that give the same answers, beside secrets: where things are, who may ask, what is
-# told about it. A setting that is not here makes another cache, which costs little; one forgotten would cost truth.
-_ELSEWHERE = (
+# Settings that do not change answers: where services are, who may ask, what is logged. A new setting that is not listed
+# here only splits the cache; leaving one out of the key would return wrong answers.
+_WITHOUT_EFFECT = (
     *("chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"),
     *("cache_enabled", "cache_embeddings", "cache_retrieval", "cache_llm", "cache_ttl", "cache_backend"),
     *("auth_mode", "allow_anonymous", "anonymous_audience", "auth_url", "forwarded_allow_ips", "body_timeout_s"),
@@ -51,11 +50,12 @@ def index_version(settings: Settings) -> IndexVersion:
 
 @dataclass(frozen=True)
 class Caches:
-    """The three levels over one store; what is switched off returns what it was given."""
+    """The three levels over one store; a level that is switched off returns what it was given."""
 
     settings: Settings
     clock: Clock
-    counts: CacheCounts = field(default_factory=CacheCounts)
+    stats: CacheStats = field(default_factory=CacheStats)
+    store: "ExpiringStore | None" = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -69,19 +69,19 @@ class Caches:
             yield
 
     def embeddings(self, embeddings: Embeddings) -> Embeddings:
-        """Return the embeddings with the vectors of questions kept; documents are embedded once, and pass by."""
+        """Return the embeddings with the vectors of questions cached."""
         if not self._on("embedding"):
             return embeddings
-        from app.adapters.embeddings.question_vectors import QuestionVectors
+        from app.adapters.embeddings.cached import CachedQuestionEmbeddings
 
-        level = self._level("embedding", TypeAdapter(list[float]), self._embedding_facts())
-        return QuestionVectors(embeddings, level)
+        vectors = self._level("embedding", TypeAdapter(list[float]), self._embedding_facts())
+        return CachedQuestionEmbeddings(embeddings, vectors)
 
     def retriever(self, retriever: ChunkRetriever) -> ChunkRetriever:
-        """Return the retriever with the chunks that it finds kept."""
+        """Return the retriever with its chunks cached."""
         if not self._on("retrieval"):
             return retriever
-        from chains.caching.chunks import RememberedChunks
+        from chains.caching.retriever import CachedRetriever
 
         settings = self.settings
         facts = self._embedding_facts() | settings.model_dump(include={"retriever_type", "mmr_fetch_k", "mmr_lambda"})
@@ -90,10 +90,10 @@ class Caches:
             facts |= {"prompt": prompts.load("compression")}
         level = self._level("retrieval", TypeAdapter(list[Document]), facts)
         same: dict[str, Any] = {name: getattr(retriever, name) for name in ("top_k", "threshold", "executor")}
-        return RememberedChunks(retriever=retriever, level=level, version=index_version(settings).current, **same)
+        return CachedRetriever(retriever=retriever, cache=level, version=index_version(settings).current, **same)
 
     def answers(self, chain: Runnable[Question, Answer], **facts: Any) -> Runnable[Question, Answer]:
-        """Return the chain with its answers kept; `facts` are what it was made of beside the settings."""
+        """Return the chain with its answers cached; `facts` are what it was made of beside the settings."""
         if not self._on("answer"):
             return chain
         from chains.caching.answers import CachedAnswers
@@ -101,9 +101,9 @@ class Caches:
         settings = self.settings
         return CachedAnswers(
             chain,
-            level=self._level("answer", TypeAdapter(Answer), self._answer_facts() | facts),
+            cache=self._level("answer", TypeAdapter(Answer), self._answer_facts() | facts),
             version=index_version(settings).current,
-            counts=self.counts,
+            stats=self.stats,
             clock=self.clock,
             ttl_s=settings.cache_ttl,
             defaults={"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold, "history": []},
@@ -118,15 +118,17 @@ class Caches:
         }
         return settings.cache_enabled and any(switches[level] for level in levels)
 
-    def _level(self, name: LevelName, form: TypeAdapter[Any], facts: Mapping[str, Any]) -> Level[Any]:
+    def _level(self, name: LevelName, form: TypeAdapter[Any], facts: Mapping[str, Any]) -> TypedCache[Any]:
         fingerprint = canonical([version("waypoint-copilot"), facts])
-        return Level(name, self._store, form, counts=self.counts, fingerprint=fingerprint)
+        return TypedCache(name, self._store, form, stats=self.stats, fingerprint=fingerprint)
 
     @cached_property
     def _store(self) -> "ExpiringStore":
+        if self.store is not None:
+            return self.store
         settings, ttl_s = self.settings, self.settings.cache_ttl
         if settings.cache_backend == "memory":
-            from chains.caching.memory import MemoryStore
+            from chains.caching.stores import MemoryStore
 
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
         from app.adapters.stores.redis import RedisStore
@@ -140,6 +142,6 @@ class Caches:
 
     def _answer_facts(self) -> dict[str, Any]:
         settings = self.settings
-        # A secret is dumped as asterisks. Every prompt counts, whichever of them the chain was made with.
-        dumped = settings.model_dump(mode="json", exclude=set(_ELSEWHERE))
+        # A secret is dumped as asterisks. All prompts count, whichever the chain uses.
+        dumped = settings.model_dump(mode="json", exclude=set(_WITHOUT_EFFECT))
         return dumped | {"provider": settings.provider, "prompts": prompts.texts(settings.prompts_path)}

@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from app.settings import Settings
 from app.wiring.llm import providers_of
 from app.wiring.tracing import Tracing
-from chains.caching.counts import EVENTS, LEVELS, CacheCounts, Event
+from chains.caching.stats import EVENTS, LEVELS, CacheStats, Event
 from chains.generation.provider import Provider
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def metrics_of(
     settings: Settings,
     *,
     tracing: Tracing,
-    caches: CacheCounts,
+    caches: CacheStats,
     outbox: "Outbox | None",
     models: Mapping[str, BaseChatModel],
 ) -> "Metrics":
@@ -81,5 +81,5 @@ def _by_backend(tracing: Tracing) -> Mapping["Labels", float]:
     return {(backend,): dropped for backend, dropped in tracing.dropped().items()}
 
 
-def _by_level(caches: CacheCounts, event: Event) -> Mapping["Labels", float]:
+def _by_level(caches: CacheStats, event: Event) -> Mapping["Labels", float]:
     return {(level,): caches.of(level, event) for level in LEVELS}

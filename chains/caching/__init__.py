@@ -1,8 +1,6 @@
-"""A question, its audience and an index -> what was found or answered before, at three levels, or nothing.
+"""Caches at three levels: vectors of questions, retrieved chunks, whole answers.
 
-embedding  the vectors of questions
-retrieval  the chunks that a strategy found
-answer     whole answers; equal questions at the same time are one call of the chain
-
-A level never breaks an answer: a store that fails, and a value that cannot be read, are a miss.
+`TypedCache` keeps values of one type in a `MemoryStore` or in Redis; `CachedRetriever` and `CachedAnswers` put one
+around a retriever or a chain, and `SingleFlight` makes one call of equal calls at the same time. A cache never breaks
+an answer: a store that fails and a value that cannot be read are misses.
 """

@@ -1,18 +1,16 @@
-"""A chain and a level -> the same chain, which is called once for equal questions, one after another or at once."""
+"""A chain that keeps its answers, and answers equal questions at the same time once."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
-from chains.caching.counts import CacheCounts
-from chains.caching.flight import Flights
-from chains.caching.keys import canonical
-from chains.caching.level import Level
-from chains.caching.lifetime import lifetime_s
-from chains.caching.retelling import LEVEL, Parts, Retelling
+from chains.caching.replay import LEVEL, replay
+from chains.caching.single_flight import SingleFlight
+from chains.caching.stats import CacheStats
+from chains.caching.typed_cache import TypedCache, canonical
 from chains.clock import Clock
 from chains.delegating import DelegatingRunnable
 from chains.errors import WaypointError
@@ -20,24 +18,26 @@ from chains.output import merge
 from chains.retrieval import filters_of
 from chains.state import Answer, Question, check_question
 
+# For what may well be answered better in a minute: a passage was missed, the model gave up or was cut off.
+BRIEF_TTL_S = 60.0
+_BRIEF = frozenset({"declined", "no_results", "ungrounded"})
 
-class Asked(NamedTuple):
-    """One call: the question and its config, under which key its answer is kept, and when it began."""
 
-    question: Question
-    config: RunnableConfig | None
+class _Call(NamedTuple):
+    """One call: the key under which its answer is kept, and when it began."""
+
     key: str
     began: float
 
 
 class CachedAnswers(DelegatingRunnable):
-    """The `bound` chain behind a cache of its answers.
+    """The `bound` chain behind a cache of its answers; equal calls that await share one call of the chain.
 
     Args:
         bound: what answers.
-        level: where answers are kept.
+        cache: where answers are kept.
         version: returns the version of the index; None keeps nothing.
-        counts: told of calls that shared another's answer.
+        stats: counts calls that shared another's answer.
         clock: times the calls that are answered from here.
         ttl_s: how long a good answer is kept.
         defaults: the options that hold where a question has none.
@@ -47,137 +47,132 @@ class CachedAnswers(DelegatingRunnable):
         self,
         bound: Runnable[Question, Answer],
         *,
-        level: Level[Answer],
+        cache: TypedCache[Answer],
         version: Callable[[], str | None],
-        counts: CacheCounts,
+        stats: CacheStats,
         clock: Clock,
         ttl_s: float,
         defaults: dict[str, Any],
     ) -> None:
         super().__init__(bound)
-        self._level = level
+        self._cache = cache
         self._version = version
-        self._counts = counts
+        self._stats = stats
         self._clock = clock
         self._ttl_s = ttl_s
         self._defaults = defaults
-        self._flights: Flights[Answer] = Flights()
+        self._under_way: SingleFlight[Answer] = SingleFlight()
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
-        asked = self._asked(input, config)
-        if asked is None:
+        call = self._call(input, config)
+        if call is None:
             return self.bound.invoke(input, config, **kwargs)
-        with self._told(asked, lambda: iter([self.bound.invoke(input, config, **kwargs)])) as (parts, own):
-            return merge(parts) if own else self._retelling(asked, parts).invoke(input, config)
+        (found,) = self._cache.mget([call.key])
+        if found is not None:
+            return merge(self._replay(call, found).stream(input, config))
+        answer = self.bound.invoke(input, config, **kwargs)
+        self._keep(call, answer)
+        return answer
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
-        asked = self._asked(input, config)
-        if asked is None:
+        call = self._call(input, config)
+        if call is None:
             return await self.bound.ainvoke(input, config, **kwargs)
 
         async def whole() -> AsyncIterator[Answer]:
             yield await self.bound.ainvoke(input, config, **kwargs)
 
-        async with self._atold(asked, whole) as (parts, own):
-            if own:
-                return merge([part async for part in parts])
-            return await self._retelling(asked, parts).ainvoke(input, config)
+        async with self._joined(call, whole) as (parts, is_own):
+            told = parts if is_own else self._replay(call, parts).astream(input, config)
+            return merge([part async for part in told])
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's parts as they come."""
-        asked = self._asked(input, config)
-        if asked is None:
+        call = self._call(input, config)
+        if call is None:
             yield from self.bound.stream(input, config, **kwargs)
             return
-        with self._told(asked, lambda: self.bound.stream(input, config, **kwargs)) as (parts, own):
-            yield from parts if own else self._retelling(asked, parts).stream(input, config)
+        (found,) = self._cache.mget([call.key])
+        if found is not None:
+            yield from self._replay(call, found).stream(input, config)
+            return
+        parts = []
+        for part in self.bound.stream(input, config, **kwargs):
+            parts.append(part)
+            yield part
+        self._keep(call, merge(parts))
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Yield the answer's parts as they come."""
-        asked = self._asked(input, config)
-        if asked is None:
+        call = self._call(input, config)
+        if call is None:
             async for part in self.bound.astream(input, config, **kwargs):
                 yield part
             return
-        async with self._atold(asked, lambda: self.bound.astream(input, config, **kwargs)) as (parts, own):
-            async for part in parts if own else self._retelling(asked, parts).astream(input, config):
+        async with self._joined(call, lambda: self.bound.astream(input, config, **kwargs)) as (parts, is_own):
+            async for part in parts if is_own else self._replay(call, parts).astream(input, config):
                 yield part
 
-    def _asked(self, question: Question, config: RunnableConfig | None) -> Asked | None:
-        """Return the call under its key; None where it has none, and the chain itself says what is wrong with it."""
+    def _call(self, question: Question, config: RunnableConfig | None) -> _Call | None:
+        """Return the call with its key; None where it has none, and the chain itself reports what is wrong."""
         began, version = self._clock.now(), self._version()
         try:
             key = self._key(question, ensure_config(config), version)
         except (WaypointError, TypeError, ValueError, RecursionError):
             return None
-        return Asked(question, config, key, began) if version else None
+        return _Call(key, began) if version else None
 
     def _key(self, question: Question, config: RunnableConfig, version: str | None) -> str:
         given = {name: value for name, value in question.items() if value is not None}
         options = self._defaults | given | {"question": check_question(question.get("question"))}
-        # What else a caller may configure counts as well; only what LangChain keeps there for itself does not.
+        # Everything a caller may configure counts, except what LangChain keeps there for itself.
         configured = {name: value for name, value in config["configurable"].items() if not name.startswith("__")}
         return canonical([version, options, configured | asdict(filters_of(config))])
 
-    @contextmanager
-    def _told(self, asked: Asked, answering: Callable[[], Iterator[Answer]]) -> Iterator[tuple[Iterator[Answer], bool]]:
-        """Give the parts of the answer, and whether this call makes them itself."""
-        (found,) = self._level.mget([asked.key])
-        if found is not None:
-            yield iter([found]), False
-            return
-        with self._flights.boarded(asked.key, lambda: self._kept(asked, answering)) as (flight, leads):
-            self._count(leads)
-            yield flight.read(), leads
-
     @asynccontextmanager
-    async def _atold(
-        self, asked: Asked, answering: Callable[[], AsyncIterator[Answer]]
+    async def _joined(
+        self, call: _Call, answering: Callable[[], AsyncIterator[Answer]]
     ) -> AsyncIterator[tuple[AsyncIterator[Answer], bool]]:
-        (found,) = await self._level.amget([asked.key])
+        """Give the parts of the answer, and whether this call makes them itself."""
+        (found,) = await self._cache.amget([call.key])
         if found is not None:
             yield _alone(found), False
             return
-        with self._flights.aboarded(asked.key, lambda: self._akept(asked, answering)) as (flight, leads):
-            self._count(leads)
-            yield flight.aread(), leads
+        with self._under_way.join(call.key, lambda: self._answer(call, answering)) as (parts, is_own):
+            if not is_own:
+                self._stats.add(LEVEL, "shared")
+            yield parts, is_own
 
-    def _kept(self, asked: Asked, answering: Callable[[], Iterator[Answer]]) -> Generator[Answer]:
-        """Yield the answer's parts, then keep it; one that was kept a moment ago is told in its place."""
-        (found,) = self._level.mget([asked.key], again=True)
-        if found is not None:
-            yield from self._retelling(asked, iter([found])).stream(asked.question, asked.config)
-            return
-        parts = []
-        for part in answering():
-            parts.append(part)
-            yield part
-        answer = merge(parts)
-        if lifetime := lifetime_s(answer, self._ttl_s):
-            self._level.mset([(asked.key, answer)], ttl_s=lifetime)
-
-    async def _akept(self, asked: Asked, answering: Callable[[], AsyncIterator[Answer]]) -> AsyncGenerator[Answer]:
-        (found,) = await self._level.amget([asked.key], again=True)
-        if found is not None:
-            async for part in self._retelling(asked, _alone(found)).astream(asked.question, asked.config):
-                yield part
-            return
+    async def _answer(self, call: _Call, answering: Callable[[], AsyncIterator[Answer]]) -> AsyncGenerator[Answer]:
+        """Yield the answer's parts, then keep the answer."""
         parts = []
         async for part in answering():
             parts.append(part)
             yield part
         answer = merge(parts)
-        if lifetime := lifetime_s(answer, self._ttl_s):
-            await self._level.amset([(asked.key, answer)], ttl_s=lifetime)
+        if ttl_s := self._lifetime_s(answer):
+            await self._cache.amset([(call.key, answer)], ttl_s=ttl_s)
 
-    def _retelling(self, asked: Asked, parts: Parts) -> Retelling:
-        return Retelling(parts, elapsed_ms=lambda: round(1000 * (self._clock.now() - asked.began), 3))
+    def _keep(self, call: _Call, answer: Answer) -> None:
+        if ttl_s := self._lifetime_s(answer):
+            self._cache.mset([(call.key, answer)], ttl_s=ttl_s)
 
-    def _count(self, leads: bool) -> None:
-        if not leads:
-            self._counts.add(LEVEL, "shared")
+    def _lifetime_s(self, answer: Answer) -> float:
+        """Return `ttl_s` for a good answer, a minute for a poor one, and 0 for one that must not be given again.
+
+        Degraded answers are not kept, because the model may be back; nor are blocked ones, and those that broke off.
+        One that was cut off, by LLM_MAX_TOKENS or the provider's filter, is poor.
+        """
+        reason = answer["metadata"]["finish_reason"]
+        if answer["outcome"] in {"degraded", "blocked"} or reason == "error":
+            return 0.0
+        is_poor = answer["outcome"] in _BRIEF or reason not in {None, "stop"}
+        return min(BRIEF_TTL_S, self._ttl_s) if is_poor else self._ttl_s
+
+    def _replay(self, call: _Call, parts: AsyncIterator[Answer] | Answer) -> Runnable[Question, Answer]:
+        return replay(parts, elapsed_ms=lambda: round(1000 * (self._clock.now() - call.began), 3))
 
 
 async def _alone(answer: Answer) -> AsyncIterator[Answer]:

@@ -7,8 +7,8 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Services
-from chains.caching.keys import canonical
-from chains.caching.memory import MemoryStore
+from chains.caching.stores import MemoryStore
+from chains.caching.typed_cache import canonical
 from tests.chains.caching.chain import StoppedClock
 from tests.conftest import SHARED
 from tests.fakes import WordEmbeddings

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import structlog
 
-from app.adapters.embeddings.disk_cached import RememberedEmbeddings
+from app.adapters.embeddings.cached import DiskCachedEmbeddings
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError, EmbeddingError
@@ -54,8 +54,8 @@ def test_the_scope_file_is_no_knowledge():
 
 def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):
     inner = WordEmbeddings()
-    first = RememberedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
-    second = RememberedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
+    first = DiskCachedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
+    second = DiskCachedEmbeddings(inner, model="words", folder=tmp_path / "new").embed_documents(["a b", "c"])
 
     assert inner.embedded == 2
     assert np.allclose(first, second)
@@ -64,9 +64,9 @@ def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):
 @pytest.mark.parametrize("change", ["model", "texts"])
 def test_another_model_or_another_text_is_another_memory(tmp_path, change):
     inner = WordEmbeddings()
-    RememberedEmbeddings(inner, model="words", folder=tmp_path).embed_documents(["a"])
+    DiskCachedEmbeddings(inner, model="words", folder=tmp_path).embed_documents(["a"])
     model = "letters" if change == "model" else "words"
-    RememberedEmbeddings(inner, model=model, folder=tmp_path).embed_documents(["a" if change == "model" else "b"])
+    DiskCachedEmbeddings(inner, model=model, folder=tmp_path).embed_documents(["a" if change == "model" else "b"])
 
     assert inner.embedded == 2
 
@@ -74,7 +74,7 @@ def test_another_model_or_another_text_is_another_memory(tmp_path, change):
 @pytest.mark.parametrize("broken", [b"", b"\x93NUMPY", b"no vectors"])
 def test_a_broken_memory_costs_the_embedding_and_nothing_else(tmp_path, broken):
     inner = WordEmbeddings()
-    remembered = RememberedEmbeddings(inner, model="words", folder=tmp_path)
+    remembered = DiskCachedEmbeddings(inner, model="words", folder=tmp_path)
     remembered.embed_documents(["a"])
     [file] = tmp_path.iterdir()
     file.write_bytes(broken)
@@ -84,7 +84,7 @@ def test_a_broken_memory_costs_the_embedding_and_nothing_else(tmp_path, broken):
 
 def test_a_folder_that_cannot_be_written_costs_the_memory_only(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    remembered = RememberedEmbeddings(WordEmbeddings(), model="words", folder=tmp_path / "file" / "below")
+    remembered = DiskCachedEmbeddings(WordEmbeddings(), model="words", folder=tmp_path / "file" / "below")
 
     assert len(remembered.embed_documents(["a", "b"])) == 2
 

@@ -13,7 +13,8 @@ import redis
 from app.settings import load_settings
 from app.wiring import Services
 from app.wiring.caches import Caches
-from chains.caching.counts import LEVELS
+from chains.caching.stats import LEVELS
+from chains.caching.stores import MemoryStore
 from chains.clock import SystemClock
 from chains.output import merge
 from tests.chains.caching.chain import Chain
@@ -131,6 +132,22 @@ def test_another_process_finds_in_redis_what_this_one_made(corpus, redis_url, tm
     assert told | {"metadata": None} == made | {"metadata": None}
 
 
+@pytest.mark.service
+@pytest.mark.parametrize("value", ["{}", "[]", "[1.0]", "null", '"x"', '[{"page_content": "x", "metadata": {}}]'])
+def test_json_in_redis_that_this_service_did_not_write_is_a_miss(corpus, groq, redis_url, value):
+    services, _ = make(groq, cache_backend="redis", redis_url=redis_url, redis_timeout_s=30)
+    services.ingest([corpus])
+    first = services.chain.invoke(QUESTION)
+    with redis.Redis.from_url(redis_url) as client:
+        for key in client.scan_iter("waypoint:*"):
+            client.set(key, value)
+
+    second = services.chain.invoke(QUESTION)
+    assert second["metadata"]["cache"] is None
+    assert second | {"metadata": None} == first | {"metadata": None}
+    assert hit(services) == "answer"  # The values were replaced.
+
+
 def test_each_level_is_switched_by_itself_and_the_furthest_hit_is_told(corpus, groq):
     def second(**switches: bool) -> str | None:
         services, _ = make(groq, **switches)
@@ -184,9 +201,9 @@ def test_callers_of_another_audience_never_share_passages(corpus, groq):
 
 def told_by_another(*, settings: dict[str, Any] | None = None, scope: str = "intents") -> str | None:
     """Return whether an answer that was made with the default settings is told under others, over the same store."""
-    first = Caches(load_settings(cache_enabled=True), SystemClock())
-    other = Caches(load_settings(cache_enabled=True, **(settings or {})), SystemClock())
-    other.__dict__["_store"] = first._store
+    store = MemoryStore(capacity=10**6)
+    first = Caches(load_settings(cache_enabled=True), SystemClock(), store=store)
+    other = Caches(load_settings(cache_enabled=True, **(settings or {})), SystemClock(), store=store)
     first.answers(Chain(), scope="intents").invoke(QUESTION)
     return other.answers(Chain(), scope=scope).invoke(QUESTION)["metadata"]["cache"]
 
@@ -225,4 +242,4 @@ async def test_without_redis_answers_are_made_as_if_there_were_no_cache(corpus, 
 
     assert told == [None, None]
     assert len(groq.requests) == 2
-    assert all(services.caches.counts.of(level, "errors") for level in LEVELS)
+    assert all(services.caches.stats.of(level, "errors") for level in LEVELS)

@@ -9,10 +9,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import TypeAdapter
 
 from chains.caching.answers import CachedAnswers
-from chains.caching.counts import CacheCounts, Event
-from chains.caching.level import Level
-from chains.caching.memory import MemoryStore
-from chains.caching.store import ExpiringStore
+from chains.caching.stats import CacheStats, Event
+from chains.caching.stores import ExpiringStore, MemoryStore
+from chains.caching.typed_cache import TypedCache
 from chains.output import split
 from chains.state import Answer, Question
 
@@ -126,18 +125,18 @@ class Desk:
     def __init__(self, *, store: ExpiringStore | None = None, fingerprint: str = "settings", **changes: Any) -> None:
         self.chain = Chain(**changes)
         self.clock = StoppedClock()
-        self.counts = CacheCounts()
+        self.stats = CacheStats()
         self.index: str | None = "1"
         kept = store or MemoryStore(capacity=10**6, ttl_s=TTL_S, clock=self.clock)
         self.cached: Any = CachedAnswers(
             self.chain,
-            level=Level("answer", kept, TypeAdapter(Answer), counts=self.counts, fingerprint=fingerprint),
+            cache=TypedCache("answer", kept, TypeAdapter(Answer), stats=self.stats, fingerprint=fingerprint),
             version=lambda: self.index,
-            counts=self.counts,
+            stats=self.stats,
             clock=self.clock,
             ttl_s=TTL_S,
             defaults={"top_k": 10, "history": []},
         )
 
     def count(self, event: Event) -> int:
-        return self.counts.of("answer", event)
+        return self.stats.of("answer", event)

@@ -4,7 +4,7 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage
 
-from chains.caching.lifetime import BRIEF_S
+from chains.caching.answers import BRIEF_TTL_S
 from chains.errors import ConfigurationError, LLMTimeoutError, QuestionError
 from chains.observation import Call, observed
 from chains.output import merge, split
@@ -140,10 +140,10 @@ async def test_an_index_whose_changes_nobody_tells_of_is_asked_anew():
     ("changes", "lifetime_s"),
     [
         ({}, TTL_S),
-        ({"outcome": "declined"}, BRIEF_S),
-        ({"outcome": "no_results", "finish_reason": None}, BRIEF_S),
-        ({"outcome": "ungrounded"}, BRIEF_S),
-        ({"finish_reason": "length"}, BRIEF_S),
+        ({"outcome": "declined"}, BRIEF_TTL_S),
+        ({"outcome": "no_results", "finish_reason": None}, BRIEF_TTL_S),
+        ({"outcome": "ungrounded"}, BRIEF_TTL_S),
+        ({"finish_reason": "length"}, BRIEF_TTL_S),
         ({"finish_reason": "error"}, 0),
         ({"outcome": "degraded"}, 0),
         ({"outcome": "blocked"}, 0),

@@ -1,7 +1,7 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from chains.caching.keys import canonical
+from chains.caching.typed_cache import canonical
 
 
 def test_the_order_of_names_makes_no_difference_and_the_order_of_items_does():

@@ -1,4 +1,4 @@
-"""A retriever and a level -> the same retriever, which finds what it has found before without searching."""
+"""A retriever that keeps the chunks it found."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -7,23 +7,21 @@ from typing import Any
 from langchain_core.documents import Document
 from pydantic import SkipValidation
 
-from chains.caching.keys import canonical
-from chains.caching.level import Level
+from chains.caching.typed_cache import TypedCache, canonical
 from chains.retrieval import ChunkRetriever, Filters
 
 
-class RememberedChunks(ChunkRetriever):
+class CachedRetriever(ChunkRetriever):
     """The chunks that `retriever` finds, kept by limits, filters, question and version of the index.
 
     Args:
         retriever: what searches.
-        level: where found chunks are kept.
-        version: returns the version of the index; None is an index whose changes nobody tells of, so that nothing
-            is kept.
+        cache: where found chunks are kept.
+        version: returns the version of the index; None where its changes are not known, so that nothing is kept.
     """
 
     retriever: ChunkRetriever
-    level: SkipValidation[Level[list[Document]]]
+    cache: SkipValidation[TypedCache[list[Document]]]
     version: Callable[[], str | None]
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
@@ -33,8 +31,8 @@ class RememberedChunks(ChunkRetriever):
         if version is None:
             return self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
         key = canonical([version, query, limits, asdict(filters)])
-        (found,) = self.level.mget([key])
+        (found,) = self.cache.mget([key])
         if found is None:
             found = self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
-            self.level.mset([(key, found)])
+            self.cache.mset([(key, found)])
         return found

@@ -1,4 +1,4 @@
-"""What happens at the levels -> how often it happened, for those who watch."""
+"""Count what happens in the caches, for metrics."""
 
 import threading
 from collections import Counter
@@ -6,19 +6,19 @@ from typing import Literal, get_args
 
 from chains.callbacks.cache_hits import LEVELS, LevelName
 
-__all__ = ["EVENTS", "LEVELS", "CacheCounts", "Event", "LevelName"]
+__all__ = ["EVENTS", "LEVELS", "CacheStats", "Event", "LevelName"]
 
 Event = Literal["hits", "misses", "shared", "errors"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 
 
-class CacheCounts:
-    """Counts, from any thread, since the start of the process.
+class CacheStats:
+    """Counts events since the start of the process, from any thread.
 
-    hits    what was asked for was there
+    hits    the value was there
     misses  it was not
-    shared  of the misses: another call was making the answer already, and this one got it too
-    errors  the store did not answer, or a value could not be read or written; a read that fails is also a miss
+    shared  of the misses: an equal call was under way, and its answer was used
+    errors  the store failed, or a value could not be read or written; a failed read is also a miss
     """
 
     def __init__(self) -> None:

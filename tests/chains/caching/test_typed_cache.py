@@ -1,10 +1,9 @@
 import pytest
 from pydantic import TypeAdapter
 
-from chains.caching.counts import EVENTS, CacheCounts
-from chains.caching.level import Level
-from chains.caching.memory import MemoryStore
-from chains.caching.store import StoreError
+from chains.caching.stats import EVENTS, CacheStats
+from chains.caching.stores import MemoryStore, StoreError
+from chains.caching.typed_cache import TypedCache
 
 
 class BrokenStore(MemoryStore):
@@ -20,23 +19,23 @@ class BrokenStore(MemoryStore):
         raise StoreError
 
 
-def level(store, *, fingerprint: str = "model") -> tuple[Level[list[float]], CacheCounts]:
-    counts = CacheCounts()
-    return Level("embedding", store, TypeAdapter(list[float]), counts=counts, fingerprint=fingerprint), counts
+def level(store, *, fingerprint: str = "model") -> tuple[TypedCache[list[float]], CacheStats]:
+    stats = CacheStats()
+    return TypedCache("embedding", store, TypeAdapter(list[float]), stats=stats, fingerprint=fingerprint), stats
 
 
-def events(counts: CacheCounts) -> dict[str, int]:
-    return {event: counts.of("embedding", event) for event in EVENTS if counts.of("embedding", event)}
+def events(stats: CacheStats) -> dict[str, int]:
+    return {event: stats.of("embedding", event) for event in EVENTS if stats.of("embedding", event)}
 
 
 async def test_values_come_back_as_they_were_and_are_counted():
-    vectors, counts = level(MemoryStore(capacity=10**6))
+    vectors, stats = level(MemoryStore(capacity=10**6))
     vectors.mset([("a", [0.1, 1 / 3])])
     await vectors.amset([("b", [2.0])])
 
     assert vectors.mget(["a", "b", "c"]) == [[0.1, 1 / 3], [2.0], None]
     assert await vectors.amget(["a"]) == [[0.1, 1 / 3]]
-    assert events(counts) == {"hits": 3, "misses": 1}
+    assert events(stats) == {"hits": 3, "misses": 1}
 
 
 def test_what_lies_under_another_fingerprint_is_not_there():
@@ -46,35 +45,49 @@ def test_what_lies_under_another_fingerprint_is_not_there():
     assert level(store, fingerprint="other")[0].mget(["a"]) == [None]
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b'{"a": 1}', b'["x"]', b"null", b"\x80\x04N."])
-def test_a_value_that_cannot_be_read_is_a_miss(data):
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b'{"a": 1}', b'["x"]', b"null", b"\x80\x04N.", b"[]", b"[1.0, 2.0]", b"[NaN]", b"x" * 32 + b"[1.0]"],
+)
+def test_a_value_that_cannot_be_read_or_was_not_written_here_is_a_miss(data):
     store = MemoryStore(capacity=10**6)
-    vectors, counts = level(store)
+    vectors, stats = level(store)
     vectors.mset([("a", [1.0])])
     [name] = vectors.yield_keys()
     store.mset([(name, data)])
 
     assert vectors.mget(["a"]) == [None]
-    assert events(counts) == {"errors": 1, "misses": 1}
+    assert events(stats) == {"errors": 1, "misses": 1}
+
+
+def test_a_value_that_was_written_under_another_key_is_a_miss():
+    store = MemoryStore(capacity=10**6)
+    vectors, stats = level(store)
+    vectors.mset([("a", [1.0]), ("b", [2.0])])
+    first, second = vectors.yield_keys()
+    store.mset([(first, store.mget([second])[0] or b"")])
+
+    assert vectors.mget(["a", "b"]) in ([None, [2.0]], [[1.0], None])
+    assert events(stats) == {"hits": 1, "errors": 1, "misses": 1}
 
 
 async def test_a_store_that_fails_is_a_miss_and_breaks_nothing():
-    vectors, counts = level(BrokenStore())
+    vectors, stats = level(BrokenStore())
     vectors.mset([("a", [1.0])])
     await vectors.amset([("a", [1.0])])
 
     assert vectors.mget(["a"]) == await vectors.amget(["a"]) == [None]
-    assert events(counts) == {"errors": 4, "misses": 2}
+    assert events(stats) == {"errors": 4, "misses": 2}
 
 
 def test_a_value_that_is_no_plain_data_is_not_kept():
     store = MemoryStore(capacity=10**6)
-    counts = CacheCounts()
-    anything: Level = Level("embedding", store, TypeAdapter(dict), counts=counts, fingerprint="")
+    stats = CacheStats()
+    anything: TypedCache = TypedCache("embedding", store, TypeAdapter(dict), stats=stats, fingerprint="")
     anything.mset([("a", {"x": object()})])
 
     assert list(store.yield_keys()) == []
-    assert events(counts) == {"errors": 1}
+    assert events(stats) == {"errors": 1}
 
 
 def test_names_say_whose_they_are_and_hide_what_was_asked():

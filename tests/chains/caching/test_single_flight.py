@@ -1,16 +1,15 @@
-"""Equal questions at the same time. Nothing here is timed: what has to happen is waited for."""
+"""Equal questions at the same time. Nothing here is timed: the tests wait for what has to happen."""
 
 import asyncio
 import gc
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from chains.errors import LLMTimeoutError
 from chains.output import merge
-from tests.chains.caching.chain import PATIENCE_S, Desk, answer
-from tests.waiting import await_until, wait_until
+from tests.chains.caching.chain import Desk, answer
+from tests.waiting import await_until
 
 Q = {"question": "Q?"}
 AT_ONCE = 8
@@ -22,10 +21,6 @@ def blocked() -> Desk:
     return desk
 
 
-def whole_stream(desk: Desk):
-    return merge(desk.cached.stream(Q))
-
-
 async def whole_astream(desk: Desk):
     return merge([part async for part in desk.cached.astream(Q)])
 
@@ -34,20 +29,6 @@ def answers_of(told):
     """Return the answers without what is each asker's own, and how many of them came from another call."""
     own = [one["metadata"] for one in told]
     return [one | {"metadata": None} for one in told], sum(metadata["cache"] == "answer" for metadata in own)
-
-
-def test_equal_questions_in_threads_are_one_call():
-    desk = blocked()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        ways = [lambda: desk.cached.invoke(Q), lambda: whole_stream(desk)] * (AT_ONCE // 2)
-        futures = [pool.submit(way) for way in ways]
-        wait_until(lambda: desk.count("misses") == AT_ONCE)
-        desk.chain.gate.set()
-        told, shared = answers_of([future.result(PATIENCE_S) for future in futures])
-
-    assert desk.chain.calls == 1
-    assert told == [answer() | {"metadata": None}] * AT_ONCE
-    assert shared == AT_ONCE - 1 == desk.count("shared") + desk.count("hits")
 
 
 async def test_equal_questions_in_an_event_loop_are_one_call():
@@ -62,21 +43,6 @@ async def test_equal_questions_in_an_event_loop_are_one_call():
     assert shared == AT_ONCE - 1
 
 
-@pytest.mark.parametrize("leader", ["thread", "event loop"])
-async def test_threads_and_event_loops_share_a_call(leader):
-    desk = blocked()
-    ways = [lambda: asyncio.to_thread(desk.cached.invoke, Q), lambda: desk.cached.ainvoke(Q)]
-    tasks = []
-    for way in ways if leader == "thread" else reversed(ways):
-        tasks.append(asyncio.ensure_future(way()))
-        await await_until(lambda: desk.chain.calls == 1 and desk.count("misses") == len(tasks))
-    await await_until(lambda: desk.count("shared") == 1)
-    desk.chain.gate.set()
-    await asyncio.gather(*tasks)
-
-    assert desk.chain.calls == 1
-
-
 async def test_the_parts_of_a_stream_reach_all_as_they_come():
     desk = blocked()
     leader, follower = desk.cached.astream(Q), desk.cached.astream(Q)
@@ -89,21 +55,26 @@ async def test_the_parts_of_a_stream_reach_all_as_they_come():
     await leader.aclose()  # It never read on, and held nobody up.
 
 
-@pytest.mark.parametrize("ways", [("stream", "invoke"), ("invoke", "stream")])
-def test_the_error_of_the_call_is_everybodys(ways):
+async def test_the_error_of_the_call_is_everybody_s():
     desk = blocked()
     desk.chain.error = LLMTimeoutError("late")
-    asking = {"invoke": lambda: desk.cached.invoke(Q), "stream": lambda: whole_stream(desk)}
-    with ThreadPoolExecutor(2) as pool:
-        futures = [pool.submit(asking[way]) for way in ways]
-        wait_until(lambda: desk.count("shared") == 1)
-        desk.chain.gate.set()
-        for future in futures:
-            with pytest.raises(LLMTimeoutError):
-                future.result(PATIENCE_S)
+    tasks = [asyncio.ensure_future(way) for way in (desk.cached.ainvoke(Q), whole_astream(desk))]
+    await await_until(lambda: desk.count("shared") == 1)
+    desk.chain.gate.set()
 
+    assert [type(error) for error in await asyncio.gather(*tasks, return_exceptions=True)] == [LLMTimeoutError] * 2
     desk.chain.error = None
-    assert desk.cached.invoke(Q)["metadata"]["cache"] is None
+    assert (await desk.cached.ainvoke(Q))["metadata"]["cache"] is None
+
+
+async def test_a_stream_that_nobody_reads_on_holds_nobody_up():
+    desk = Desk()
+    stream = desk.cached.astream(Q)
+    await anext(stream)
+
+    assert (await desk.cached.ainvoke(Q))["answer"] == answer()["answer"]
+    assert desk.chain.calls == 1
+    assert merge([part async for part in stream])["answer"] == answer()["answer"]
 
 
 @pytest.mark.parametrize("way", ["ainvoke", "astream"])
@@ -145,30 +116,7 @@ async def test_when_all_have_left_the_call_is_stopped_and_no_task_remains(way):
     assert (await whole_astream(desk))["metadata"]["cache"] is None
 
 
-def test_when_the_reader_of_a_stream_has_left_the_call_is_stopped():
-    desk = blocked()
-    threads = threading.active_count()
-    stream = desk.cached.stream(Q)
-    next(stream)
-    stream.close()
-    desk.chain.gate.set()
-
-    wait_until(lambda: desk.chain.left == 1)
-    wait_until(lambda: threading.active_count() <= threads)
-    assert whole_stream(desk)["metadata"]["cache"] is None
-
-
-def test_a_stream_that_nobody_reads_on_holds_nobody_up_not_even_its_own_thread():
-    desk = Desk()
-    stream = desk.cached.stream(Q)
-    next(stream)
-
-    assert desk.cached.invoke(Q)["answer"] == answer()["answer"]
-    assert desk.chain.calls == 1
-    assert merge(stream)["answer"] == answer()["answer"]
-
-
-async def test_who_blocks_the_event_loop_does_not_wait_for_what_runs_in_it():
+async def test_a_call_that_blocks_the_event_loop_does_not_wait_for_one_that_runs_in_it():
     desk = blocked()
     leader = asyncio.ensure_future(desk.cached.ainvoke(Q))
     await await_until(lambda: desk.chain.calls == 1)

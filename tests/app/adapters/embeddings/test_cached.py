@@ -1,4 +1,4 @@
-from app.adapters.embeddings.memoized import RecentQuestions
+from app.adapters.embeddings.cached import MemoizedEmbeddings
 from tests.fakes import WordEmbeddings
 
 
@@ -14,7 +14,7 @@ class Counting(WordEmbeddings):
 
 async def test_the_gate_and_the_retriever_embed_a_question_once_whichever_way_they_ask():
     inner = Counting()
-    recent = RecentQuestions(inner)
+    recent = MemoizedEmbeddings(inner)
 
     assert await recent.aembed_query("rate?") == recent.embed_query("rate?") == inner._vector("rate?")
     assert inner.asked == ["rate?"]
@@ -22,7 +22,7 @@ async def test_the_gate_and_the_retriever_embed_a_question_once_whichever_way_th
 
 def test_only_the_last_questions_are_kept():
     inner = Counting()
-    recent = RecentQuestions(inner, kept=2)
+    recent = MemoizedEmbeddings(inner, size=2)
     for question in ("a", "b", "c", "c", "a"):
         recent.embed_query(question)
 
@@ -31,5 +31,5 @@ def test_only_the_last_questions_are_kept():
 
 def test_documents_pass_by():
     inner = Counting()
-    assert RecentQuestions(inner).embed_documents(["x", "x"]) == inner.embed_documents(["x", "x"])
+    assert MemoizedEmbeddings(inner).embed_documents(["x", "x"]) == inner.embed_documents(["x", "x"])
     assert inner.embedded == 4

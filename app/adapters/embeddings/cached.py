@@ -1,0 +1,138 @@
+"""Embeddings that embed no text twice: in memory while a question is answered, in a cache, or in a file."""
+
+import hashlib
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+from cachetools import LRUCache
+from langchain_core.embeddings import Embeddings
+from langchain_core.stores import BaseStore
+
+
+class DelegatingEmbeddings(Embeddings):
+    """Delegates to other `embeddings`."""
+
+    def __init__(self, embeddings: Embeddings) -> None:
+        self.embeddings = embeddings
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of the texts."""
+        return self.embeddings.embed_documents(texts)
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of the texts."""
+        return await self.embeddings.aembed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the text's vector."""
+        return self.embeddings.embed_query(text)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Return the text's vector."""
+        return await self.embeddings.aembed_query(text)
+
+
+class MemoizedEmbeddings(DelegatingEmbeddings):
+    """Remembers the vectors of the last questions: scope and retrieval embed the same question one after the other.
+
+    `size` is more than the questions that are answered at the same time. CACHE_EMBEDDINGS keeps vectors for longer.
+    """
+
+    def __init__(self, embeddings: Embeddings, *, size: int = 512) -> None:
+        super().__init__(embeddings)
+        self._vectors: LRUCache[str, list[float]] = LRUCache(size)
+        self._lock = threading.Lock()
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the question's vector."""
+        return self._find(text) or self._keep(text, self.embeddings.embed_query(text))
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Return the question's vector."""
+        return self._find(text) or self._keep(text, await self.embeddings.aembed_query(text))
+
+    def _find(self, text: str) -> list[float] | None:
+        with self._lock:
+            return self._vectors.get(text)
+
+    def _keep(self, text: str, vector: list[float]) -> list[float]:
+        with self._lock:
+            self._vectors[text] = vector
+        return vector
+
+
+class CachedQuestionEmbeddings(DelegatingEmbeddings):
+    """Keeps the vectors of questions in a store.
+
+    Documents are embedded once, at ingestion; their vectors would only push those of questions out.
+    """
+
+    def __init__(self, embeddings: Embeddings, vectors: BaseStore[str, list[float]]) -> None:
+        super().__init__(embeddings)
+        self._vectors = vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the question's vector."""
+        (vector,) = self._vectors.mget([text])
+        if vector is None:
+            vector = self.embeddings.embed_query(text)
+            self._vectors.mset([(text, vector)])
+        return vector
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Return the question's vector."""
+        (vector,) = await self._vectors.amget([text])
+        if vector is None:
+            vector = await self.embeddings.aembed_query(text)
+            await self._vectors.amset([(text, vector)])
+        return vector
+
+
+class DiskCachedEmbeddings(DelegatingEmbeddings):
+    """Keeps the vectors of a batch of documents in a file, for texts that are the same at every start.
+
+    A file that is missing, broken or cannot be written only costs the time to embed.
+
+    Args:
+        embeddings: embeds other batches, and every question.
+        model: the model's name, a part of the file's key.
+        folder: where the files are; None is the user's cache folder.
+    """
+
+    def __init__(self, embeddings: Embeddings, *, model: str, folder: Path | None = None) -> None:
+        super().__init__(embeddings)
+        self._model = model
+        self._folder = folder or platformdirs.user_cache_path("waypoint-copilot")
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of the texts, in their order."""
+        key = hashlib.sha256("\0".join([self._model, *texts]).encode()).hexdigest()
+        file = self._folder / f"vectors-{key[:24]}.npy"
+        vectors = _read(file)
+        if vectors is None or len(vectors) != len(texts):
+            vectors = self.embeddings.embed_documents(texts)
+            _write(file, vectors)
+        return vectors
+
+
+def _read(file: Path) -> list[list[float]] | None:
+    try:
+        vectors: list[list[float]] = np.load(file, allow_pickle=False).tolist()
+    except (OSError, ValueError, EOFError):
+        return None
+    return vectors
+
+
+def _write(file: Path, vectors: list[list[float]]) -> None:
+    """Write the vectors whole or not at all: a second process may be reading."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as draft:
+            np.save(draft, np.asarray(vectors, dtype=np.float32))
+        os.replace(draft.name, file)
+    except OSError:
+        return

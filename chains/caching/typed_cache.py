@@ -1,0 +1,132 @@
+"""A cache of values of one type in a store of bytes: JSON under hashed keys, counted, and never an error."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any, Generic, TypeVar
+
+from langchain_core.stores import BaseStore
+from pydantic import BaseModel, TypeAdapter
+
+from chains.caching.stats import CacheStats, LevelName
+from chains.caching.stores import ExpiringStore, StoreError
+from chains.callbacks.cache_hits import note
+
+PREFIX = "waypoint"
+DIGEST_BYTES = hashlib.sha256().digest_size
+
+Value = TypeVar("Value")
+
+
+class TypedCache(BaseStore[str, Value], Generic[Value]):
+    """One level of the cache, as a store of LangChain.
+
+    A value is kept behind a digest of its key and its JSON. A value that this cache did not write under this key, be it
+    well-formed or not, is a miss.
+
+    Args:
+        name: the level's name, in statistics and in keys: `waypoint:{name}:{sha256}`.
+        store: where the bytes are kept.
+        form: reads and writes the values.
+        stats: counts hits, misses and errors.
+        fingerprint: what all values of the level depend on beside their keys.
+    """
+
+    def __init__(
+        self, name: LevelName, store: ExpiringStore, form: TypeAdapter[Value], *, stats: CacheStats, fingerprint: str
+    ) -> None:
+        self._name = name
+        self._store = store
+        self._form = form
+        self._stats = stats
+        self._fingerprint = fingerprint
+
+    def mget(self, keys: Sequence[str]) -> list[Value | None]:
+        """Return the values, None for what is not there or cannot be read."""
+        names = self._names(keys)
+        try:
+            return list(map(self._read, names, self._store.mget(names)))
+        except StoreError:
+            return [self._failed() for _ in keys]
+
+    async def amget(self, keys: Sequence[str]) -> list[Value | None]:
+        """Return the same without blocking the event loop."""
+        names = self._names(keys)
+        try:
+            return list(map(self._read, names, await self._store.amget(names)))
+        except StoreError:
+            return [self._failed() for _ in keys]
+
+    def mset(self, key_value_pairs: Sequence[tuple[str, Value]], *, ttl_s: float | None = None) -> None:
+        """Keep the values for `ttl_s` seconds, by default as long as the store does; only plain data is kept."""
+        try:
+            self._store.mset(self._written(key_value_pairs), ttl_s=ttl_s)
+        except (StoreError, ValueError):
+            self._stats.add(self._name, "errors")
+
+    async def amset(self, key_value_pairs: Sequence[tuple[str, Value]], *, ttl_s: float | None = None) -> None:
+        """Do the same without blocking the event loop."""
+        try:
+            await self._store.amset(self._written(key_value_pairs), ttl_s=ttl_s)
+        except (StoreError, ValueError):
+            self._stats.add(self._name, "errors")
+
+    def mdelete(self, keys: Sequence[str]) -> None:
+        """Forget the values."""
+        self._store.mdelete(self._names(keys))
+
+    def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
+        """Yield the names under which the values are kept; the keys themselves are only hashed."""
+        return self._store.yield_keys(prefix=f"{PREFIX}:{self._name}:{prefix or ''}")
+
+    def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
+        """Yield the same without blocking the event loop."""
+        return self._store.ayield_keys(prefix=f"{PREFIX}:{self._name}:{prefix or ''}")
+
+    def _names(self, keys: Sequence[str]) -> list[str]:
+        texts = (f"{self._fingerprint}\0{key}".encode(errors="surrogatepass") for key in keys)
+        return [f"{PREFIX}:{self._name}:{hashlib.sha256(text).hexdigest()}" for text in texts]
+
+    def _read(self, name: str, data: bytes | None) -> Value | None:
+        if data is not None and data[:DIGEST_BYTES] != _digest(name, data[DIGEST_BYTES:]):
+            return self._failed()
+        try:
+            value = None if data is None else self._form.validate_json(data[DIGEST_BYTES:])
+        except ValueError:
+            return self._failed()
+        note(self._name, value is not None)
+        self._stats.add(self._name, "misses" if value is None else "hits")
+        return value
+
+    def _failed(self) -> None:
+        self._stats.add(self._name, "errors")
+        self._stats.add(self._name, "misses")
+
+    def _written(self, pairs: Sequence[tuple[str, Value]]) -> list[tuple[str, bytes]]:
+        names = self._names([key for key, _ in pairs])
+        values = [self._form.dump_json(value, warnings=False) for _, value in pairs]
+        return [(name, _digest(name, value) + value) for name, value in zip(names, values, strict=True)]
+
+
+def canonical(parts: object) -> str:
+    """Return the parts as JSON, the names in mappings sorted: the same text for equal parts only.
+
+    Raises:
+        TypeError, ValueError, RecursionError: a part is not plain data. A value without such a key must not be kept.
+    """
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
+
+
+def _plain(value: object) -> Any:
+    """Return the data of a message or a dataclass; its type distinguishes a human's message from the model's."""
+    if isinstance(value, BaseModel):
+        return {type(value).__name__: value.model_dump(mode="json")}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {type(value).__name__: asdict(value)}
+    msg = f"{type(value).__name__} is not plain data"
+    raise TypeError(msg)
+
+
+def _digest(name: str, data: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + data).digest()
