@@ -99,9 +99,10 @@ class TypedCache(BaseStore[str, Value], Generic[Value]):
         self._stats.add(self._name, "misses" if value is None else "hits")
         return value
 
-    def _failed(self) -> None:
+    def _failed(self) -> Value | None:
         self._stats.add(self._name, "errors")
         self._stats.add(self._name, "misses")
+        return None
 
     def _written(self, pairs: Sequence[tuple[str, Value]]) -> list[tuple[str, bytes]]:
         names = self._names([key for key, _ in pairs])
