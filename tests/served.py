@@ -8,6 +8,7 @@ from typing import Any
 
 import uvicorn
 
+from app.http.compat.uvicorn import BoundedConnection
 from app.settings import load_settings
 from app.wiring import Services
 from tests.fakes import FakeGroq
@@ -40,10 +41,15 @@ def small_services(folder: Path, groq: FakeGroq | FaultyGroq, **settings: Any) -
 class served:
     """Run an application on loopback while the body runs."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(
+        self, app: Any, *, connection: type[BoundedConnection] = BoundedConnection, send_buffer: int | None = None
+    ) -> None:
         self.socket = socket.socket()
+        if send_buffer is not None:  # Connections inherit it.
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         self.socket.bind(("127.0.0.1", 0))
-        self.server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", loop="asyncio"))
+        config = uvicorn.Config(app, log_level="warning", ws="none", loop="asyncio", http=connection)
+        self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
 
     def __enter__(self) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -100,18 +100,36 @@ class PublicEvents:
     The chain as a whole shows its question and its answer. Its steps show the fields of the answer that they make, and
     the model of the answer its words. Prompts, contexts, candidates of the search, and the inputs of all of them are
     left out.
+
+    Args:
+        fields: The fields of the chain's state that a client may see.
+        answering: The name of the step whose model writes the answer.
+        selection: `include_names`, `include_types`, `include_tags` and the same with `exclude_`, as in LangChain.
     """
 
-    def __init__(self, fields: frozenset[str], *, answering: str) -> None:
+    def __init__(
+        self, fields: frozenset[str], *, answering: str, selection: Mapping[str, Sequence[str] | None]
+    ) -> None:
         self.fields = fields
         self.answering = answering
+        self.selection = selection
         self._answering_runs: set[str] = set()
 
     async def filter(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yield the events with the data that a client may see."""
+        """Yield the selected events, with the data that a client may see."""
         async with aclosing(cast("AsyncGenerator[Any]", events)):
-            async for told in events:
-                yield told | {"data": self._data(told)}
+            async for one in events:
+                data = self._data(one)  # Of every event, because a selected one may be part of one that is not.
+                if self._is_selected(one):
+                    yield one | {"data": data}
+
+    def _is_selected(self, one: Any) -> bool:
+        kind = one["event"].removeprefix("on_").rpartition("_")[0]
+        traits = {"names": {one["name"]}, "types": {kind}, "tags": set(one["tags"])}
+        included = [traits[name] & set(self.selection[f"include_{name}"] or ()) for name in traits]
+        excluded = [traits[name] & set(self.selection[f"exclude_{name}"] or ()) for name in traits]
+        chooses = any(self.selection[f"include_{name}"] is not None for name in traits)
+        return (any(included) or not chooses) and not any(excluded)
 
     def _data(self, told: Any) -> dict[str, Any]:
         whole = not told["parent_ids"]

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
 from langserve import APIHandler
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from app.http.compat import langserve
 from app.http.errors import ErrorReply, logged_reply, reply_to
@@ -54,10 +54,24 @@ class BatchError(ErrorBody):
     status_code: int
 
 
+class QuestionObject(BaseModel):
+    """The base of the input: an object, where `invoke("text")` sends a text."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_object(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            msg = 'Input should be an object with a question, like {"question": "..."}'
+            raise ValueError(msg)
+        return value
+
+
 def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
     """Return the input: a question, and options with the defaults of the settings (none may be optional)."""
     return create_model(
         "Question",
+        __base__=QuestionObject,
+        __doc__=None,
         question=(str, Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, pattern=QUESTION_PATTERN)),
         history=History,
         top_k=(TopK, top_k),
@@ -144,10 +158,10 @@ def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> 
 
     async def stream_events(request: Request, body: Any) -> Response:
         """Send the events of `astream_events` (version 2), without prompts and passages that the answer lacks."""
-        chosen = body.model_dump(exclude={"input", "config", "kwargs"})
-        parts = chain.astream_events(question_of(body.input), call_config(request), version="v2", **chosen)
-        visible = PublicEvents(VISIBLE_FIELDS, answering="generation").filter(parts)
-        return EventStream(events_of(request, visible))
+        parts = chain.astream_events(question_of(body.input), call_config(request), version="v2")
+        selection = body.model_dump(exclude={"input", "config", "kwargs"})
+        public = PublicEvents(VISIBLE_FIELDS, answering="generation", selection=selection)
+        return EventStream(events_of(request, public.filter(parts)))
 
     responses = _ERRORS | {200: _STREAM}
     events_body = langserve.stream_events_body(question)

@@ -1,8 +1,11 @@
+import json
+from contextlib import suppress
+
 import httpx
 import pytest
 
 from app.http.compat.uvicorn import BoundedConnection
-from tests.access import ASKED, hanging_groq, serving, settings_over, talking
+from tests.access import ASKED, POSTED, hanging_groq, serving, settings_over, talking
 from tests.waiting import wait_until
 
 
@@ -50,6 +53,39 @@ def test_a_head_of_any_size_is_not_read(url):
         except ConnectionError:
             return
         assert client.hung_up()
+
+
+def asking(lines: int) -> str:
+    """A question, and the beginning of a next request behind it, with so many headers of 10 kB."""
+    body = json.dumps(POSTED)
+    head = "POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    question = f"{head}Content-Length: {len(body)}\r\n\r\n{body}"
+    return question + "GET /api/health HTTP/1.1\r\n" + "".join(f"X-{n}: {'x' * 10_000}\r\n" for n in range(lines))
+
+
+def test_a_head_of_any_size_behind_a_running_question_is_not_read(corpus):
+    with hanging_groq() as groq, serving(settings_over(corpus, groq.url)) as url, talking(url) as client:
+        with suppress(ConnectionError):
+            client.say(asking(lines=100))
+        assert client.hung_up()
+        wait_until(lambda: groq.left == groq.asked)
+
+
+def test_a_head_that_does_not_end_behind_a_running_question_closes_the_connection(corpus):
+    with (
+        hanging_groq() as groq,
+        serving(settings_over(corpus, groq.url), connection=Impatient) as url,
+        talking(url) as client,
+    ):
+        client.say(asking(lines=1))
+        assert client.hung_up()
+
+
+def test_a_second_request_behind_a_running_question_is_answered_after_it(url):
+    with talking(url) as client:
+        client.say(asking(lines=1) + "\r\n")
+        assert client.heard().startswith("HTTP/1.1 200")
+        client.hears('"status":"ok"')
 
 
 FIRST_WORDS = (

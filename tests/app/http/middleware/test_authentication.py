@@ -85,6 +85,40 @@ def test_who_cannot_be_recognised_is_told_how_to_authenticate(keyed, groq, heade
     assert groq.requests == []
 
 
+def test_a_session_is_shown_as_a_bearer_token_only(corpus, groq, httpserver):
+    httpserver.expect_request("/auth/validate").respond_with_json({"user_id": "u1"})
+    address = httpserver.url_for("").rstrip("/")
+    with serving(settings_over(corpus, groq.url, auth_mode="session", auth_url=address)) as url:
+        answers = [
+            httpx.post(f"{url}/api/query", json=POSTED, headers=headers, timeout=20)
+            for headers in ({"X-API-Key": "token"}, bearer("token"))
+        ]
+    assert [answer.status_code for answer in answers] == [401, 200]
+    assert answers[0].json()["message"] == "Authorization header required"
+
+
+def test_strangers_may_not_read_the_metrics_and_a_key_opens_them(corpus, groq):
+    with serving(settings_over(corpus, groq.url, allow_anonymous=True, api_keys=KEYS)) as url:
+        statuses = {
+            name: httpx.get(f"{url}/metrics", headers=headers).status_code
+            for name, headers in {
+                "stranger": {},
+                "scraper": bearer("scraper-key"),
+                "other key": bearer("desk-key"),
+                "no key": bearer("x"),
+            }.items()
+        }
+        asked = httpx.post(f"{url}/api/query", json=POSTED, timeout=20).status_code
+    assert statuses == {"stranger": 403, "scraper": 200, "other key": 403, "no key": 401}
+    assert asked == 200
+
+
+@pytest.mark.parametrize(("settings", "status"), [({}, 200), ({"allow_anonymous": True}, 403)])
+def test_the_metrics_are_open_on_this_machine_and_closed_to_strangers(corpus, groq, settings, status):
+    with serving(settings_over(corpus, groq.url, **settings)) as url:
+        assert httpx.get(f"{url}/metrics").status_code == status
+
+
 @pytest.mark.parametrize(
     "headers", [bearer("desk-key"), {"X-API-Key": "desk-key"}, {"Authorization": "bearer desk-key"}]
 )

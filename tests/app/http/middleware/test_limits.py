@@ -68,6 +68,9 @@ def test_a_body_that_does_not_come_is_a_408(url, sent):
 UNREADABLE = [
     b"{",
     b"\xff\xfe\xfd",
+    json.dumps(POSTED | ASKED["/copilot/batch"] | ASKED["/copilot/invoke"]).encode("utf-16"),
+    json.dumps(POSTED | ASKED["/copilot/batch"] | ASKED["/copilot/invoke"]).encode("utf-16-le"),
+    json.dumps(POSTED | ASKED["/copilot/batch"] | ASKED["/copilot/invoke"]).encode("utf-32"),
     b'{"query": "\\ud800", "input": {"question": "\\ud800"}}',
     b'{"query": "x", "topK": NaN, "input": {"question": "x", "top_k": 1e999}}',
     b"[" * 5000 + b"]" * 5000,
@@ -151,6 +154,17 @@ def test_questions_above_the_rate_wait_and_each_caller_has_a_rate_of_its_own(cor
     assert (other.status_code, schema.status_code) == (200, 200)
 
 
+def test_a_batch_that_is_refused_costs_nothing(corpus, groq):
+    with serving(settings_over(corpus, groq.url, rate_limit="3/hour")) as url:
+
+        def ask(number: int) -> tuple[int, str]:
+            body = {"inputs": [{"question": QUESTION}] * number}
+            response = httpx.post(f"{url}/copilot/batch", json=body, timeout=20)
+            return response.status_code, response.headers["RateLimit-Remaining"]
+
+        assert [ask(number) for number in (2, 2, 1, 1)] == [(200, "1"), (429, "1"), (200, "0"), (429, "0")]
+
+
 def test_after_the_time_that_was_told_questions_pass_again(corpus, groq):
     with serving(settings_over(corpus, groq.url, rate_limit="1/second")) as url:
         refused: list[httpx.Response] = []
@@ -201,6 +215,8 @@ async def _nothing(scope, receive, send) -> None: ...
     [
         (("192.0.2.7", 5), None, "address:192.0.2.7"),
         (("2001:db8:1:2:3:4:5:6", 5), None, "address:2001:db8:1:2::/64"),
+        (("::ffff:192.0.2.7", 5), None, "address:192.0.2.7"),
+        (("fe80::1%eth0", 5), None, "address:fe80::/64"),
         (("192.0.2.7", 5), Identity(), "address:192.0.2.7"),
         (("192.0.2.7", 5), Identity("u1"), "user:u1"),
         (None, None, "address:"),

@@ -7,10 +7,13 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langserve import RemoteRunnable
 
+import prompts
 from app.http.server import create_app
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, QUESTION, served, small_services
 from tests.streams import merged
+
+RETRIEVED = "into Singapore is 9 %."  # Of the passage, and of no question, quotation or answer.
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +88,64 @@ async def test_astream_events_can_be_narrowed(remote):
         async for event in remote.astream_events({"question": QUESTION}, version="v2", include_names=["retrieval"])
     ]
     assert {event["name"] for event in events} == {"retrieval"}
+    models = [
+        event
+        async for event in remote.astream_events({"question": QUESTION}, version="v2", include_types=["chat_model"])
+    ]
+    assert "".join(event["data"]["chunk"].content for event in models if "chunk" in event["data"]) == ANSWER
+
+
+async def test_stream_events_shows_no_prompt_and_no_passages_but_the_answers_own(client):
+    response = client.post("/stream_events", json={"input": {"question": QUESTION}})
+    data = [line.removeprefix("data: ") for line in response.text.split("\r\n") if line.startswith("data: {")]
+    events = [json.loads(line) for line in data]
+    inner = [event for event in events if event["parent_ids"]]
+
+    assert prompts.load("system")[:60] not in response.text
+    assert events[-1]["data"]["output"]["documents"][0]["content"]
+    for event in inner:
+        event["data"].get("output", event["data"].get("chunk", {})).pop("citations", None)  # Which quote the passage.
+    assert not any(RETRIEVED in json.dumps(event["data"]) for event in inner)
+    assert not any(event["data"].get("input") for event in inner)
+    assert any(event["data"].get("output") for event in inner if event["event"] == "on_chat_model_end")
+
+
+LINE_ENDS = "It is\u2028nine\u2029per\x85cent \U0001f600 [GST Guide > Rate]."
+
+
+async def test_every_line_end_of_unicode_passes_through_every_stream(remote, groq):
+    groq.replies[:] = [Reply(LINE_ENDS)] * 3
+    question = {"question": QUESTION}
+
+    whole = await remote.ainvoke(question)
+    assert "\u2028" in whole["answer"]
+    assert merged([part async for part in remote.astream(question)])["answer"] == whole["answer"]
+    assert [event async for event in remote.astream_events(question, version="v2")][-1]["data"]["output"]
+
+
+async def test_a_question_that_is_only_a_text_is_one_clear_error(remote):
+    with pytest.raises(httpx.HTTPStatusError, match=r"input: Input should be an object with a question, like"):
+        await remote.ainvoke("What is the rate?")
+
+
+async def test_a_batch_with_a_bad_item_answers_the_others_and_says_what_is_wrong(remote):
+    outputs = await remote.abatch([{"question": QUESTION}, "text", {"question": QUESTION, "top_k": 0}])
+
+    assert outputs[0]["answer"] == ANSWER
+    assert [(output["status_code"], output["message"]) for output in outputs[1:]] == [
+        (422, 'inputs.1: Input should be an object with a question, like {"question": "..."}'),
+        (422, "inputs.2.top_k: Input should be greater than or equal to 1"),
+    ]
+
+
+async def test_a_batch_with_an_answer_that_fails_answers_the_others(remote, groq):
+    groq.replies[:] = [Reply(ANSWER), Reply(status=429)]
+    outputs = await remote.abatch([{"question": QUESTION}, {"question": f"{QUESTION} Tell me."}])
+
+    assert {output.get("answer", output.get("message")) for output in outputs} == {
+        ANSWER,
+        "The language model is busy. Try again in a minute.",
+    }
 
 
 async def test_langserve_streams_words_while_the_model_still_writes(remote, groq):
