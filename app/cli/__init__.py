@@ -12,6 +12,7 @@ from io import TextIOWrapper
 import typer
 
 from app.cli.ask import ask
+from app.cli.doctor import doctor
 from app.cli.evaluate import evaluate
 from app.cli.ingest import ingest
 from app.cli.rendering import complain
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, command in (("ask", ask), ("ingest", ingest), ("serve", serve), ("eval", evaluate)):
+for name, command in (("ask", ask), ("ingest", ingest), ("serve", serve), ("eval", evaluate), ("doctor", doctor)):
     app.command(name=name)(command)
 
 

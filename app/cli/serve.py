@@ -2,9 +2,12 @@
 
 from typing import Annotated
 
+import structlog
 import typer
 
 from app.cli.ingest import open_services, read_settings
+
+log = structlog.get_logger(__name__)
 
 
 def serve(
@@ -17,6 +20,7 @@ def serve(
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
     from app.wiring.access import require_authentication
+    from app.wiring.diagnosis import summary
 
     settings = read_settings()
     require_authentication(settings, host)
@@ -25,4 +29,5 @@ def serve(
     services = open_services(settings)
     if services.outbox is not None:
         services.outbox.check()
+    log.info("starting", **summary(services))
     serve_until_drained(services, host=host, port=port or settings.port, workers=workers)

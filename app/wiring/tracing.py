@@ -23,6 +23,7 @@ class Tracing:
     factories: list[Callable[[RunnableConfig], RunnableConfig]] = field(default_factory=list)
     observers: list[Observer] = field(default_factory=list)
     connections: list[Callable[[], None]] = field(default_factory=list)
+    probes: dict[str, Callable[[], None]] = field(default_factory=dict)
 
     def traced(self, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
         """Return the chain, every call of it traced; the chain itself where no tracer needs to be told."""
@@ -65,6 +66,7 @@ def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
     export = Export("langsmith", backend.send)
     tracing.exports["langsmith"] = export
     tracing.factories.append(lambda config: backend.callbacks(config, export.put))
+    tracing.probes["langsmith"] = backend.probe
     tracing.connections.append(backend.close)
 
 
@@ -75,4 +77,5 @@ def _trace_to_collector(tracing: Tracing, endpoint: str) -> None:
     export = Export("opentelemetry", collector.send, waiting=SPANS_WAITING, batch=SPANS_A_BATCH)
     tracing.exports["opentelemetry"] = export
     tracing.observers.append(CallSpans(export.put))
+    tracing.probes["opentelemetry"] = lambda: collector.send([])
     tracing.connections.append(collector.close)

@@ -119,6 +119,14 @@ class LangSmith:
         if self._failure is not None:
             raise self._failure
 
+    def probe(self) -> None:
+        """Ask the server for one project.
+
+        Raises:
+            Exception: It cannot be reached, or refuses the key.
+        """
+        next(self.client.list_projects(limit=1), None)
+
     def close(self) -> None:
         """Close the connections."""
         self.client.session.close()

@@ -1,5 +1,6 @@
 """The command as a process of its own: what it looks up, and how it ends where its surroundings are hostile."""
 
+import json
 import os
 import shutil
 import signal
@@ -108,6 +109,21 @@ def test_debug_logs_hold_no_word_of_questions_documents_or_answers(served):
     log = (served / "serve.log").read_text()
     assert '"event": "answer"' in log
     assert [word for word in ("Singapore", "rate of GST", "Nine percent") if word in log] == []
+
+
+def test_the_service_says_at_start_what_it_works_with(served):
+    lines = [json.loads(line) for line in (served / "serve.log").read_text().splitlines()]
+    [start] = [line for line in lines if line["event"] == "starting"]
+
+    told = {name: start[name] for name in ("provider", "model", "store", "chunks", "without_token")}
+    assert told == {
+        "provider": "groq",
+        "model": "llama-3.1-8b-instant",
+        "store": "chroma in storage/chroma",
+        "chunks": 1,
+        "without_token": "internal documents",
+    }
+    assert start["base_url"].startswith("http://localhost:")
 
 
 def test_a_user_whom_the_system_does_not_know_can_open_an_index(tmp_path):

@@ -1,0 +1,49 @@
+"""`waypoint doctor`: does everything work that the settings name?"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.ingest import read_settings
+from app.cli.rendering import as_json, show
+from app.settings import SettingsError
+
+if TYPE_CHECKING:
+    from app.wiring.diagnosis import Finding
+
+
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Try settings, models, store, language model, Redis, RabbitMQ and tracing; exit 1 if something required fails."""
+    found = []
+    for finding in _findings():
+        found.append(finding)
+        if not json:
+            show(_line(finding))
+    failed = any(finding.state == "failed" and finding.required for finding in found)
+    if json:
+        show(as_json({"ok": not failed, "findings": [asdict(finding) for finding in found]}))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _findings() -> "Iterator[Finding]":
+    from app.wiring import Services
+    from app.wiring.diagnosis import Finding, findings
+
+    try:
+        settings = read_settings()
+    except SettingsError as error:
+        yield Finding("settings", "failed", str(error), remedy="correct the environment or .env")
+        return
+    yield Finding("settings", "ok", f"provider {settings.provider}, retriever {settings.retriever_type}")
+    yield from findings(Services(settings))
+
+
+def _line(finding: "Finding") -> str:
+    optional = "" if finding.required or finding.state != "failed" else " (optional)"
+    remedy = f"\n{'':28} {finding.remedy}" if finding.remedy else ""
+    return f"{finding.state:7}{finding.part:20} {finding.detail}{optional}{remedy}"

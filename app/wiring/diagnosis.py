@@ -1,0 +1,163 @@
+"""Try every part that the settings name, for real: what `waypoint doctor` prints."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.observability.logs import masked
+from app.settings import Settings
+from app.wiring.build import Services
+from app.wiring.llm import first_model, second_model
+from chains.errors import WaypointError
+
+QUESTION = "Which documents are needed?"
+TIMEOUT_S = 5
+
+State = Literal["ok", "failed", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of trying one part.
+
+    Attributes:
+        required: Whether the service cannot do without it; else it answers worse, or loses what others would be told.
+        remedy: What to do about a failure.
+    """
+
+    part: str
+    state: State
+    detail: str
+    required: bool = True
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    part: str
+    run: Callable[[], str]
+    remedy: str
+    required: bool = True
+
+
+def summary(services: Services) -> dict[str, Any]:
+    """Return what a service works with: provider, model, address, store, index size, what strangers see."""
+    settings, anonymous = services.settings, services.access.anonymous
+    internal = anonymous is not None and "ask:internal" in anonymous.scopes
+    strangers = "refused" if anonymous is None else "internal documents" if internal else "public documents"
+    return {
+        "provider": settings.provider,
+        "model": None if settings.provider == "offline" else settings.llm_model,
+        "base_url": masked(_base_url(settings)),
+        "store": _store(settings),
+        "chunks": services.count(),
+        "without_token": strangers,
+    }
+
+
+def findings(services: Services) -> Iterator[Finding]:
+    """Try the parts one after the other."""
+    settings = services.settings
+    for trial in [*_retrieval(services), *_models(settings), *_backends(services)]:
+        try:
+            yield Finding(trial.part, "ok", trial.run(), trial.required)
+        except Exception as error:  # Whatever it is, the other parts are tried as well.
+            detail = str(error) if isinstance(error, WaypointError) and str(error) else type(error).__name__
+            yield Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
+    for part, name, used in (
+        ("language model", "LLM_API_KEY", settings.provider != "offline"),
+        ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND or AUTH_MODE", _uses_redis(settings)),
+        ("rabbitmq", "RABBITMQ_URL", services.outbox is not None),
+        ("tracing", "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT", bool(services.tracing.exports)),
+    ):
+        if not used:
+            yield Finding(part, "off", f"not used; {name} turns it on", required=False)
+
+
+def _retrieval(services: Services) -> Iterator[_Trial]:
+    settings = services.settings
+
+    def embed() -> str:
+        return f"{settings.embedding_model}, {len(services.embeddings.embed_query(QUESTION))} dimensions"
+
+    def search() -> str:
+        found = services.store.similarity_search(QUESTION, k=1)
+        count = services.count()
+        empty = "; `waypoint ingest PATH` fills it, and `waypoint ask` with the sample corpus" if count == 0 else ""
+        return f"{_store(settings)}: {count} chunks, a search found {len(found)}{empty}"
+
+    if settings.embedding_provider == "openai-compatible":
+        yield _Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
+    else:
+        yield _Trial("embedding model", embed, "install the package again: its model files are missing or changed")
+    yield _Trial(
+        "vector store", search, "check VECTOR_STORE_TYPE, CHROMA_PATH or CHROMA_HOST; `waypoint ingest --reset`"
+    )
+
+
+def _models(settings: Settings) -> Iterator[_Trial]:
+    def ask(model: Any) -> str:
+        reply = model.invoke("Answer with the word yes.")
+        return f"{reply.response_metadata.get('model_name', settings.llm_model)} answered"
+
+    if settings.provider != "offline":
+        remedy = "check LLM_API_KEY, LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
+        yield _Trial("language model", lambda: ask(first_model(settings)), remedy)
+        if settings.llm_fallback and settings.llm_fallback_base_url:
+            remedy = "check LLM_FALLBACK_BASE_URL, LLM_FALLBACK_MODEL and LLM_FALLBACK_API_KEY"
+            yield _Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
+
+
+def _backends(services: Services) -> Iterator[_Trial]:
+    settings = services.settings
+    if _uses_redis(settings):
+        remedy = "start Redis, or check REDIS_URL"
+        yield _Trial(
+            "redis", lambda: _ping("redis", settings.redis_url), remedy, required=settings.auth_mode == "session"
+        )
+    if services.outbox is not None:
+        yield _Trial("events file", _done(services.outbox.check), "check EVENTS_PATH and the disk")
+        broker = settings.rabbitmq_url
+        remedy = "start RabbitMQ, check RABBITMQ_URL, or set EVENTS_ENABLED=false"
+        yield _Trial("rabbitmq", lambda: _ping("rabbitmq", broker), remedy, required=False)
+    for name, probe in services.tracing.probes.items():
+        remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
+        yield _Trial(name, _done(probe), remedy, required=False)
+
+
+def _ping(service: Literal["redis", "rabbitmq"], url: Any) -> str:
+    from app.adapters.health_probes import ping_rabbitmq, ping_redis
+
+    ping = ping_redis if service == "redis" else ping_rabbitmq
+    work: Coroutine[Any, Any, None] = ping(url.get_secret_value(), timeout_s=TIMEOUT_S)
+    asyncio.run(work)
+    return "answers"
+
+
+def _done(work: Callable[[], None]) -> Callable[[], str]:
+    def run() -> str:
+        work()
+        return "works"
+
+    return run
+
+
+def _uses_redis(settings: Settings) -> bool:
+    sessions = settings.auth_mode == "session" and settings.auth_url is None
+    counted = settings.rate is not None and settings.rate_limit_backend == "redis"
+    return sessions or counted or (settings.cache_enabled and settings.cache_backend == "redis")
+
+
+def _base_url(settings: Settings) -> str | None:
+    if settings.provider == "offline":
+        return None
+    return settings.llm_base_url or "https://api.groq.com"
+
+
+def _store(settings: Settings) -> str:
+    if settings.vector_store_type == "memory":
+        return f"memory in {settings.memory_store_path}"
+    if settings.chroma_host is None:
+        return f"chroma in {settings.chroma_path}"
+    return f"chroma at {settings.chroma_host}:{settings.chroma_port}"

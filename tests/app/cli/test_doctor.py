@@ -1,0 +1,95 @@
+import json
+
+import pytest
+
+from tests.langsmith_stub import backend
+from tests.rabbit import skip_without_broker, url
+
+DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+
+
+@pytest.fixture
+def index(waypoint, tmp_path):
+    (tmp_path / "gst.md").write_text(DOCUMENT)
+    assert waypoint("ingest", str(tmp_path / "gst.md"))[0] == 0
+
+
+def findings(out: str) -> dict[str, str]:
+    return {finding["part"]: finding["state"] for finding in json.loads(out)["findings"]}
+
+
+@pytest.mark.usefixtures("index")
+def test_a_working_desk_is_all_ok_and_says_what_is_off(waypoint, groq, monkeypatch):
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
+    monkeypatch.setenv("LLM_BASE_URL", groq.url)
+    code, out, err = waypoint("doctor")
+
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == ["ok", "ok", "ok", "ok", "off", "off", "off"]
+    assert "1 chunks, a search found 1" in out
+    assert len(groq.requests) == 1
+
+
+def test_an_empty_index_works_and_says_how_to_fill_it(waypoint):
+    code, out, _ = waypoint("doctor")
+    assert code == 0
+    assert "0 chunks, a search found 0; `waypoint ingest PATH` fills it" in out
+
+
+def test_a_model_that_does_not_answer_fails_with_what_to_do_and_exit_code_1(waypoint, monkeypatch):
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
+    monkeypatch.setenv("LLM_BASE_URL", "http://user:secret@127.0.0.1:9")
+    code, out, _ = waypoint("doctor")
+
+    assert code == 1
+    assert "failed language model" in out
+    assert "check LLM_API_KEY, LLM_BASE_URL and LLM_MODEL" in out
+    assert "secret" not in out
+
+
+def test_settings_that_do_not_fit_are_a_finding(waypoint, monkeypatch):
+    monkeypatch.setenv("PORT", "x")
+    code, out, _ = waypoint("doctor", "--json")
+
+    assert code == 1
+    assert (json.loads(out)["ok"], findings(out)) == (False, {"settings": "failed"})
+
+
+def test_a_store_that_cannot_be_opened_fails(waypoint, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("CHROMA_PATH", str(tmp_path / "file" / "store"))
+    code, out, _ = waypoint("doctor", "--json")
+
+    assert code == 1
+    states = findings(out)
+    assert (states["embedding model"], states["vector store"]) == ("ok", "failed")
+
+
+@pytest.mark.service
+def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypatch):
+    skip_without_broker()
+    with backend() as stub:
+        for name, value in {
+            "RABBITMQ_URL": url(),
+            "CACHE_ENABLED": "true",
+            "CACHE_BACKEND": "redis",
+            "REDIS_URL": "redis://127.0.0.1:9/0",
+            "LANGSMITH_TRACING": "true",
+            "LANGSMITH_ENDPOINT": "http://127.0.0.1:9",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": stub.url,
+        }.items():
+            monkeypatch.setenv(name, value)
+        code, out, _ = waypoint("doctor", "--json")
+
+    assert code == 0
+    assert findings(out) == {
+        "settings": "ok",
+        "embedding model": "ok",
+        "vector store": "ok",
+        "language model": "off",
+        "redis": "failed",
+        "events file": "ok",
+        "rabbitmq": "ok",
+        "langsmith": "failed",
+        "opentelemetry": "ok",
+    }
