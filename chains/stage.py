@@ -54,7 +54,8 @@ class Stage(RunnableAssign):
         state = AddableDict()
         for part in input:
             state += self._checked(part)
-            yield self._passed(part)
+            if passed := self._passed(part):
+                yield passed
         yield from self._transform_stream_with_config(iter([state]), self._parts, config)
 
     async def atransform(
@@ -64,7 +65,8 @@ class Stage(RunnableAssign):
         state = AddableDict()
         async for part in input:
             state += self._checked(part)
-            yield self._passed(part)
+            if passed := self._passed(part):
+                yield passed
 
         async def whole() -> AsyncIterator[State]:
             yield state
