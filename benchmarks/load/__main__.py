@@ -54,9 +54,9 @@ def report(seconds: float) -> None:
     """Load the service and the bare route, and print the tables of docs/load.md."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        provider = stack.enter_context(_provider())
-        settings = SETTINGS | {"LLM_BASE_URL": provider, "CHROMA_PATH": str(folder / "store")}
-        with service(folder, **settings) as running, _bare(provider) as bare:
+        model = stack.enter_context(provider())
+        settings = SETTINGS | {"LLM_BASE_URL": model, "CHROMA_PATH": str(folder / "store")}
+        with service(folder, **settings) as running, _bare(model) as bare:
             print(_report(running, bare, seconds), flush=True)
         own = load_settings(_env_file=None, **{name.lower(): value for name, value in settings.items()})
         print(asyncio.run(_profile(own)))
@@ -66,7 +66,7 @@ def compare(baseline: Path, *, rounds: int, seconds: float) -> None:
     """Load the commit of `baseline` and this one in turn, and print the processor's time of both and its ratio."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        settings = SETTINGS | {"LLM_BASE_URL": stack.enter_context(_provider())}
+        settings = SETTINGS | {"LLM_BASE_URL": stack.enter_context(provider())}
         running = []
         for name, checkout in (("before", baseline), ("now", ROOT)):
             home = folder / name
@@ -144,8 +144,9 @@ def questions() -> list[str]:
 
 
 @contextmanager
-def _provider() -> Iterator[str]:
-    command = [sys.executable, "-m", "benchmarks.load.provider", "--delay-ms", str(MODEL_MS)]
+def provider(*, delay_ms: float = MODEL_MS) -> Iterator[str]:
+    """Run the language model in a process of its own while the body runs; yield its address."""
+    command = [sys.executable, "-m", "benchmarks.load.provider", "--delay-ms", str(delay_ms)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield cast("IO[str]", process.stdout).readline().strip()
