@@ -25,6 +25,7 @@ from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from benchmarks import bench_caches, bench_citations, scale
+from benchmarks.figures import write_figures
 from chains.ingestion.index import indexed_text
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
 
@@ -68,6 +69,7 @@ def main() -> None:
             *scale.measure(Path(folder) / "scale", corpus, services.embeddings, questions()),
         ]
     print_table(rows)
+    write_figures("bench", {"rows": rows})
 
 
 def questions() -> list[str]:

@@ -1,4 +1,4 @@
-"""Questions while the broker is away -> what became of their events, and of the time to an answer: `make bench-events`.
+"""Measure what becomes of events, and of the time to an answer, while the broker is away: `make bench-events`.
 
 A real service, users who ask again as soon as they are answered, a real RabbitMQ, and between the two a proxy that
 breaks every connection and refuses new ones for a while. Exits 1 unless every event arrived, and in order.

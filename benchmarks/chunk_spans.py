@@ -1,4 +1,4 @@
-"""Questions with exact character spans of their evidence -> how much of it is retrieved.
+"""Measure how much of the evidence is retrieved, for questions that give its exact character spans.
 
 Run `python -m benchmarks.chunk_spans FOLDER`, where FOLDER holds questions.csv (question, references as JSON with
 start_index and end_index, corpus_id) and the corpora as markdown files, in the form of chunking_evaluation (Smith and

@@ -1,4 +1,4 @@
-"""A port -> another port that leads there until it is cut: a broken network, as those see it who speak through it."""
+"""A TCP proxy that can be cut, to test what a broken network does to its clients."""
 
 import asyncio
 import socket

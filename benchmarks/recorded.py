@@ -1,4 +1,4 @@
-"""Recorded answers in, a table of their citations out: `python -m benchmarks.recorded FILE`.
+"""Print a table of the citations in recorded answers: `python -m benchmarks.recorded FILE`.
 
 A line of the file holds an answer that a model wrote, and the chunks that it was shown. Each citation is parsed,
 matched, verified against the chunk's words, and its section compared with the chunk's own heading.

@@ -1,4 +1,4 @@
-"""Leave out each example of a scope file in turn and print what the others make of it.
+"""Check the scope gate: leave out each example of a scope file in turn and classify it by the others.
 
 Run it as `python -m benchmarks.scope [FILE]`.
 

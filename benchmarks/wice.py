@@ -1,4 +1,4 @@
-"""Human judgements of claims in, the AUROC of `support` out: `python -m benchmarks.wice FILE`.
+"""Measure how well `support` ranks claims that people have judged: `python -m benchmarks.wice FILE`.
 
 The file is WiCE's (Kamoi et al. 2023): one claim a line, its evidence in sentences, and whether they support it.
 """

@@ -1,1 +1,1 @@
-"""Question sets, metrics and measurements: what the project claims, as commands."""
+"""Question sets, metrics and reports, for `waypoint eval`."""

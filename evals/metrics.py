@@ -1,4 +1,4 @@
-"""Cases and their rows -> figures: retrieval, answers, declines, citations, confidence, latency. Pure functions."""
+"""Metrics of an evaluation: retrieval, answers, declines, citations, confidence, latency."""
 
 import math
 import re

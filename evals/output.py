@@ -1,4 +1,4 @@
-"""Rows and pages -> files, row by row, so that a run that breaks off is not lost."""
+"""Write rows and pages to files, row by row, so that an interrupted run is not lost."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

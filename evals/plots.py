@@ -1,4 +1,4 @@
-"""Figures -> inline SVG: horizontal bars, and a reliability diagram. No script, no font, no file beside the page."""
+"""Draw plots as inline SVG: horizontal bars and a reliability diagram."""
 
 from collections.abc import Sequence
 from html import escape

@@ -1,4 +1,4 @@
-"""A file of questions (JSON lines) -> checked cases; a bad line is named by its number and the reason."""
+"""Read a file of questions (JSON lines); a bad line is named by its number and the reason."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Metrics, cases and rows -> a table for the terminal, and one HTML page that needs nothing beside it."""
+"""Report an evaluation: a table for the terminal, and one self-contained HTML page."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Cases and the chain -> one row for each: what was retrieved, what was answered, how long it took."""
+"""Run the cases through the chain: one row each, with what was retrieved and answered, and how long it took."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A service over a public and an internal document, on loopback -> what the tests of access and limits talk to."""
+"""A service on loopback over a public and an internal document, for tests of access and limits."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""A real Chromium without a window, spoken to over DevTools -> what a page shows, and what it was refused."""
+"""Drive a real Chromium over DevTools: what a page shows, and what its policy refused."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The body of a chat completion -> an answer that quotes and cites its context, whole and as events of a stream."""
+"""Answer a chat completion with a quote from its context, whole or as a stream."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A connection -> its requests, each with the ways to answer it, well or badly, down to the bytes."""
+"""HTTP exchanges of the fake language model, written byte by byte, so that it can also answer badly."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A name -> what a language model's server does with a request: one table of answers and of faults."""
+"""What the fake language model can do with a request: answers and faults, by name."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""A script, or a share of random faults -> a Groq server on loopback that follows it: real sockets, no mercy.
+"""A Groq server on loopback that follows a script of faults, or fails at random.
 
     python -m tests.faulty --port 8099 --delay-ms 150 --faults 0.2 --seed 7
 

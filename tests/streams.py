@@ -1,4 +1,4 @@
-"""The parts of a streamed answer -> the answer that a client has when the stream has ended."""
+"""Merge the parts of a stream into the answer that a client ends up with."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

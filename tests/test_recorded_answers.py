@@ -1,4 +1,4 @@
-"""Answers that llama-3.1-8b-instant wrote, with the chunks it was shown: every bracket in them, judged by hand."""
+"""Citations in answers that llama-3.1-8b-instant wrote, each judged by hand."""
 
 import re
 

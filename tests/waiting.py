@@ -1,4 +1,4 @@
-"""A condition -> a wait until it holds, with a limit that only what is broken reaches."""
+"""Wait until a condition holds, with a generous limit."""
 
 import asyncio
 import time

@@ -1,1 +1,1 @@
-"""The service under load on loopback: what it adds to the time of the language model, and where that goes."""
+"""Load tests on loopback: what the service adds to the time of the language model."""

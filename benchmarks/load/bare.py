@@ -1,4 +1,4 @@
-"""A FastAPI route that calls the language model and does nothing else: what the load is measured beside."""
+"""A FastAPI route that only calls the language model, for comparison under load."""
 
 import argparse
 from collections.abc import AsyncIterator

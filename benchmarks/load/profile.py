@@ -1,4 +1,4 @@
-"""Questions answered at once in this process -> the packages in which the event loop's thread spends its time."""
+"""Profile the event loop's thread while questions are answered, by package."""
 
 import asyncio
 import cProfile

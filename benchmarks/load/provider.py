@@ -1,4 +1,4 @@
-"""Questions in, a cited answer out after half a second: a language model that does nothing but wait.
+"""A language model for load tests: a cited answer after a fixed delay.
 
 The first word of a stream is the time at which it was sent, in seconds since the epoch: a reader on the same machine
 knows how long it was under way.

@@ -1,4 +1,4 @@
-"""Users who ask again as soon as they are answered, and how long each answer took."""
+"""Users of a load test: each asks again as soon as it is answered."""
 
 import asyncio
 import itertools

@@ -1,1 +1,1 @@
-"""A service under load whose provider fails one call in five -> whether it kept every promise: `make soak`."""
+"""The soak test: 2,000 questions while one call to the provider in five fails: `make soak`."""

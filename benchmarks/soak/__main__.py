@@ -1,4 +1,4 @@
-"""Run the service and a faulty provider, each in a process of its own, ask, and print the claims: `make soak`."""
+"""Run the service and a faulty provider as two processes, ask, and print what held: `make soak`."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""What clients were told, what the provider was asked, what the process held -> the claims, each held or not."""
+"""Check the promises of the soak test against what clients, provider and service report."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Questions -> what each client was told: some wait for the whole answer, some read a stream, some leave midway."""
+"""Clients of the soak test: some wait for the whole answer, some read a stream, some leave midway."""
 
 import asyncio
 import itertools

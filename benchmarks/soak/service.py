@@ -1,4 +1,4 @@
-"""`waypoint serve` -> the same service with a probe beside it: what the process holds at a moment.
+"""`waypoint serve` with a route beside it that reports tasks, connections and memory.
 
 The product has no such route; this command puts it in front of the product's own.
 """

@@ -1,4 +1,4 @@
-"""A small index and a faulty server -> a desk: the real service, asked over HTTP or by its chain, its clock stopped."""
+"""The real service over a small index, with a faulty provider and a stopped clock."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,4 +1,4 @@
-"""Every fault of a language model's server -> what the co-pilot does about it: the table in docs/resilience.md.
+"""Write the table of docs/resilience.md: what the co-pilot does about every fault of the provider.
 
     python -m tests.service.fault_table
 
