@@ -42,13 +42,27 @@ class served:
     """Run an application on loopback while the body runs."""
 
     def __init__(
-        self, app: Any, *, connection: type[BoundedConnection] = BoundedConnection, send_buffer: int | None = None
+        self,
+        app: Any,
+        *,
+        host: str = "127.0.0.1",
+        connection: type[BoundedConnection] = BoundedConnection,
+        send_buffer: int | None = None,
+        proxies: str = "",
     ) -> None:
-        self.socket = socket.socket()
+        self.socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         if send_buffer is not None:  # Connections inherit it.
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
-        self.socket.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(app, log_level="warning", ws="none", loop="asyncio", http=connection)
+        self.socket.bind((host, 0))
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            ws="none",
+            loop="asyncio",
+            http=connection,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
+        )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
 

@@ -1,11 +1,13 @@
 """A stream behind a real nginx, as it comes out of the box: each part arrives when it was sent, not at the end."""
 
+import re
 import shutil
 import socket
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
+from pathlib import Path
 
 import anyio.to_thread
 import httpx
@@ -36,10 +38,20 @@ http {{
     scgi_temp_path {folder}/scgi;
     server {{
         listen 127.0.0.1:{port};
-        location / {{ proxy_pass {upstream}; }}
+        {location}
     }}
 }}
 """
+
+
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+
+
+def location(upstream: str) -> str:
+    """The example of docs/operations.md, in front of another address."""
+    [example] = re.findall(r"^```nginx\n(.*?)^```", OPERATIONS.read_text(), re.MULTILINE | re.DOTALL)
+    assert "http://127.0.0.1:3000" in example
+    return example.replace("http://127.0.0.1:3000", upstream)
 
 
 class StepByStep:
@@ -62,9 +74,9 @@ def steps() -> StepByStep:
 
 @pytest.fixture
 def upstream(steps) -> Iterator[str]:
-    services = Services(load_settings(_env_file=None, llm_provider="offline"))
+    services = Services(load_settings(_env_file=None, llm_provider="offline", rate_limit="2/hour"))
     services.__dict__["chain"] = RunnableGenerator(steps.parts)
-    with served(create_app(services)) as url:
+    with served(create_app(services), proxies="127.0.0.1") as url:
         yield url
 
 
@@ -77,7 +89,7 @@ def nginx(upstream, tmp_path) -> Iterator[str]:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
     config = tmp_path / "nginx.conf"
-    config.write_text(CONFIG.format(folder=tmp_path, port=port, upstream=upstream))
+    config.write_text(CONFIG.format(folder=tmp_path, port=port, location=location(upstream)))
     with subprocess.Popen([program, "-p", str(tmp_path), "-c", str(config)], stderr=subprocess.DEVNULL) as process:
         try:
             wait_until(lambda: _accepts(port))
@@ -106,3 +118,16 @@ def test_every_word_arrives_before_the_next_one_is_sent(nginx, steps):
                 steps.let.release()
 
     assert len(words) == 3
+
+
+def test_a_client_cannot_choose_the_address_that_its_questions_are_counted_for(nginx, steps):
+    body = {"input": {"question": "What is the rate?"}}
+    for _ in range(100):
+        steps.let.release()
+    statuses = [
+        httpx.post(
+            f"{nginx}/copilot/stream", json=body, headers={"X-Forwarded-For": f"192.0.2.{number}"}, timeout=PATIENCE_S
+        ).status_code
+        for number in range(3)
+    ]
+    assert statuses == [200, 200, 429]

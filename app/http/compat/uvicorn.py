@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from ipaddress import ip_address
 from typing import ClassVar, cast
 
 import structlog
@@ -36,6 +37,8 @@ class BoundedConnection(HttpToolsProtocol):
         connection = cast("asyncio.Transport", transport)
         connection.set_write_buffer_limits(high=self.send_buffer_bytes, low=self.send_buffer_bytes // 2)
         super().connection_made(connection)
+        if self.client is not None:
+            self.client = (unmapped(self.client[0]), self.client[1])
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
@@ -114,6 +117,18 @@ class BoundedConnection(HttpToolsProtocol):
         self._stop_head_timer()
         log.info(reason, client=self.client)
         self.transport.close()
+
+
+def unmapped(host: str) -> str:
+    """Return the IPv4 address of `::ffff:192.0.2.7`, as a socket on `::` reports IPv4 clients; others as they are.
+
+    So FORWARDED_ALLOW_IPS and the limits per address know them by one name.
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    return str(getattr(address, "ipv4_mapped", None) or host)
 
 
 class Workers(Multiprocess):

@@ -92,10 +92,7 @@ async def _hit(
 
 
 def caller_of(request: Request) -> str:
-    """Return whom a question is counted for: the user, or else the address (of IPv6 the /64 network).
-
-    A socket on `::` reports IPv4 callers as `::ffff:192.0.2.7`, which is taken for the IPv4 address that it is.
-    """
+    """Return whom a question is counted for: the user, or else the address (of IPv6 the /64 network)."""
     identity = getattr(request.state, "identity", None)
     if identity is not None and identity.user_id is not None:
         return f"user:{identity.user_id}"
@@ -105,8 +102,8 @@ def caller_of(request: Request) -> str:
     except ValueError:
         return f"address:{host}"
     if isinstance(address, IPv6Address):
-        mapped = address.ipv4_mapped
-        return f"address:{mapped or ip_network((int(address), 64), strict=False)}"
+        # A proxy may have sent `::ffff:192.0.2.7` for an IPv4 client; all of them share one /64.
+        return f"address:{address.ipv4_mapped or ip_network((int(address), 64), strict=False)}"
     return f"address:{address}"
 
 

@@ -100,6 +100,21 @@ def _parts(lines: list[str]) -> list[dict[str, Any]]:
     return [part for part in map(json.loads, data) if "run_id" not in part]
 
 
+def test_by_default_nobodys_forwarded_address_is_believed(folder, groq):
+    groq.replies[:] = [Reply(ANSWER)] * 2
+    with service(folder, **settings(folder, groq), RATE_LIMIT="1/hour") as running:
+        statuses = [
+            httpx.post(
+                f"{running.url}/api/query",
+                json={"query": QUESTION},
+                headers={"X-Forwarded-For": f"192.0.2.{number}"},
+                timeout=PATIENCE_S,
+            ).status_code
+            for number in range(2)
+        ]
+    assert statuses == [200, 429]
+
+
 def test_a_second_signal_stops_at_once(folder, groq):
     with service(folder, **settings(folder, groq)) as running, held_stream(running, groq) as (lines, _):
         running.send(signal.SIGTERM)

@@ -3,9 +3,11 @@ from contextlib import suppress
 
 import httpx
 import pytest
+from starlette.responses import PlainTextResponse
 
-from app.http.compat.uvicorn import BoundedConnection
+from app.http.compat.uvicorn import BoundedConnection, unmapped
 from tests.access import ASKED, POSTED, hanging_groq, serving, settings_over, talking
+from tests.served import served
 from tests.waiting import wait_until
 
 
@@ -86,6 +88,23 @@ def test_a_second_request_behind_a_running_question_is_answered_after_it(url):
         client.say(asking(lines=1) + "\r\n")
         assert client.heard().startswith("HTTP/1.1 200")
         client.hears('"status":"ok"')
+
+
+async def say_who_asks(scope, receive, send) -> None:
+    await PlainTextResponse(scope["client"][0])(scope, receive, send)
+
+
+@pytest.mark.parametrize(("proxies", "told"), [("", "127.0.0.1"), ("127.0.0.1", "192.0.2.7")])
+def test_a_socket_on_both_families_knows_an_ipv4_client_by_its_own_address(proxies, told):
+    with served(say_who_asks, host="::", proxies=proxies) as url:
+        assert httpx.get(url, headers={"X-Forwarded-For": "192.0.2.7"}).text == told
+
+
+@pytest.mark.parametrize(
+    ("host", "known_as"), [("::ffff:192.0.2.7", "192.0.2.7"), ("::1", "::1"), ("192.0.2.7", "192.0.2.7"), ("", "")]
+)
+def test_mapped_addresses_are_unmapped(host, known_as):
+    assert unmapped(host) == known_as
 
 
 FIRST_WORDS = (
