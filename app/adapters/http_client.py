@@ -11,6 +11,8 @@ import asyncio
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import cast
 
@@ -35,6 +37,20 @@ def client(*, headers: dict[str, str] | None = None, max_bytes: int = MAX_BYTES)
 def async_client() -> httpx.AsyncClient:
     """Return a client for calls that await."""
     return httpx.AsyncClient(transport=_AsyncTransport(), headers=UNCOMPRESSED, follow_redirects=False)
+
+
+def retry_after_s(value: str | None) -> float | None:
+    """Return the seconds that a `Retry-After` header asks to wait: a number or a date (RFC 9110 10.2.3)."""
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
 
 
 class _ReplyLimits:

@@ -52,7 +52,12 @@ class Fields(BaseSettings):
     llm_max_tokens: Positive = Field(500, description="Most tokens of an answer")
     llm_timeout_s: Seconds = Field(60, description="How long one request to the model may take")
     llm_max_retries: int = Field(3, ge=0, le=10, description="How often a failed request is repeated")
-    llm_context_tokens: Positive = Field(131_072, description="What the model reads and writes together")
+    llm_context_tokens: str = Field(
+        "131072",
+        pattern=r"^[1-9]\d*(,[^,=]+=[1-9]\d*)*$",
+        coerce_numbers_to_str=True,
+        description="What the model reads and writes together; other models by name, like 131072,gemma2-9b-it=8192",
+    )
     llm_rpm: Positive | None = Field(None, description="Requests a minute that the provider allows; empty: no limit")
     llm_tpm: Positive | None = Field(None, description="Tokens a minute that the provider allows; empty: no limit")
     llm_queue_timeout_s: Seconds = Field(20, description="How long a question waits within LLM_RPM and LLM_TPM")
@@ -80,8 +85,13 @@ class Fields(BaseSettings):
     embedding_base_url: WebAddress | None = Field(
         None, description="For openai-compatible: its address, like http://127.0.0.1:8080/v1"
     )
-    embedding_api_key: SecretStr | None = Field(None, description="Its key")
+    embedding_api_key: SecretStr | None = Field(None, description="Its key; empty: LLM_API_KEY")
     embedding_timeout_s: Seconds = Field(30, description="How long one request to it may take")
+    embedding_max_retries: int = Field(3, ge=0, le=10, description="How often a failed request to it is repeated")
+    embedding_breaker_failures: Positive = Field(
+        5, description="Failures in a row after which it is not called for a while"
+    )
+    embedding_breaker_reset_s: Seconds = Field(60, description="How long it is not called then")
 
     vector_store_type: Literal["chroma", "memory"] = Field(
         "chroma", description="chroma, in a folder or on a server; memory, saved in one JSON file"
@@ -104,6 +114,9 @@ class Fields(BaseSettings):
     retriever_type: Literal["hybrid", "similarity", "mmr", "compression"] = Field(
         "hybrid",
         description="hybrid: meaning and words; similarity: meaning; mmr: less repetition; compression: cut by the LLM",
+    )
+    compression_base: Literal["hybrid", "similarity", "mmr"] = Field(
+        "hybrid", description="For compression: the retriever whose passages are cut"
     )
     retrieval_top_k: int = Field(10, ge=1, le=100, description="How many passages are retrieved")
     relevance_threshold: Fraction = Field(0.15, description="Least cosine similarity of a passage")
@@ -241,6 +254,12 @@ class Fields(BaseSettings):
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else groq where there is a key, else offline."""
         return self.llm_provider or ("groq" if self.llm_api_key else "offline")
+
+    def context_tokens(self, model: str) -> int:
+        """Return what the model reads and writes together, by LLM_CONTEXT_TOKENS."""
+        usual, *named = self.llm_context_tokens.split(",")
+        windows = dict(window.split("=") for window in named)
+        return int(windows.get(model, usual))
 
     @property
     def allowed_models(self) -> tuple[str, ...]:

@@ -18,8 +18,13 @@ class Settings(Fields):
 def _contradiction(settings: Fields) -> str | None:
     if settings.chunk_overlap >= settings.chunk_size:
         return f"CHUNK_OVERLAP ({settings.chunk_overlap}) has to be smaller than CHUNK_SIZE ({settings.chunk_size})"
-    if settings.llm_max_tokens >= settings.llm_context_tokens:
+    windows = settings.llm_context_tokens.split(",")
+    if settings.llm_max_tokens >= min(int(window.rpartition("=")[2]) for window in windows):
         return f"LLM_MAX_TOKENS ({settings.llm_max_tokens}) has to be smaller than LLM_CONTEXT_TOKENS"
+    models = {*settings.allowed_models, settings.llm_fallback_model}
+    if unknown := {window.rpartition("=")[0] for window in windows[1:]} - models:
+        allowed = "LLM_MODEL, LLM_ALLOWED_MODELS and LLM_FALLBACK_MODEL"
+        return f"LLM_CONTEXT_TOKENS names the model {min(unknown)!r}, which is not among {allowed}"
     if settings.auth_mode == "api_key" and settings.api_keys is None:
         return "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
     if settings.langsmith_tracing and settings.langsmith_endpoint == LANGSMITH and settings.langsmith_api_key is None:

@@ -17,7 +17,7 @@ from app.settings import Settings
 from app.wiring.access import Access
 from app.wiring.caches import Caches, index_version
 from app.wiring.chain import pipeline
-from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
+from app.wiring.checks import Check, breaker_check, broker_check, embeddings_check, redis_check, store_check
 from app.wiring.events import event_observers, outbox_of, scores_of
 from app.wiring.llm import chat_model, close, providers_of
 from app.wiring.metrics import metrics_of
@@ -54,7 +54,7 @@ class Services:
     @cached_property
     def embedder(self) -> Embeddings:
         """Return the embedding model itself."""
-        return embedding_model(self.settings)
+        return embedding_model(self.settings, self.clock)
 
     @cached_property
     def embeddings(self) -> Embeddings:
@@ -142,6 +142,7 @@ class Services:
             style=style,
             retriever=self.retriever,
             model=self._model_of(model_id),
+            model_id=model_id,
             scope=self.scope,
             tokens=self.tokens,
             similarity=self.word_similarity,
@@ -229,6 +230,8 @@ class Services:
         """Return what readiness asks: everything that these settings, and the models made so far, lean on."""
         settings, default = self.settings, self.settings.llm_model
         checks = [store_check(self.count)]
+        if settings.embedding_provider == "openai-compatible":
+            checks.append(embeddings_check(self.embedder))
         for name, provider in providers_of({default: self.model} | self.models):
             checks.append(breaker_check(provider.breaker, model=None if name == default else name))
         sessions = settings.auth_mode == "session" and settings.auth_url is None

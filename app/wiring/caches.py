@@ -84,10 +84,12 @@ class Caches:
         from chains.caching.retriever import CachedRetriever
 
         settings = self.settings
-        facts = self._embedding_facts() | settings.model_dump(include={"retriever_type", "mmr_fetch_k", "mmr_lambda"})
+        facts = self._embedding_facts() | settings.model_dump(
+            include={"retriever_type", "compression_base", "mmr_fetch_k", "mmr_lambda"}
+        )
         if settings.retriever_type == "compression":
             facts |= {"llm": settings.model_dump(include={"llm_model", "llm_base_url", "llm_temperature"})}
-            facts |= {"prompt": prompts.load("compression")}
+            facts |= {"prompt": prompts.load("compression", settings.prompts_path)}
         level = self._level("retrieval", TypeAdapter(list[Document]), facts)
         same: dict[str, Any] = {name: getattr(retriever, name) for name in ("top_k", "threshold", "executor")}
         return CachedRetriever(retriever=retriever, cache=level, version=index_version(settings).current, **same)

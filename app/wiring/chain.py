@@ -23,6 +23,7 @@ def pipeline(
     style: CitationStyle,
     retriever: BaseRetriever,
     model: BaseChatModel,
+    model_id: str,
     scope: ScopeGate | None,
     tokens: TokenCounter,
     similarity: WordSimilarity,
@@ -32,6 +33,8 @@ def pipeline(
     """Return the pipeline, with the deployment's own texts where there are any."""
     text = partial(prompts.load, folder=settings.prompts_path)
     system = text("system" if style == "title" else "system_numbered")
+    # The second provider gets the same prompt.
+    window = min(settings.context_tokens(name) for name in (model_id, settings.llm_fallback_model) if name)
     return build_chain(
         retriever=retriever,
         model=model,
@@ -40,7 +43,7 @@ def pipeline(
         context=FormatContext(
             max_tokens=settings.max_context_tokens,
             style=style,
-            window=settings.llm_context_tokens,
+            window=window,
             reserved=tokens.count(system) + settings.llm_max_tokens,
             tokens=tokens,
             passage_characters=passage_characters,

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from langchain_core.embeddings import Embeddings
+
 from chains.errors import LLMCircuitError
 from chains.resilience.breaker import CircuitBreaker
 
@@ -33,6 +35,18 @@ def store_check(count: Callable[[], int]) -> Check:
         return f"{await asyncio.to_thread(count)} chunks"
 
     return Check("vector_store", ask, required=True)
+
+
+def embeddings_check(embeddings: Embeddings) -> Check:
+    """Ask the service that embeds questions: without it nothing is found."""
+
+    async def ask() -> None:
+        from app.adapters.embeddings.http_embeddings import HttpEmbeddings
+
+        if isinstance(embeddings, HttpEmbeddings):
+            await asyncio.to_thread(embeddings.check)
+
+    return Check("embeddings", ask, required=True)
 
 
 def breaker_check(breaker: CircuitBreaker, *, model: str | None = None) -> Check:

@@ -1,4 +1,4 @@
-"""Settings -> the models: of embeddings, of words, of tokens, and the retriever that asks them."""
+"""Build the embedding model, the word similarity, the token counter and the retriever."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,10 +6,13 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
+import prompts
 from app.adapters.executors import in_turn
 from app.settings import Settings
+from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, TokenCounter, WordIndex, WordSimilarity
+from chains.resilience.retry import RetryPolicy
 from chains.retrieval import (
     ChunkRetriever,
     CompressionRetriever,
@@ -22,14 +25,20 @@ from chains.tokens import FourCharacters
 ONNX_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
-def embedding_model(settings: Settings) -> Embeddings:
+def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
     """Return the embeddings that EMBEDDING_PROVIDER and EMBEDDING_BACKEND name."""
     if settings.embedding_provider == "openai-compatible":
         from app.adapters.embeddings.http_embeddings import HttpEmbeddings
 
-        base_url, key = settings.embedding_base_url or "", settings.embedding_api_key
         return HttpEmbeddings(
-            base_url=base_url, model=settings.embedding_model, api_key=key, timeout_s=settings.embedding_timeout_s
+            base_url=settings.embedding_base_url or "",
+            model=settings.embedding_model,
+            api_key=settings.embedding_api_key or settings.llm_api_key,
+            timeout_s=settings.embedding_timeout_s,
+            policy=RetryPolicy(retries=settings.embedding_max_retries),
+            breaker_failures=settings.embedding_breaker_failures,
+            breaker_reset_s=settings.embedding_breaker_reset_s,
+            clock=clock,
         )
     if settings.embedding_backend == "torch":
         from app.adapters.embeddings.huggingface import torch_embeddings
@@ -45,7 +54,7 @@ def embedding_model(settings: Settings) -> Embeddings:
 
 
 def word_similarity() -> WordSimilarity:
-    """Return the cosines between words by the packaged model's own word table."""
+    """Return the cosines between words by the packaged model's word table."""
     from app.adapters.embeddings.onnx.weights import find_weights
     from app.adapters.embeddings.onnx.words import WordVectors
 
@@ -53,7 +62,7 @@ def word_similarity() -> WordSimilarity:
 
 
 def token_counter(embeddings: Embeddings) -> TokenCounter:
-    """Return the tokenizer that the embedding model brings along; without one, four characters are a token."""
+    """Return the tokenizer of the embedding model; without one, four characters count as a token."""
     from app.adapters.embeddings.onnx import OnnxEmbeddings
     from app.adapters.embeddings.onnx.tokens import WordPieces
 
@@ -69,12 +78,19 @@ def retriever_of(
     in_process = settings.vector_store_type == "memory" or settings.chroma_host is None
     threads: dict[str, Any] = {"executor": in_turn("search") if in_process else None}
     match settings.retriever_type:
+        case "compression":
+            base = retriever_of(
+                settings.model_copy(update={"retriever_type": settings.compression_base}),
+                store=store,
+                words=words,
+                model=model,
+            )
+            prompt = prompts.load("compression", settings.prompts_path)
+            return CompressionRetriever(retriever=base, model=model(), prompt=prompt, **limits)
         case "similarity":
             return SimilarityRetriever(store=store, **limits, **threads)
         case "mmr":
             options: dict[str, Any] = {"fetch_k": settings.mmr_fetch_k, "weight": settings.mmr_lambda}
             return MmrRetriever(store=store, **options, **limits, **threads)
-    hybrid = HybridRetriever(store=store, words=words, **limits, **threads)
-    if settings.retriever_type == "compression":
-        return CompressionRetriever(retriever=hybrid, model=model(), **limits)
-    return hybrid
+        case "hybrid":
+            return HybridRetriever(store=store, words=words, **limits, **threads)

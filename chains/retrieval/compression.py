@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableConfig
+from pydantic import Field
 
 import prompts
 from chains.retrieval.filters import Filters
@@ -25,6 +26,7 @@ class CompressionRetriever(ChunkRetriever):
 
     retriever: ChunkRetriever
     model: BaseChatModel
+    prompt: str = Field(default_factory=lambda: prompts.load("compression"))
     concurrency: int = 5
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
@@ -37,7 +39,7 @@ class CompressionRetriever(ChunkRetriever):
         return [_compress(document, extract) for document, extract in zip(found, extracts, strict=True)]
 
     def _extract(self) -> Any:
-        template = ChatPromptTemplate.from_messages([("system", prompts.load("compression")), ("human", "{question}")])
+        template = ChatPromptTemplate.from_messages([("system", self.prompt), ("human", "{question}")])
         return template | self.model | StrOutputParser()
 
 

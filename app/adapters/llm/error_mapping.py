@@ -5,13 +5,12 @@ The client libraries of Groq and OpenAI come from the same generator, so their e
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import ModuleType
 
 import httpx
 from pydantic import ValidationError
 
+from app.adapters.http_client import retry_after_s
 from chains.errors import (
     LLMError,
     LLMRateLimitError,
@@ -80,17 +79,3 @@ def refused(response: httpx.Response) -> LLMError:
     if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
         return LLMTooLargeError("the prompt is larger than the language model takes; lower MAX_CONTEXT_TOKENS")
     return LLMRejectedError(f"the language model refused the request (status {status}); check LLM_MODEL and the limits")
-
-
-def retry_after_s(value: str | None) -> float | None:
-    """Return the seconds that a `Retry-After` header asks to wait: a number or a date (RFC 9110 10.2.3)."""
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None

@@ -6,7 +6,8 @@ import httpx
 import openai
 import pytest
 
-from app.adapters.llm.error_mapping import refused, retry_after_s, translated
+from app.adapters.http_client import retry_after_s
+from app.adapters.llm.error_mapping import refused, translated
 from chains.errors import (
     LLMError,
     LLMRateLimitError,
