@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.adapters.events.store import Message
-from chains.observation import Call
+from chains.observers import Call
 from chains.state import Answer
 
 SOURCE = "chat-service"

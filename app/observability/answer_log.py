@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 
 from chains.errors import WaypointError
-from chains.observation import LEFT, Call
+from chains.observers import LEFT, Call
 from chains.state import Answer
 
 log = structlog.get_logger(__name__)

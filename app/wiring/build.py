@@ -25,7 +25,7 @@ from app.wiring.models import embedding_model, retriever_of, token_counter, word
 from app.wiring.storage import beside, open_store
 from app.wiring.tracing import Tracing, tracing_of
 from chains.clock import Clock, SystemClock
-from chains.observation import Observer, observed
+from chains.observers import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
 from chains.scope import SCOPE_FILE, ScopeGate, load_scope

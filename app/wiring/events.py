@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from app.settings import Settings
-from chains.observation import Observer
+from chains.observers import Observer
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox

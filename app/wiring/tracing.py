@@ -9,7 +9,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 
 from app.observability.tracing import GOODBYE_S, Export, close
 from app.settings import Settings
-from chains.observation import Observer
+from chains.observers import Observer
 from chains.state import Answer, Question
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512

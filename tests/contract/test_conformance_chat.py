@@ -14,7 +14,7 @@ from app.http.openapi import ANSWER
 from app.http.routes.chat import chat_router, numbered_citations
 from app.http.server import create_app
 from app.settings import load_settings
-from chains.observation import Call
+from chains.observers import Call
 from chains.state import Citation
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import QUESTION, served, small_services

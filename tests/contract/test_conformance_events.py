@@ -15,7 +15,7 @@ from app.adapters.events.store import Message
 from app.observability.analytics_events import ROUTING_KEYS, Events
 from chains import build_chain
 from chains.citations import CiteSources
-from chains.observation import observed
+from chains.observers import observed
 
 CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 MODEL = "openai/gpt-4o-mini"

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 
 from chains.errors import WaypointError
-from chains.observation import LEFT, Call
+from chains.observers import LEFT, Call
 from chains.state import Answer
 
 SERVICE = "waypoint-copilot"

@@ -8,7 +8,7 @@ import pytest
 from app.adapters.events.store import Message
 from app.observability.analytics_events import Events
 from chains.errors import LLMUnavailableError
-from chains.observation import Call
+from chains.observers import Call
 
 METADATA = {"session_id": "s1", "user_id": "u1", "request_id": "r1"}
 

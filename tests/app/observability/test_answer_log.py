@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 
 from app.observability.answer_log import AnswerLog
 from chains.errors import LLMTimeoutError
-from chains.observation import Call
+from chains.observers import Call
 
 ANSWER: Any = {
     "answer": "It is 9 % [GST Guide > Rate].",

@@ -13,7 +13,7 @@ from app.http.middleware.tracking import RequestIds, RequestMetrics
 from app.http.routes import health as route
 from app.observability.metrics import Labels, Metrics
 from chains.errors import LLMTimeoutError
-from chains.observation import Call
+from chains.observers import Call
 
 ROOT = Path(__file__).parents[3]
 USAGE = {"input_tokens": 30, "output_tokens": 12, "total_tokens": 42}
@@ -137,7 +137,7 @@ async def test_any_other_request_gets_an_id_of_its_own(client, odd):
 def test_worker_processes_with_a_shared_folder_tell_their_sum(tmp_path):
     program = (
         "import os; from pathlib import Path;"
-        "from app.observability.metrics import Metrics; from chains.observation import Call;"
+        "from app.observability.metrics import Metrics; from chains.observers import Call;"
         f"metrics = Metrics(shared=Path({str(tmp_path)!r})); worker = os.fork();"
         "metrics.ended(Call({}, error=GeneratorExit()));"
         "worker and (os.waitpid(worker, 0), print(metrics.text().decode()))"

@@ -9,7 +9,7 @@ from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError, EmbeddingError
 from chains.ingestion.files import find_files
-from chains.observation import Call
+from chains.observers import Call
 from tests.fakes import WordEmbeddings
 from tests.faulty import faulty_groq
 from tests.served import QUESTION, small_services

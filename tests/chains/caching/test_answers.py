@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from chains.caching.answers import BRIEF_TTL_S
 from chains.errors import ConfigurationError, LLMTimeoutError, QuestionError
-from chains.observation import Call, observed
+from chains.observers import Call, observed
 from chains.output import merge, split
 from tests.chains.caching.chain import TTL_S, Desk, answer
 

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableLambda
 
-from chains.observation import Call, observed
+from chains.observers import Call, observed
 from chains.state import Question
+from tests.chains.gst import gst_chain
 
 CONFIG = {"metadata": {"request_id": "r1"}}
 
@@ -92,6 +93,11 @@ def test_an_error_is_told_and_reaches_the_caller():
 
     assert isinstance(notebook.pages[-1][1].error, ZeroDivisionError)
     assert notebook.pages[-1][1].answer is None
+
+
+def test_a_question_that_is_no_dict_gets_the_chains_own_error():
+    with pytest.raises(TypeError, match="takes a dict such as"):
+        observed(gst_chain(), [Notebook()]).invoke("Rate?")  # type: ignore[arg-type]
 
 
 def test_a_stream_that_is_left_has_no_answer():

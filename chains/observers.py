@@ -1,4 +1,4 @@
-"""A chain and who watches it -> the same chain; its observers are told of every call, whichever way it was made."""
+"""Tell observers of every call of a chain: when it starts, and what came of it."""
 
 import asyncio
 import time
@@ -18,21 +18,21 @@ from chains.state import Answer, Question
 log = structlog.get_logger(__name__)
 
 LEFT = (asyncio.CancelledError, GeneratorExit)
-"""What breaks a call off when its client goes away: nothing failed."""
+"""What ends a call whose client goes away; nothing has failed."""
 
 
 @dataclass
 class Call:
-    """One call of the chain: what was asked, by whom, and what came of it.
+    """One call of the chain.
 
     Attributes:
-        question: The question as it was asked, options and all.
+        question: The question with its options.
         metadata: The metadata of the call's config: `request_id`, `user_id`, `session_id` and the like.
-        streamed: Whether the answer was taken in pieces.
-        answer: The whole answer; None while the call runs, and where it failed or was left.
-        error: What broke the call off; a client that leaves is a cancellation or GeneratorExit.
-        seconds: How long the call took; the reader's pauses count in a stream.
-        id: What its beginning and its end have in common where no `request_id` says so.
+        streamed: Whether the answer was streamed.
+        answer: The whole answer; None while the call runs, and where it failed or the client left.
+        error: What ended the call early; a client that leaves is a cancellation or GeneratorExit.
+        seconds: How long the call took, including the reader's pauses in a stream.
+        id: Identifies the call where there is no `request_id`.
     """
 
     question: Mapping[str, Any]
@@ -45,17 +45,17 @@ class Call:
 
 
 class Observer(Protocol):
-    """Is told of the calls of a chain. It must not block, and what it raises is logged and goes no further."""
+    """Is told of the calls of a chain. It must not block; its exceptions are logged and do not reach the caller."""
 
     def started(self, call: Call, /) -> None:
-        """Take note that a question came in; nothing is done for it yet."""
+        """Handle the start of a call."""
 
     def ended(self, call: Call, /) -> None:
-        """Take note of the end: `answer` or `error` is set."""
+        """Handle the end of a call: `answer` or `error` is set."""
 
 
-class Observed(DelegatingRunnable):
-    """The `bound` chain, every call of which its observers are told of."""
+class ObservedRunnable(DelegatingRunnable):
+    """The `bound` chain, with observers of its calls."""
 
     def __init__(
         self,
@@ -99,10 +99,9 @@ class Observed(DelegatingRunnable):
             call.answer = merge(parts)
 
     @contextmanager
-    def _watch(
-        self, question: Mapping[str, Any], config: RunnableConfig | None, *, streamed: bool = False
-    ) -> Iterator[Call]:
-        call = Call(dict(question), dict(ensure_config(config).get("metadata") or {}), streamed)
+    def _watch(self, question: Any, config: RunnableConfig | None, *, streamed: bool = False) -> Iterator[Call]:
+        asked = question if isinstance(question, Mapping) else {"question": question}
+        call = Call(dict(asked), dict(ensure_config(config).get("metadata") or {}), streamed)
         started = self.clock()
         self._tell("started", call)
         try:
@@ -118,10 +117,10 @@ class Observed(DelegatingRunnable):
         for observer in self.observers:
             try:
                 getattr(observer, event)(call)
-            except Exception as error:  # Whoever watches must not break an answer.
+            except Exception as error:  # An observer must not break an answer.
                 log.warning("observer_failed", observer=type(observer).__name__, error=type(error).__name__)
 
 
 def observed(chain: Runnable[Question, Answer], observers: Sequence[Observer]) -> Runnable[Question, Answer]:
     """Return the chain with its observers, or the chain itself where there are none."""
-    return Observed(chain, observers) if observers else chain
+    return ObservedRunnable(chain, observers) if observers else chain
