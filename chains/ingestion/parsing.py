@@ -52,8 +52,14 @@ class LocalParser:
 
     def parse(self, path: Path) -> Parsed:
         """Load and cut the file."""
-        source = self.loaders[path.suffix.lower()](path)
-        chunks = self.chunker.split(source)
+        try:
+            source = self.loaders[path.suffix.lower()](path)
+            chunks = self.chunker.split(source)
+        except (IngestionError, MemoryError):
+            raise
+        except Exception as error:  # Whatever a hostile file makes a library do, the run goes on.
+            msg = f"the file cannot be read ({type(error).__name__}): it is damaged, or nested too deeply"
+            raise IngestionError(msg) from error
         if not chunks:
             msg = "the file holds headings only: there is no text to index"
             raise IngestionError(msg)
