@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from app.adapters.documents import LOADERS
+from app.adapters.documents.isolation import IsolatedParser
 from app.adapters.stores.chroma import open_chroma
 from app.adapters.stores.records import open_records
-from chains.ingestion import Index, Report, ingest, text_files
+from chains.ingestion import Index, Report, ingest
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.index import indexed_text
-from chains.ingestion.parsing import LocalParser
 from tests.fakes import WordEmbeddings
 
 DOCUMENT = """---
@@ -65,14 +64,9 @@ class Shelf:
         path.write_bytes(text.encode())
         return path
 
-    def ingest(self, *paths: Path, dry_run: bool = False, **options: Any) -> Report:
-        return ingest(
-            list(paths) or [self.corpus],
-            into=self.index,
-            parser=LocalParser({**text_files.LOADERS, **LOADERS}, Chunker()),
-            dry_run=dry_run,
-            **options,
-        )
+    def ingest(self, *paths: Path, timeout_s: float = 60, memory_mb: int = 1024, **options: Any) -> Report:
+        with IsolatedParser(Chunker(), timeout_s, memory_mb) as parser:
+            return ingest(list(paths) or [self.corpus], into=self.index, parser=parser, **options)
 
     def metadata(self) -> list[dict]:
         found = self.store.get(include=["metadatas", "documents"])

@@ -42,14 +42,15 @@ class Ingestion:
                 return report
 
     def _ingest(self, paths: list[Path], *, dry_run: bool, progress: "Progress | None") -> "Report":
-        return ingest(
-            paths,
-            into=self._index(),
-            parser=parser(self.settings),
-            progress=progress,
-            dry_run=dry_run,
-            min_chunks=self.settings.min_chunks,
-        )
+        with parser(self.settings) as files:
+            return ingest(
+                paths,
+                into=self._index(),
+                parser=files,
+                progress=progress,
+                dry_run=dry_run,
+                min_chunks=self.settings.min_chunks,
+            )
 
     def _index(self) -> Index:
         store = self.store()

@@ -12,10 +12,10 @@ from app.settings import Settings
 from chains.errors import VectorStoreError
 
 if TYPE_CHECKING:
+    from app.adapters.documents.isolation import IsolatedParser
     from app.adapters.stores.chroma import DocumentChroma, Server
     from app.adapters.stores.fts import LexicalIndex
     from app.adapters.stores.memory import SavedMemoryStore
-    from chains.ingestion.parsing import LocalParser
 
     Store = DocumentChroma | SavedMemoryStore
 
@@ -71,17 +71,15 @@ def delete_store(settings: Settings) -> None:
     delete_collection(chroma_place(settings), settings.collection_name)
 
 
-def parser(settings: Settings) -> "LocalParser":
+def parser(settings: Settings) -> "IsolatedParser":
     """Return how files are read and cut."""
-    from app.adapters.documents import LOADERS
-    from chains.ingestion import text_files
+    from app.adapters.documents.isolation import IsolatedParser
     from chains.ingestion.chunks import Chunker
-    from chains.ingestion.parsing import LocalParser
 
     # A short part is one chunk with its subsections: it answers more questions than its pieces.
     size = settings.chunk_size
     chunker = Chunker(size=size, overlap=settings.chunk_overlap, join=size * 3 // 4)
-    return LocalParser({**text_files.LOADERS, **LOADERS}, chunker)
+    return IsolatedParser(chunker, settings.ingest_file_timeout_s, settings.ingest_file_memory_mb)
 
 
 @contextmanager

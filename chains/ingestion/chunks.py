@@ -17,7 +17,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from chains.ingestion.source import Page, SourceText, without_controls
+from chains.ingestion.source import MAX_NAME, Page, SourceText, without_controls
 
 NEWLINE = re.compile(r"\r\n?|\n")
 LINE = re.compile(r"[^\r\n]+")
@@ -27,7 +27,6 @@ LOOKS_LIKE_HEADING = re.compile(r"[.!?]?(?<!\s)\s++(?=#{1,6}\s)")
 START = attrgetter("start")
 LONGEST = 4  # In chunk sizes: a longer heading is cut like any text, and a longer head of a table is not repeated.
 FIRST_CHARACTER = re.compile(r"\s*\S")
-MAX_NAME = 300  # Every chunk of a section carries its name; what is longer is no heading that a reader would know.
 
 # The splitter returns strings without offsets. It is therefore shown a disguise of the text in which each character
 # says what it is (a plane per kind) and where it stands (its place in the plane): offsets are read back, not guessed.

@@ -58,7 +58,7 @@ class LocalParser:
         except (IngestionError, MemoryError):
             raise
         except Exception as error:  # Whatever a hostile file makes a library do, the run goes on.
-            msg = f"the file cannot be read ({type(error).__name__}): it is damaged, or nested too deeply"
+            msg = f"the file cannot be read ({type(error).__name__}): it is damaged, or not what its ending says"
             raise IngestionError(msg) from error
         if not chunks:
             msg = "the file holds headings only: there is no text to index"

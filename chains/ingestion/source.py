@@ -5,12 +5,14 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from chains.errors import IngestionError
 
 # The largest file of text or markup that is read at all. One of this size is a book of ten thousand pages.
 MAX_BYTES = 20 * 2**20
+# Every chunk carries the title and the name of its section; what is longer is no name that a reader would know.
+MAX_NAME = 300
 
 _NO_CHARACTERS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -43,21 +45,30 @@ class SourceText:
 Loader = Callable[[Path], SourceText]
 
 
+def open_file(path: Path) -> IO[bytes]:
+    """Open a regular file.
+
+    Raises:
+        IngestionError: it is no regular file, or the system does not hand it out.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            msg = "it is no regular file"
+            raise IngestionError(msg)
+        return path.open("rb")
+    except OSError as error:
+        msg = f"the file cannot be read: {error.strerror or type(error).__name__}"
+        raise IngestionError(msg) from error
+
+
 def read_bytes(path: Path) -> bytes:
-    """Read a regular file of bounded size.
+    """Read a file of bounded size.
 
     Raises:
         IngestionError: the file cannot be read, or is larger than `MAX_BYTES`.
     """
-    try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            msg = "it is no regular file"
-            raise IngestionError(msg)
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise unreadable(error) from error
+    with open_file(path) as file:
+        content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         msg = f"the file is larger than {MAX_BYTES // 2**20} MB; split it"
         raise IngestionError(msg)
@@ -79,11 +90,6 @@ def read_text(path: Path) -> str:
         msg = "the file holds binary data, not text"
         raise IngestionError(msg)
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def unreadable(error: OSError) -> IngestionError:
-    """Return the error that says why the system does not hand out a file."""
-    return IngestionError(f"the file cannot be read: {error.strerror or type(error).__name__}")
 
 
 def require_words(text: str) -> None:

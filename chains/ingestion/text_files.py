@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from chains.errors import IngestionError
-from chains.ingestion.source import SourceText, read_text, require_words, title_of
+from chains.ingestion.source import MAX_NAME, SourceText, read_text, require_words, title_of, without_controls
 
 # Limits of a front matter. Without them a few hundred bytes of aliases or brackets cost minutes and gigabytes.
 MAX_FRONT_MATTER = 16_000
@@ -120,14 +120,14 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
 
 
 def _first_heading(body: str) -> str:
-    headings = (_CLOSING.sub("", found[1].strip()).strip() for found in _TITLE.finditer(body))
-    return next(filter(None, headings), "")
+    headings = (_plain(_CLOSING.sub("", found[1].strip())) for found in _TITLE.finditer(body))
+    return next(filter(None, headings), "")[:MAX_NAME]
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(filter(None, map(_plain, value)))
-    return " ".join(str(value or "").split())
+    return " ".join(without_controls(str(value or "")).split())
 
 
 def _urls(values: Any) -> list[str]:

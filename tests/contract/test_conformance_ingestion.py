@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.adapters.documents import load_pdf
-from app.adapters.documents.pdf import day
+from app.adapters.documents.pdf import day, load_pdf
 from chains.ingestion.chunks import Chunker
 from tests.conftest import SHARED
 from tests.documents import pdf

@@ -1,4 +1,4 @@
-"""An HTML page -> markdown: headings, lists and tables stay, what surrounds the text of a page goes."""
+"""Read HTML pages as markdown: headings, lists and tables stay, menus and footers go."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
 from chains.errors import IngestionError
-from chains.ingestion.source import SourceText, require_words, title_of, unreadable
+from chains.ingestion.source import SourceText, read_bytes, require_words, title_of
 
 PARSER = "lxml"  # Python's own does not know where a tag ends that its author left open.
 NO_TEXT = "script, style, noscript, template, head, svg, iframe, object, form, button, select, [hidden]"
 AROUND = "nav, aside, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
 
-_LOOKS_LIKE_MARKUP = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-=]+\s*$|\||```|~~~)", re.MULTILINE)
+_LOOKS_LIKE_MARKUP = re.compile(r"^([^\S\n]*+)(#{1,6}(?=\s|$)|[-=]++[^\S\n]*$|\||```|~~~)", re.MULTILINE)
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
@@ -25,10 +25,7 @@ def load_html(path: Path) -> SourceText:
     Raises:
         IngestionError: the file cannot be read, or has no text.
     """
-    try:
-        page = BeautifulSoup(path.read_bytes(), PARSER)
-    except OSError as error:
-        raise unreadable(error) from error
+    page = BeautifulSoup(read_bytes(path), PARSER)
     metadata = _metadata(page, path)
     return SourceText(markdown_of(_main_part(page)), 0, metadata)
 

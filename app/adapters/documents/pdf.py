@@ -1,4 +1,4 @@
-"""A PDF file -> the text of its pages, by pypdf."""
+"""Read the pages of PDF files, by pypdf."""
 
 import logging
 import re
@@ -10,7 +10,7 @@ from pypdf import PageObject, PdfReader
 from pypdf.errors import DependencyError, PyPdfError
 
 from chains.errors import IngestionError
-from chains.ingestion.source import Page, SourceText, title_of, unreadable
+from chains.ingestion.source import Page, SourceText, open_file, title_of
 
 PAGE_BREAK = "\n\f\n"
 
@@ -25,25 +25,13 @@ def load_pdf(path: Path) -> SourceText:
     """Read the text of a PDF; pages are counted from 1, and those without text are named in the warnings.
 
     Raises:
-        IngestionError: it is no PDF, is damaged or protected by a password, or none of its pages has text.
+        IngestionError: it cannot be opened, asks for a password, or has no text. Other errors mean damage.
     """
-    try:
-        with _quiet(), path.open("rb") as file:
-            reader = PdfReader(file)
-            _unlock(reader)
-            texts = [_page_text(page) for page in reader.pages]
-            metadata = _metadata(reader, path)
-    except OSError as error:
-        raise unreadable(error) from error
-    except RecursionError as error:
-        msg = "the PDF is damaged: it refers to itself"
-        raise IngestionError(msg) from error
-    except IngestionError:
-        raise
-    except Exception as error:  # A damaged file makes pypdf fail in every way that Python knows.
-        msg = f"the PDF cannot be read ({type(error).__name__}): it is damaged, cut off, or no PDF"
-        raise IngestionError(msg) from error
-    return _source(texts, metadata)
+    with _quiet(), open_file(path) as file:
+        reader = PdfReader(file)
+        _unlock(reader)
+        texts = [_page_text(page) for page in reader.pages]
+        return _source(texts, _metadata(reader, path))
 
 
 def _unlock(reader: PdfReader) -> None:

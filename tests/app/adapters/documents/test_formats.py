@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.documents import load_docx, load_html, load_pdf
-from app.adapters.documents.html import markdown_of
-from app.adapters.documents.pdf import day
+from app.adapters.documents.docx import load_docx
+from app.adapters.documents.html import load_html, markdown_of
+from app.adapters.documents.loaders import LOADERS
+from app.adapters.documents.pdf import day, load_pdf
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
+from chains.ingestion.parsing import LocalParser, Parsed
 from chains.ingestion.source import SourceText
 from tests.documents import docx, heading, paragraph, pdf, table
 
@@ -30,6 +32,10 @@ def chunks_of(source: SourceText, size: int = 800) -> list[Chunk]:
     chunks = Chunker(size=size, overlap=size // 8).split(source)
     assert all(source.text[chunk.start_char : chunk.end_char] == chunk.text for chunk in chunks)
     return chunks
+
+
+def parse(path: Path) -> Parsed:
+    return LocalParser(LOADERS, Chunker()).parse(path)
 
 
 @pytest.fixture
@@ -127,8 +133,8 @@ def test_every_chunk_of_a_long_table_knows_the_header_row(write):
 
 @pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x03\x04 cut off", docx(paragraph("Words."))[:400]])
 def test_what_is_no_word_document_is_refused(write, content):
-    with pytest.raises(IngestionError, match="damaged, protected, or no \\.docx"):
-        load_docx(write("x.docx", content))
+    with pytest.raises(IngestionError, match="damaged, or not what its ending says"):
+        parse(write("x.docx", content))
 
 
 def test_a_word_document_without_text_is_refused(write):
@@ -166,17 +172,17 @@ def test_the_title_of_a_pdf_is_that_of_its_metadata_or_its_file_name(write):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "damaged, cut off, or no PDF"),
-        (b"%PDF-1.7 and nothing of the kind", "damaged, cut off, or no PDF"),
-        (b"<html>Not found</html>", "damaged, cut off, or no PDF"),
-        (pdf("Words.")[:300], "damaged, cut off, or no PDF"),
+        (b"", "damaged, or not what its ending says"),
+        (b"%PDF-1.7 and nothing of the kind", "damaged, or not what its ending says"),
+        (b"<html>Not found</html>", "damaged, or not what its ending says"),
+        (pdf("Words.")[:300], "damaged, or not what its ending says"),
         (pdf("Words.", password="a word"), "protected by a password"),
         (pdf("", ""), "none of its 2 pages has text"),
     ],
 )
 def test_a_pdf_that_cannot_be_read_is_refused_with_the_reason(write, content, reason):
     with pytest.raises(IngestionError, match=reason):
-        load_pdf(write("x.pdf", content))
+        parse(write("x.pdf", content))
 
 
 def test_a_pdf_that_is_encrypted_only_to_forbid_changes_is_read(write):
@@ -192,7 +198,7 @@ def test_a_damaged_pdf_is_read_or_refused_and_never_crashes(tmp_path_factory, da
     path = tmp_path_factory.mktemp("pdf") / "x.pdf"
     path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
     with suppress(IngestionError):
-        chunks_of(load_pdf(path))
+        parse(path)
 
 
 @pytest.mark.parametrize("load", [load_pdf, load_html, load_docx])

@@ -1,0 +1,154 @@
+"""Hostile files against the real worker process: refused within their limits, and the files after them are read."""
+
+import io
+import json
+import resource
+from pathlib import Path
+
+import pytest
+
+from app.adapters.documents import worker
+from app.adapters.documents.isolation import ENDINGS, LOCAL_BYTES, IsolatedParser
+from app.adapters.documents.loaders import LOADERS
+from chains.errors import IngestionError
+from chains.ingestion.chunks import Chunker
+from chains.ingestion.parsing import LocalParser
+from chains.ingestion.text_files import LOADERS as TEXT_LOADERS
+from tests import hostile_files
+from tests.documents import docx, heading, paragraph, pdf
+from tests.shelf import Shelf
+
+QUICK = {"timeout_s": 3, "memory_mb": 512}
+
+
+def parser(*, timeout_s: float = 60, memory_mb: int = 1024) -> IsolatedParser:
+    return IsolatedParser(Chunker(), timeout_s, memory_mb)
+
+
+@pytest.fixture
+def documents(tmp_path) -> list[Path]:
+    contents = {
+        "rates.pdf": pdf("First page.", "", "Third page.", metadata={"/Title": "Rates"}),
+        "rates.docx": docx(heading("Rate", 1) + paragraph("Nine percent.")),
+        "rates.html": "<title>Gebühr</title><h2>Rate</h2><p>Nine percent.".encode(),
+        "long.md": b"# Long\n\n## Part\n\n| a | b |\n|---|---|\n" + b"| 1 | 2 |\n" * (LOCAL_BYTES // 8),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    return [tmp_path / name for name in contents]
+
+
+def test_a_file_is_read_alike_in_this_process_and_in_the_worker(documents):
+    here = LocalParser({**TEXT_LOADERS, **LOADERS}, Chunker())
+    with parser() as isolated:
+        assert [isolated.parse(path) for path in documents] == [here.parse(path) for path in documents]
+    assert set(LOADERS) == ENDINGS
+    assert set(isolated.endings) == here.loaders.keys()
+
+
+def test_text_of_ordinary_size_needs_no_worker(tmp_path):
+    path = tmp_path / "short.md"
+    path.write_text("# Short\n\nWords.")
+    with parser() as isolated:
+        isolated.parse(path)
+        assert isolated._process is None
+
+
+def test_one_worker_reads_many_files_and_ends_with_the_ingestion(documents):
+    with parser() as isolated:
+        isolated.parse(documents[0])
+        process = isolated._process
+        for path in documents:
+            isolated.parse(path)
+        assert isolated._process is process
+    assert process is not None
+    assert process.returncode is not None
+
+
+@pytest.mark.parametrize(
+    ("bomb", "reason"),
+    [
+        ("bomb_of_paragraphs.docx", "unpacks to more than 32 MB"),
+        ("many_headings.md", "INGEST_FILE_MEMORY_MB|INGEST_FILE_TIMEOUT_S"),
+        ("blank_lines.html", "INGEST_FILE_TIMEOUT_S"),
+    ],
+)
+def test_a_bomb_is_refused_within_its_limits_and_the_files_after_it_are_read(tmp_path, documents, bomb, reason):
+    path = tmp_path / bomb
+    path.write_bytes(hostile_files.content(bomb))
+    with parser(**QUICK) as isolated:
+        with pytest.raises(IngestionError, match=reason):
+            isolated.parse(path)
+        assert isolated.parse(documents[0]).chunks
+
+
+def test_a_worker_that_dies_costs_one_file(documents):
+    with parser() as isolated:
+        isolated.parse(documents[0])
+        assert isolated._process is not None
+        isolated._process.kill()
+        isolated._process.wait()
+        with pytest.raises(IngestionError):
+            isolated.parse(documents[1])
+        assert isolated.parse(documents[1]).chunks
+
+
+def test_the_worker_knows_no_secret_of_this_process(documents, monkeypatch):
+    monkeypatch.setenv("LLM_API_KEY", "gsk_secret")
+    with parser() as isolated:
+        isolated.parse(documents[0])
+        assert isolated._process is not None
+        environment = Path(f"/proc/{isolated._process.pid}/environ")
+        if not environment.exists():
+            pytest.skip("only Linux shows the environment of a process")
+        assert b"gsk_secret" not in environment.read_bytes()
+
+
+def test_no_outside_file_is_read_by_an_entity(tmp_path):
+    for name in ("entity_file.docx", "entity_file_in_title.docx", "entities.html"):
+        path = tmp_path / name
+        path.write_bytes(hostile_files.content(name))
+        with parser() as isolated:
+            try:
+                parsed = isolated.parse(path)
+            except IngestionError:
+                continue
+            assert "root:" not in json.dumps([parsed.metadata, [chunk.text for chunk in parsed.chunks]])
+
+
+def test_the_worker_answers_a_task_a_line_until_one_has_taken_too_much(documents):
+    """In this process: what covers the worker's own lines. The limit of seconds is put back after."""
+    limits = resource.getrlimit(resource.RLIMIT_CPU)
+    task = {"chunker": {}, "timeout_s": 600}
+    tasks = b"".join(
+        json.dumps({**task, "path": str(path)}).encode() + b"\n" for path in [*documents, Path("gone.pdf")]
+    )
+    replies = io.BytesIO()
+    try:
+        worker.serve(io.BytesIO(tasks), replies, memory_mb=10**6)
+        worker.serve(io.BytesIO(tasks), replies, memory_mb=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, limits)
+
+    answers = [json.loads(line) for line in replies.getvalue().splitlines()]
+    assert [answer["last"] for answer in answers] == [False] * 5 + [True]
+    assert answers[4]["problem"] == "the file cannot be read: No such file or directory"
+
+
+SMALL = [name for name in hostile_files.names() if name.startswith("front_matter_") and "huge" not in name] + [
+    *("utf16.md", "null_bytes.md", "half_a_character.txt", "overlong_utf8.txt", "heading_of_entities.md"),
+    *("line_separators.md", "entity_bomb.docx", "entity_bomb.xhtml", "colspan.html", "no_parts.docx", "utf7.html"),
+    *("pages_loop.pdf", "form_in_itself.pdf", "xref_loop.pdf", "deep_dictionary.pdf", "same_entry_twice.docx"),
+]
+
+
+def test_hostile_files_leave_the_others_alone(tmp_path):
+    shelf = Shelf(tmp_path)
+    hostile_files.write_hostile_files(shelf.corpus, SMALL)
+    report = shelf.ingest()
+
+    assert {"good", "01_regulatory_gst"} <= {chunk["doc_id"] for chunk in shelf.metadata()}
+    named = {problem.path for problem in [*report.problems, *report.skipped]}
+    assert report.files + len(named) == len(SMALL) + len(hostile_files.NO_FILES) + 2
+    assert named >= hostile_files.NO_FILES
+    assert not any(ord(character) < 32 for problem in report.problems for character in problem.reason)

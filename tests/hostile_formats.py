@@ -1,0 +1,221 @@
+"""Hostile pages, Word documents and PDF files: a function of no arguments makes each, by its name."""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+
+from tests.documents import docx, heading, paragraph, pdf, table
+
+Files = dict[str, Callable[[], bytes]]
+
+
+def pages() -> Files:
+    return {
+        "empty.html": lambda: b"",
+        "deep_tags.html": lambda: b"<div>" * 200_000 + b"words",
+        "deep_tables.html": lambda: b"<table><tr><td>" * 3_000 + b"words",
+        "deep_lists.html": lambda: b"<ul><li>" * 20_000 + b"words",
+        "unclosed_tags.html": lambda: b"<p><b><i>" * 100_000 + b"words",
+        "many_attributes.html": lambda: b"<p " + b" ".join(b"a%d=b" % n for n in range(200_000)) + b">words",
+        "colspan.html": lambda: b"<table><tr><td colspan=2000000000>words</td></tr><tr><td>a</table>",
+        "entities.html": lambda: b"<!DOCTYPE html [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><p>words &a; &#xD800; &#0;",
+        "entity_bomb.xhtml": lambda: _entity_bomb(b"html") + b"<html><p>words &e9;</p></html>",
+        "null_bytes.html": lambda: b"<p>wo\0rds</p>" * 1000,
+        "utf16.html": lambda: "<p>words".encode("utf-16"),
+        "unknown_encoding.html": lambda: b'<meta charset="x-none"><p>words \xff',
+        "utf7.html": lambda: b'<meta charset="utf-7"><p>words +ADw-script+AD4-',
+        "long_title.html": lambda: b"<title>" + b"x " * 500_000 + b"</title><p>words",
+        "blank_lines.html": lambda: b"<pre>a" + b"\n" * 500_000 + b"b</pre>",
+        "dashes.html": lambda: b"<p>" + b"-= " * 300_000 + b"words",
+        "scripts.html": lambda: b"<script>" * 50_000 + b"words",
+    }
+
+
+def _entity_bomb(root: bytes) -> bytes:
+    entities = [b'<!ENTITY e0 "lol">'] + [b'<!ENTITY e%d "%s">' % (n, b"&e%d;" % (n - 1) * 10) for n in range(1, 10)]
+    return b'<?xml version="1.0"?><!DOCTYPE %s [%s]>' % (root, b"".join(entities))
+
+
+def word_documents() -> Files:
+    words = paragraph("words")
+    whole = docx(words)
+    core = '<x xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>&{};</dc:title></x>'
+    outside = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    return {
+        "empty.docx": lambda: b"",
+        "no_zip.docx": lambda: b"words",
+        "cut_off.docx": lambda: whole[: len(whole) // 2],
+        "no_parts.docx": lambda: _zipped({}),
+        "bomb_of_paragraphs.docx": lambda: _changed(
+            whole, "word/document.xml", lambda old: _repeated(old, paragraph("x"), 1_500_000)
+        ),
+        "bomb_of_runs.docx": lambda: _changed(
+            whole, "word/document.xml", lambda old: _repeated(old, paragraph("x " * 100), 60_000)
+        ),
+        "bomb_of_blanks.docx": lambda: _changed(whole, "word/document.xml", lambda old: old + " " * 100_000_000),
+        "bomb_beside.docx": lambda: _zipped({"word/media/x.bin": b"\0" * 100_000_000}),
+        "deep_tables.docx": lambda: docx("<w:tbl><w:tr><w:tc>" * 5_000 + words + "</w:tc></w:tr></w:tbl>" * 5_000),
+        "wide_table.docx": lambda: docx(table(["a"] * 2_000, *[["b"] * 2_000] * 20)),
+        "entity_bomb.docx": lambda: _changed(
+            whole, "word/document.xml", lambda old: _entity_bomb(b"w:document").decode() + old.replace("words", "&e9;")
+        ),
+        "entity_file.docx": lambda: _changed(
+            whole,
+            "word/document.xml",
+            lambda old: outside.replace("DOCTYPE x", "DOCTYPE w:document") + old.replace("words", "words &f;"),
+        ),
+        "entity_file_in_title.docx": lambda: _changed(whole, "docProps/core.xml", lambda _: outside + core.format("f")),
+        "entity_bomb_in_title.docx": lambda: _changed(
+            whole, "docProps/core.xml", lambda _: _entity_bomb(b"x").decode() + core.format("e9")
+        ),
+        "not_well_formed.docx": lambda: docx("<w:p><w:r>"),
+        "many_entries.docx": lambda: _zipped({f"word/x{number}.xml": b"x" for number in range(40_000)}),
+        "same_entry_twice.docx": lambda: _overlapping(whole),
+        "path_out.docx": lambda: _zipped({"../../../tmp/waypoint_hostile": b"x"}),
+        "long_title.docx": lambda: docx(words, title="x " * 500_000),
+        "many_headings.docx": lambda: docx("".join(heading(f"h{number}", 1) + words for number in range(30_000))),
+    }
+
+
+def _zipped(parts: Mapping[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def _changed(document: bytes, part: str, change: Callable[[str], str]) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(document)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    return _zipped(parts | {part: change(parts[part].decode()).encode()})
+
+
+def _repeated(document: str, element: str, times: int) -> str:
+    return document.replace("</w:body>", element * times + "</w:body>")
+
+
+def _overlapping(document: bytes) -> bytes:
+    """Return an archive whose directory lists its first entry 5,000 times."""
+    end = document.rindex(b"PK\x05\x06")
+    start = int.from_bytes(document[end + 16 : end + 20], "little")
+    first = document[start : document.index(b"PK\x01\x02", start + 4)]
+    directory = first * 5_000
+    tail = bytearray(document[end:])
+    tail[8:12] = (5_000).to_bytes(2, "little") * 2
+    tail[12:16] = len(directory).to_bytes(4, "little")
+    return document[:start] + directory + bytes(tail)
+
+
+def pdfs() -> Files:
+    whole = pdf("words")
+    return {
+        "empty.pdf": lambda: b"",
+        "no_pdf.pdf": lambda: b"<html>Not found</html>",
+        "cut_off.pdf": lambda: whole[: len(whole) // 2],
+        "header_only.pdf": lambda: b"%PDF-1.7\n",
+        "password.pdf": lambda: pdf("words", password="a word"),
+        "no_text.pdf": lambda: pdf(""),
+        "stream_bomb.pdf": lambda: _pdf(contents=_stream(_blanks())),
+        "stream_bomb_twice.pdf": lambda: _pdf(
+            contents=_stream(zlib.compress(_blanks(), 9), filters="[/FlateDecode /FlateDecode]")
+        ),
+        "text_bomb.pdf": lambda: _pdf(
+            contents=_stream(zlib.compress(b"BT /F1 12 Tf " + b"(words) Tj T* " * 3_000_000 + b"ET"))
+        ),
+        "predictor.pdf": lambda: _pdf(
+            contents=_stream(zlib.compress(b"x"), more="/DecodeParms <</Predictor 15 /Columns 2000000000>>")
+        ),
+        "run_length.pdf": lambda: _pdf(contents=_stream(b"\x81a" * 2_000_000, filters="/RunLengthDecode")),
+        "lzw.pdf": lambda: _pdf(
+            contents=_stream(b"\x80\x0b\x60\x50\x22\x0c\x0c\x85\x01" * 10_000, filters="/LZWDecode")
+        ),
+        "ascii_hex.pdf": lambda: _pdf(contents=_stream(b"41" * 2_000_000, filters="/ASCIIHexDecode")),
+        "many_filters.pdf": lambda: _pdf(contents=_stream(b"x", filters="[" + "/ASCIIHexDecode " * 10_000 + "]")),
+        "deep_array.pdf": lambda: _pdf(contents=_stream(zlib.compress(b"BT " + b"[" * 100_000 + b" TJ ET"))),
+        "deep_dictionary.pdf": lambda: _pdf(page="/X " + "<</X " * 20_000 + "1" + ">>" * 20_000),
+        "long_number.pdf": lambda: _pdf(page="/Rotate " + "9" * 100_000),
+        "pages_loop.pdf": lambda: _pdf(kids="2 0 R"),
+        "pages_many.pdf": lambda: _pdf(kids="3 0 R " * 200_000),
+        "pages_count.pdf": lambda: _pdf(count=2_000_000_000),
+        "pages_deep.pdf": lambda: _deep_pages(3_000),
+        "contents_many.pdf": lambda: _pdf(contents=None, page="/Contents [" + "5 0 R " * 200_000 + "]"),
+        "form_in_itself.pdf": _form_in_itself,
+        "reference_loop.pdf": lambda: _pdf(page="/Contents 3 0 R"),
+        "font_bomb.pdf": _font_bomb,
+        "stream_length.pdf": lambda: _pdf(contents=_stream(b"x", length=2_000_000_000)),
+        "xref_loop.pdf": lambda: whole.replace(b"trailer\n<<", b"trailer\n<<\n/Prev 0") + b"\nstartxref\n0\n%%EOF",
+        "object_stream.pdf": _object_stream,
+        "garbage_after_header.pdf": lambda: b"%PDF-1.7\n" + bytes(range(256)) * 8_000,
+    }
+
+
+def _blanks() -> bytes:
+    return zlib.compress(b" " * 200_000_000, 9)
+
+
+def _pdf(*, contents: bytes | None = b"", page: str = "", kids: str = "3 0 R", count: int = 1) -> bytes:
+    """Return a PDF of one page, as its parts are given."""
+    objects = {
+        1: b"<</Type /Catalog /Pages 2 0 R>>",
+        2: f"<</Type /Pages /Kids [{kids}] /Count {count}>>".encode(),
+        3: f"<</Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Resources <</Font <</F1 4 0 R>>>> {page}".encode()
+        + (b" /Contents 5 0 R>>" if contents is not None else b">>"),
+        4: b"<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>",
+        5: contents or _stream(zlib.compress(b"BT /F1 12 Tf (words) Tj ET")),
+    }
+    return _assembled(objects)
+
+
+def _assembled(objects: Mapping[int, bytes]) -> bytes:
+    file, places = io.BytesIO(), {}
+    file.write(b"%PDF-1.7\n")
+    for number, content in objects.items():
+        places[number] = file.tell()
+        file.write(b"%d 0 obj\n%s\nendobj\n" % (number, content))
+    start = file.tell()
+    file.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
+    for number in sorted(objects):
+        file.write(b"%010d 00000 n \n" % places[number])
+    file.write(b"trailer\n<</Size %d /Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start))
+    return file.getvalue()
+
+
+def _stream(content: bytes, *, filters: str = "/FlateDecode", more: str = "", length: int | None = None) -> bytes:
+    size = len(content) if length is None else length
+    return f"<</Length {size} /Filter {filters} {more}>>\nstream\n".encode() + content + b"\nendstream"
+
+
+def _deep_pages(depth: int) -> bytes:
+    objects = {1: b"<</Type /Catalog /Pages 2 0 R>>"}
+    for number in range(2, depth + 2):
+        objects[number] = f"<</Type /Pages /Kids [{number + 1} 0 R] /Count 1>>".encode()
+    objects[depth + 2] = b"<</Type /Page /MediaBox [0 0 9 9]>>"
+    return _assembled(objects)
+
+
+def _form_in_itself() -> bytes:
+    form = zlib.compress(b"/X Do /X Do")
+    more = "/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources <</XObject <</X 5 0 R>>>>"
+    return _pdf(contents=_stream(form, more=more), page="/Resources <</XObject <</X 5 0 R>>>>")
+
+
+def _font_bomb() -> bytes:
+    cmap = b"1 beginbfrange\n<0000> <FFFF> <0000>\n" * 3_000 + b"endbfrange"
+    objects = {
+        1: b"<</Type /Catalog /Pages 2 0 R>>",
+        2: b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
+        3: b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Resources <</Font <</F1 4 0 R>>>> /Contents 5 0 R>>",
+        4: b"<</Type /Font /Subtype /Type0 /BaseFont /X /ToUnicode 6 0 R /Encoding /Identity-H>>",
+        5: _stream(zlib.compress(b"BT /F1 12 Tf <0041> Tj ET")),
+        6: _stream(zlib.compress(cmap)),
+    }
+    return _assembled(objects)
+
+
+def _object_stream() -> bytes:
+    header = b" ".join(b"%d 0" % number for number in range(10, 50_010))
+    content = zlib.compress(header + b" <</Type /ObjStm>>" + b" " * 100_000_000, 9)
+    more = f"/Type /ObjStm /N 50000 /First {len(header) + 1}"
+    return _pdf(contents=_stream(content, more=more))
