@@ -19,7 +19,8 @@ from chains.state import Passage
 SECTION_WEIGHT = 0.3
 SURE_SECTION = 0.85  # From here on a section makes up for a short form of the title that says little.
 _ANY = 0.01
-FEWEST_LETTERS = 4  # Of a section in one word that stands without its title.
+FEWEST_LETTERS = 4  # Of a section that stands without its title.
+FULL_TITLE = 3  # Words of a title in escaped brackets that needs no section beside it.
 
 _PREFIX = re.compile(
     r"\s*(?:cite[ds]?|citation|source|document|ref(?:erence)?|see)(?:\s+from)?\s*[:：]\s*|\s*cited\s+from\s+",
@@ -28,7 +29,8 @@ _PREFIX = re.compile(
 _PATH = re.compile(r"\s*(?:&gt;|&rsaquo;|&raquo;|&rarr;|->|=>|::|[>›»→＞〉⟩▸▶⇒➔➜])\s*")
 _LABEL = r"(?:sections?|sec\.?|clause|article|art\.?|chapter|ch\.?|part|para(?:graph)?\.?|no\.?|§+)"
 _LOOSE = re.compile(
-    rf"\s+[-–—|/]\s+|\s*[:,]\s+|\s*[：，、｜／]\s*|\s+(?={_LABEL}\s*\d|§|\d+(?:\.\d+)+\s*$)|\s+(?=[(]{_LABEL}\s*\d)",
+    rf"\s+[-–—|/]\s+|\s*[:,]\s+|\s*[：，、｜／]\s*|\s+(?={_LABEL}\s*\d|§|\d+(?:\.\d+)+\s*$)"
+    r"|\s*[(](?=[^()]+[)]\s*$)|\s*#\s*",
     re.IGNORECASE,
 )
 _PART = re.compile(r"(?:&#?\w{1,10};|[^;；])+")
@@ -69,9 +71,14 @@ def read_titles(marker: Marker, shown: Sequence[Passage]) -> list[Reference]:
 
 
 def _of_escaped(references: list[Reference], marker: Marker) -> list[Reference]:
-    """Return the references; brackets that are escaped cite only where the document and its section are real."""
-    real = all(reference.passage and reference.section_matched for reference in references)
+    """Return the references; brackets that are escaped cite only by a title and its section, or by a full title."""
+    real = all(reference.passage and (reference.section_matched or _is_full(reference)) for reference in references)
     return references if real or not marker.escaped else []
+
+
+def _is_full(reference: Reference) -> bool:
+    title = str(reference.passage["metadata"].get("title")) if reference.passage else ""
+    return normalise(reference.title) == normalise(title) and len(title.split()) >= FULL_TITLE
 
 
 def read_names(
@@ -188,16 +195,16 @@ def _headings(path: object) -> list[str]:
 def _section_alone(text: str, shown: Sequence[Passage]) -> _Interpretation | None:
     """Return the passage of the one document that has a section of this name or number, or of this whole path."""
     parts = _PATH.split(text)
-    plain_word = " " not in text and not _LABELLED_NUMBER.fullmatch(text) and not _is_name(text)
+    plain_words = not _LABELLED_NUMBER.fullmatch(text) and not _is_name(text)
     found = [passage for passage in shown if all(_is_heading(part, passage) for part in parts)]
-    if plain_word or len({_document(passage) for passage in found}) != 1:
+    if plain_words or len({_document(passage) for passage in found}) != 1:
         return None
     title = str(found[0]["metadata"].get("title") or "")
     return _Interpretation(title, text, found[0], score=1.0, section_score=1.0)
 
 
-def _is_name(word: str) -> bool:
-    return len(word) >= FEWEST_LETTERS and word[:1].isupper()
+def _is_name(text: str) -> bool:
+    return len(text) >= FEWEST_LETTERS and (text[0].isupper() or text[0].isdecimal())
 
 
 def _document(passage: Passage) -> str:

@@ -58,6 +58,7 @@ RIGHT: dict[str, list[tuple[str, str, str | None]]] = {
     "escaped": [
         (r"\[Service Terms and Conditions > 6.3 Cargo Insurance\]", "terms", "6.3 Cargo Insurance"),
         (r"\[Frequently Asked Questions > Overview\]", "faq", "Overview"),
+        (r"\[Frequently Asked Questions\]", "faq", None),
         (r"[PIL \[Pacific\] Service Guide]", "pil", None),
         (r"[Incoterms 2020 Reference > FOB \[Free on Board\]]", "incoterms", "FOB [Free on Board]"),
     ],
@@ -96,7 +97,9 @@ RIGHT: dict[str, list[tuple[str, str, str | None]]] = {
     "pages": [
         ("[General Regulations, page 5]", "regulations", "Exams"),
         ("[General Regulations > p. 6]", "regulations", "Exams"),
-        ("[General Regulations (p. 6)]", "regulations", None),
+        ("[General Regulations (p. 6)]", "regulations", "Exams"),
+        ("[Frequently Asked Questions (Overview)]", "faq", "Overview"),
+        ("[Frequently Asked Questions#Overview]", "faq", "Overview"),
     ],
     "file names": [
         ("[sla.md]", "sla", None),
@@ -138,6 +141,7 @@ TRAPS = {
         "[Section 63]",
         "[6.30]",
         "[overview]",
+        "[required documents]",
         "[Exam]",
         "[Standard Delivery]",
         "[Required Permits]",
