@@ -11,7 +11,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from chains.text.words import stem
+from chains.text.words import stem, word_set
 
 DICE_THRESHOLD = 0.5
 SHORTEST_CONTAINED = 4
@@ -27,7 +27,7 @@ _MARKUP = re.compile(r"\\(?=[\[\]\\*_`>#])|[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}|[\
 _SIGNS = str.maketrans({"–": "-", "—": "-", "‑": "-", "’": "'", "‘": "'", "“": '"', "”": '"', "&": " and "})
 _BRACKETS = re.compile(r"[\[\](){}【】〔〕]")
 _WORD = re.compile(r"[^\W_]+(?:['.&-][^\W_]+)*")
-_SMALL = frozenset(["a", "an", "and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "with"])
+_SMALL = word_set("a an and at by for from in into of on or the to with")
 _HALF = 0.5
 
 Tier = Literal["equal", "holds", "held", "short", "alike"]

@@ -5,8 +5,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chains.citations.evidence import sentence_bounds
-from chains.citations.tokens import tokens
+from chains.text.sentences import sentence_bounds
+from chains.text.tokens import tokens
 
 _LABEL = re.compile(r"\W*(?:sources?|references?|citations?|cited from|see|and|note)\b\W*", re.IGNORECASE)
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1")

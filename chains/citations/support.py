@@ -16,9 +16,11 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.evidence import MARKER, Evidence, Span
-from chains.citations.tokens import MONTHS, ORDINALS, Token, fold, listed, stem, tokens
+from chains.citations.evidence import Evidence, Span
 from chains.ports import WordSimilarity
+from chains.text.sentences import MARKER
+from chains.text.tokens import MONTHS, ORDINALS, Token, fold, tokens
+from chains.text.words import stem, word_set
 
 Matrix = NDArray[np.float32]
 Clash = Literal["none", "misplaced", "contradicted"]
@@ -34,17 +36,13 @@ QUOTE_LIMIT: Final = 300
 _QUOTE_COST: Final = 0.001  # Per character: a second sentence must add words to be quoted.
 
 # An estimate, a bound or a sum need not stand in the evidence to be true of it.
-_HEDGES: Final = frozenset(
-    listed(
-        "about around approximately roughly nearly almost over than least under below above between circa total sum "
-        "combined equals exceeding"
-    )
+_HEDGES: Final = word_set(
+    "about around approximately roughly nearly almost over than least under below above between circa total sum "
+    "combined equals exceeding"
 )
-_LABELS: Final = frozenset(
-    listed(
-        "step section chapter article rule page table figure phase no item form class part version incoterms number "
-        "annex appendix option level clause paragraph source line"
-    )
+_LABELS: Final = word_set(
+    "step section chapter article rule page table figure phase no item form class part version incoterms number "
+    "annex appendix option level clause paragraph source line"
 )
 _MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
 _CURRENCY: Final = re.compile(r"(?:[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")

@@ -7,9 +7,9 @@ from itertools import product
 from chains.citations.evidence import prepare
 from chains.citations.sentences import Sentence
 from chains.citations.support import ceiling, support
-from chains.citations.tokens import tokens
 from chains.ports import WordSimilarity
 from chains.state import Passage
+from chains.text.tokens import tokens
 
 # Sentences score 1.00 against the chunk they come from, and reach 0.49 against a random one once in a hundred.
 LEAST_TO_ATTRIBUTE = 0.65

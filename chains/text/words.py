@@ -1,13 +1,37 @@
-"""Stems of words."""
+"""Words: their stems, and those that carry no meaning of their own."""
 
 from functools import lru_cache
 from threading import Lock
+from typing import Final
 
 import snowballstemmer
 
-_STEMMER = snowballstemmer.stemmer("english")
-_ONE_AT_A_TIME = Lock()
-LONGEST_WORD = 40
+
+def word_list(words: str) -> list[str]:
+    """Return the words of a text that lists them."""
+    return words.split()
+
+
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a text that lists them, without their order."""
+    return frozenset(words.split())
+
+
+STOP_WORDS: Final = word_set("""
+    a about above after again against all also although am among an and another any are aren as at be because been
+    before being below between both but by can could d did didn do does doesn doing don done down during each either
+    else even ever few for from further had has have having he her here hers herself him himself his how however i if
+    in into is isn it its itself just let ll m may me might mine more most much must my neither no nor not now of off
+    on once one only onto or other our ours out over own per please re s same shall she should since so some such t
+    than that the their theirs them themselves then there therefore these they this those though through thus to too
+    under until up upon us ve very via was we were what when where whether which while who whom whose why will with
+    within without won would yes yet you your yours
+    """)
+"""Words of grammar. A word in capitals that is one of these may still be a name."""
+
+LONGEST_WORD: Final = 40
+_STEMMER: Final = snowballstemmer.stemmer("english")
+_ONE_AT_A_TIME: Final = Lock()
 
 
 @lru_cache(maxsize=1 << 16)

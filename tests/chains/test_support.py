@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.wice import auroc
 from chains.citations.evidence import from_sentences, prepare
 from chains.citations.support import QUOTE_LIMIT, Support, ceiling, support
-from chains.citations.tokens import tokens
+from chains.text.tokens import tokens
 
 CHUNK = """## Demurrage and detention
 

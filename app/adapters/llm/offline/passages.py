@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from app.adapters.llm.offline.plain import plain, sentences, whole
-from app.adapters.llm.offline.words import listed
+from chains.text.words import word_set
 
 Kind = Literal["prose", "list", "table"]
 
@@ -17,7 +17,7 @@ _ITEM = re.compile(r"(\s*)(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE = re.compile(r"[\s|:=*_-]+$")
 _LABEL = re.compile(r"\*\*[^*]+\*\*[:?]?$|__[^_]+__[:?]?$")
 _FENCE = ("```", "~~~")
-_LOOSE_ENDS = listed("a an and as at by for from if in into of on or per than that the to with")
+_LOOSE_ENDS = word_set("a an and as at by for from if in into of on or per than that the to with")
 _PROVENANCE = re.compile(r"(?:\w+ ){0,2}(?:source|retrieved|last updated|last verified)\b[^.]{0,40}:", re.IGNORECASE)
 
 

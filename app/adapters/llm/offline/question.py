@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.adapters.llm.offline.words import SOFT_WORDS, countries, folded, listed, stem, terms, tokens
+from app.adapters.llm.offline.words import SOFT_WORDS, countries, folded, stem, terms, tokens
+from chains.text.words import word_set
 
 SOFT, NUMBER, PLAIN, HARD = 0.35, 0.4, 1.0, 1.5
 
@@ -37,10 +38,10 @@ _AMOUNT = re.compile(
     r"|m(?:ax|in)imum)\b",
     re.I,
 )
-_MANNERS = listed("please kindly hi hello hey now then so just can could would will you")
+_MANNERS = word_set("please kindly hi hello hey now then so just can could would will you")
 
 # The first words of what nobody can quote: an order, or a wish for one.
-_REQUEST_VERBS = listed(
+_REQUEST_VERBS = word_set(
     """
     arrange book buy calculate call cancel check compose confirm contact convert create delete draft email fix
     forward generate hire issue locate make modify notify open order pay prepare print process quote recommend
@@ -50,7 +51,7 @@ _REQUEST_VERBS = listed(
 )
 
 # Things a customer owns and the documents cannot see.
-_OWN_THINGS = listed(
+_OWN_THINGS = word_set(
     """
     account application balance bill booking box cargo claim consignment container delivery driver goods
     invoice item load order package parcel payment permit refund ship shipment truck vessel
@@ -58,7 +59,7 @@ _OWN_THINGS = listed(
 )
 
 # Capitals, but no names: a question's dates and sums are its own, not the documents'.
-_NOT_NAMES = listed(
+_NOT_NAMES = word_set(
     """
     april august december february friday january july june march may monday november october saturday september
     sunday thursday tuesday wednesday aud cny eur gbp hkd idr inr jpy krw myr php sgd thb usd vnd i am pm ok s

@@ -1,32 +1,14 @@
-"""Text in, comparable terms out: stems, with the names of one thing folded into one term."""
+"""Text -> comparable terms: stems, with the names of one thing folded into one term."""
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from threading import Lock
 
-import snowballstemmer
-
-
-def listed(words: str) -> frozenset[str]:
-    """Return the words of a text that lists them."""
-    return frozenset(words.split())
-
-
-STOP_WORDS = listed(
-    """
-    a about above after again all also am an and any are aren as at be because been before being below between
-    both but by can could d did didn do does doesn doing don done down during each either else ever few for
-    from further had has have having he her here hers him his how i if in into is isn it its itself just let
-    ll m may me might more most must my no nor not now of off on once one only onto or other our ours out over
-    own per please re s same shall she should since so some such t than that the their theirs them then there
-    these they this those through to too under until up upon us ve via was we were what when where whether
-    which while who whom whose why will with within without won would yes you your yours
-    """
-)
+from chains.text.words import STOP_WORDS, word_set
+from chains.text.words import stem as porter_stem
 
 # Words that carry a question rather than its topic: half the corpus may answer without repeating them.
-SOFT_WORDS = listed(
+SOFT_WORDS = word_set(
     """
     able allow anything applicable apply ask available best between call come compare comparison compulsory far fast
     soon
@@ -103,8 +85,6 @@ United Kingdom | UK | British : London | Felixstowe
 """
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
-_STEMMER = snowballstemmer.stemmer("english")
-_ONE_AT_A_TIME = Lock()
 _LONGEST_NAME = 6
 _ROOT_LETTERS = 3
 
@@ -112,8 +92,7 @@ _ROOT_LETTERS = 3
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word, with the ends of nouns made from verbs taken off as well."""
-    with _ONE_AT_A_TIME:  # The stemmer keeps the word it works on in itself.
-        root = str(_STEMMER.stemWord(word[:40]))
+    root = porter_stem(word)
     ending = next((end for end in ("ment", "ic", "i") if root.endswith(end)), "")
     keeps = word.endswith("i") or len(root) - len(ending) < _ROOT_LETTERS
     return root if keeps else root.removesuffix(ending)

@@ -1,4 +1,4 @@
-"""Text in, its content words out: stemmed, weighted by what they carry, numbers brought to one form."""
+"""Text -> its content words: stemmed, weighted by what they carry, numbers in one form."""
 
 import re
 import unicodedata
@@ -6,49 +6,32 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-import snowballstemmer
+from chains.text.words import STOP_WORDS, stem, word_list
 
 Kind = Literal["number", "name", "word", "light", "stop"]
 
 WEIGHTS: Final[dict[Kind, float]] = {"number": 2.0, "name": 1.6, "word": 1.0, "light": 0.5, "stop": 0.0}
 INFLECTED_WEIGHT: Final = 0.6  # -ed, -ing and -ly: verbs and adverbs are what a paraphrase changes first.
 
-
-def listed(words: str) -> list[str]:
-    """Return the words of a list written as text."""
-    return words.split()
-
-
 _WORD: Final = re.compile(r"(?:[A-Z]\.){2,}|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?:|>\n])[\s\"“”'‘(*_#\-]*$")
-_UNITS: Final = listed(
+_UNITS: Final = word_list(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
 )
-_TENS: Final = listed("twenty thirty forty fifty sixty seventy eighty ninety")
-ORDINALS: Final = listed("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+_TENS: Final = word_list("twenty thirty forty fifty sixty seventy eighty ninety")
+ORDINALS: Final = word_list("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 _NUMERALS: Final = (
     {word: value for value, word in enumerate(_UNITS) if word != "one"}
     | {word: 10 * value for value, word in enumerate(_TENS, start=2)}
     | {word: value for value, word in enumerate(ORDINALS, start=1)}
 )
 _SCALES: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-MONTHS: Final = listed("january february march april may june july august september october november december")
+MONTHS: Final = word_list("january february march april may june july august september october november december")
 _MONTH_SHORT: Final = {month[:3]: month for month in MONTHS} | {"sept": "september"}
-_STOP: Final = frozenset(
-    listed("""
-    a an the and or but nor so yet if then than that this these those there here of in on at by for from to with
-    without into onto upon over under between among through during before after above below up down out off about
-    against as is am are was were be been being do does did doing done have has had having will would shall should
-    can could may might must not no it its he him his she her hers they them their theirs we us our ours you your
-    yours i me my mine who whom whose which what when where why how also both each either neither any some all most
-    more many much such other another same own very too only just even still again further once while until because
-    since although though however thus therefore per via himself herself itself themselves one s t d m re ve
-    ll""")
-)
 # General words that move a text along and name nothing: a faithful paraphrase swaps them freely.
-_LIGHT: Final = listed("""
-    become became begin began begun start announce describe lead led take took place make made go went
+_LIGHT: Final = word_list("""
+    many still become became begin began begun start announce describe lead led take took place make made go went
     get got give gave come came state say said tell told call name later late early earlier well several already prior
     ultimately eventually finally originally previously subsequently currently around within across along due regard
     include including receive use feature follow following know note serve set show hold held play work part group
@@ -57,8 +40,6 @@ _LIGHT: Final = listed("""
     cause consider believe think want see find provide allow help need require remain continue return join leave left
     move bring turn keep kept put run ran base locate involve appear contain consist refer report claim reveal confirm
     declare express suggest argue addition support end born""")
-
-_stemmer: Final = snowballstemmer.stemmer("english")
 
 
 class Token(NamedTuple):
@@ -70,12 +51,6 @@ class Token(NamedTuple):
     text: str
     start: int
     end: int
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """Return the Snowball (Porter2) stem of a lower-case word."""
-    return str(_stemmer.stemWord(word))
 
 
 _LIGHT_STEMS: Final = frozenset(map(stem, _LIGHT))
@@ -108,7 +83,7 @@ def classify(text: str, opens: bool) -> tuple[str, Kind, float]:
     capital = text[0].isupper()
     if capital and (month := _MONTH_SHORT.get(plain[:4] if plain == "sept" else plain)):
         return stem(month), "word", WEIGHTS["word"]
-    if plain in _STOP and not (len(text) > 1 and text.isupper()):
+    if plain in STOP_WORDS and not (len(text) > 1 and text.isupper()):
         return plain, "stop", 0.0
     return _content(plain, named=capital and not opens and plain not in MONTHS)
 

@@ -1,0 +1,67 @@
+"""Cut text into sentences, list items, headings and table rows."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from chains.text.words import word_set
+
+MARKER: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+)*")
+"""What marks a list item, a heading or a quotation at the beginning of a line."""
+
+_END: Final = re.compile(r"[.!?][\"”’')\]*_]{0,4}\s{1,8}(?=[^\sa-z])|[\u3002\uff01\uff1f]")
+_LAST_WORD: Final = re.compile(r"\S{1,20}\Z")
+_BLOCK_START: Final = re.compile(r"\s{0,12}(?:[-*+•]\s|\d{1,3}[.)]\s|#{1,6}\s|\||>)")
+_ABBREVIATIONS: Final = word_set(
+    "approx art ca cf co corp dept dr e.g eg etc fig gov i.e ie inc jr ltd max min mr mrs ms no nos p para pp pte "
+    "sec sgt sr st tel vol vs"
+)
+
+
+def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """Yield where each sentence of a stretch ends, its blanks included; abbreviations and initials end none."""
+    for mark in _END.finditer(text, start, len(text) if end is None else end):
+        if text[mark.start()] != "." or not _is_abbreviated(text[max(start, mark.start() - 20) : mark.start()]):
+            yield mark.end()
+
+
+def _is_abbreviated(before: str) -> bool:
+    found = _LAST_WORD.search(before)
+    word = found.group().lstrip("(\"'*_").lower() if found else ""
+    initials = (len(word) == 1 and word.isalpha()) or (word[1::2] == "." * (len(word) // 2) != "")
+    return word in _ABBREVIATIONS or initials
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a paragraph."""
+    cuts = [0, *sentence_ends(text), len(text)]
+    return [sentence for left, right in pairwise(cuts) if (sentence := text[left:right].strip())]
+
+
+def sentence_bounds(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of every sentence, list item, heading and table row of a markdown text."""
+    for start, end in _blocks(text):
+        for left, right in pairwise([start, *sentence_ends(text, start, end), end]):
+            marker = MARKER.match(text, left, right)
+            first = marker.end() if marker else left
+            last = first + len(text[first:right].rstrip())
+            if last > first:
+                yield first, last
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of every run of lines that belong together: a paragraph, or one item, heading or row."""
+    start = end = 0
+    for line in text.splitlines(keepends=True):
+        if start < end and (not line.strip() or _BLOCK_START.match(line) or _closed(text[start:end])):
+            yield start, end
+            start = end
+        end += len(line)
+    if start < end:
+        yield start, end
+
+
+def _closed(block: str) -> bool:
+    """Return whether a block ends with its line: headings, table rows and blank lines do."""
+    return block.lstrip()[:1] in {"", "#", "|"}
