@@ -1,9 +1,9 @@
 """Embeddings that embed no text twice: in memory while a question is answered, in a cache, or in a file."""
 
 import hashlib
-import os
-import tempfile
+import io
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,8 @@ import platformdirs
 from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 from langchain_core.stores import BaseStore
+
+from app.adapters.atomic_file import write_atomically
 
 
 class DelegatingEmbeddings(Embeddings):
@@ -128,11 +130,7 @@ def _read(file: Path) -> list[list[float]] | None:
 
 
 def _write(file: Path, vectors: list[list[float]]) -> None:
-    """Write the vectors whole or not at all: a second process may be reading."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as draft:
-            np.save(draft, np.asarray(vectors, dtype=np.float32))
-        os.replace(draft.name, file)
-    except OSError:
-        return
+    content = io.BytesIO()
+    np.save(content, np.asarray(vectors, dtype=np.float32))
+    with suppress(OSError):
+        write_atomically(file, content.getvalue())

@@ -1,4 +1,4 @@
-"""A model's name or folder -> embeddings by sentence-transformers on torch, from the extra `huggingface`."""
+"""Embeddings by sentence-transformers on torch, from the extra `huggingface`."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A Redis URL -> a store of bytes that expire, shared by processes; a Redis that fails is left alone for a while."""
+"""A store of bytes that expire in Redis, shared by processes; a Redis that fails is not called for a while."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -18,20 +18,20 @@ from chains.caching.stores import ExpiringStore, StoreError
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 
-# After a failure nothing is asked for so long: a Redis that hangs costs its timeout once, not with each question.
+# After a failure Redis is not called for this long, so that one that hangs costs its timeout once, not per question.
 PAUSE_S = 5.0
 
 log = structlog.get_logger(__name__)
 
 
 class RedisStore(ExpiringStore):
-    """Keeps bytes in Redis, which forgets them after `ttl_s` seconds; a failure is a StoreError and a pause.
+    """Keeps bytes in Redis for `ttl_s` seconds; a failure is a StoreError and a pause.
 
     Inside `connected()` the asynchronous methods use connections of their own; elsewhere they take a thread.
 
     Args:
         url: like redis://127.0.0.1:6379/0; it may hold a password and is never shown.
-        ttl_s: how long a value lives that is given no time of its own.
+        ttl_s: how long values are kept by default.
         timeout_s: how long to wait for a connection, and for an answer.
         clock: tells when the pause is over.
     """
@@ -39,7 +39,7 @@ class RedisStore(ExpiringStore):
     def __init__(self, url: str, *, ttl_s: float, timeout_s: float = 0.25, clock: Clock | None = None) -> None:
         self._url = url
         self._ttl_s = ttl_s
-        # Trying again would double the time that a dead Redis costs; a miss is cheaper.
+        # A retry would double the time that a dead Redis costs; a miss is cheaper.
         self._options: dict[str, Any] = {
             "socket_connect_timeout": timeout_s,
             "socket_timeout": timeout_s,
@@ -102,13 +102,13 @@ class RedisStore(ExpiringStore):
             self._client.delete(*keys)
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
-        """Yield the keys in Redis that begin with the prefix; each is asked for in turn, so this takes a while."""
+        """Yield the keys that begin with the prefix; Redis is scanned, so this takes a while."""
         with self._health.watched():
             for key in self._client.scan_iter(f"{prefix or ''}*"):
                 yield key.decode()
 
     def _here(self) -> aioredis.Redis | None:
-        """Return the client of the running event loop; connections of another cannot be used here."""
+        """Return the client of the running event loop; another loop's connections cannot be used here."""
         return self._aclient if self._loop is asyncio.get_running_loop() else None
 
     def _written(self, pipeline: Any, pairs: Sequence[tuple[str, bytes]], ttl_s: float | None) -> Any:
@@ -118,7 +118,7 @@ class RedisStore(ExpiringStore):
 
 
 class Health:
-    """Whether Redis answers: after a failure it is not asked for PAUSE_S seconds. Going and coming are logged once."""
+    """Whether Redis may be called: not for PAUSE_S seconds after a failure. Each outage and its end are logged once."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -127,7 +127,7 @@ class Health:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Run the body if Redis is to be asked, and turn what it raises into a StoreError."""
+        """Run the body if Redis may be called, and raise its errors as StoreError."""
         if self._clock.now() < self._until:
             msg = "Redis failed a moment ago"
             raise StoreError(msg)

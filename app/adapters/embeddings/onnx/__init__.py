@@ -1,4 +1,4 @@
-"""Texts in, unit vectors out: all-MiniLM-L6-v2 on onnxruntime and tokenizers, without torch."""
+"""Embeddings by all-MiniLM-L6-v2 on onnxruntime and tokenizers, without torch."""
 
 import asyncio
 import threading

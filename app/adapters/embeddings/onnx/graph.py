@@ -1,4 +1,4 @@
-"""The places of BERT's tensors in, an ONNX graph out that points at them: texts' tokens -> unit vectors.
+"""Build the ONNX graph of BERT's encoder, whose weights stay in the safetensors file.
 
 BERT's encoder is that of Devlin et al. 2018 (https://arxiv.org/abs/1810.04805), sizes as in the model's config.json;
 pooling and norm are those of the model card (https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2).
@@ -18,7 +18,7 @@ LAYER_NORM_EPSILON = 1e-12
 
 
 class _Graph:
-    """Nodes and tensors as they are added; every step takes and gives the names of values."""
+    """Nodes and tensors as they are added; every method takes and returns names of values."""
 
     def __init__(self, places: Mapping[str, Place], file_name: str) -> None:
         self.nodes: list[NodeProto] = []
@@ -37,7 +37,7 @@ class _Graph:
         return name
 
     def weight(self, name: str) -> str:
-        """Point at the tensor where it lies, so that the graph is small and the weights are in memory once."""
+        """Refer to the tensor in the file, so that the graph is small and the weights are in memory once."""
         place = self._places[name]
         tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=place.shape)
         tensor.data_location = TensorProto.EXTERNAL

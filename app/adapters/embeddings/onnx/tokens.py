@@ -1,6 +1,6 @@
-"""A text -> its word pieces, counted and cut by the tokenizer that the embedding model brings along.
+"""Count and cut texts by the embedding model's tokenizer.
 
-They are not the language model's own tokens, whose vocabulary no package carries, but tokens of the same kind.
+Word pieces are not the language model's tokens, whose vocabulary no package carries, but tokens of the same kind.
 """
 
 from collections.abc import Callable

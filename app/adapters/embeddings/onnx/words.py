@@ -1,16 +1,17 @@
-"""Words in, their cosines out, by the embedding model's own word table: a lookup and a small product, no inference.
+"""Similarity of words by the embedding model's word table: a lookup and a small product, no inference.
 
 The input layer of a BERT-family encoder holds one trained vector per word of its vocabulary; centred, they put
 synonyms and inflections side by side (`sister` - `siblings`, `merger` - `takeover`).
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from app.adapters.embeddings.onnx import weights
 
 _TABLE: Final = "embeddings.word_embeddings.weight"
 _FIRST_WORD: Final = 1996  # Below stand the special, unused and single-character tokens of BERT's vocabulary.
@@ -22,7 +23,9 @@ class WordVectors:
     def __init__(self, folder: Path) -> None:
         lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
         self._rows = {word: row for row, word in enumerate(lines)}
-        table = _read(folder / "model.safetensors")
+        file = folder / weights.WEIGHTS
+        place = weights.tensor_places(file)[_TABLE]
+        table = np.memmap(file, dtype=np.float32, mode="r", offset=place.offset, shape=place.shape)
         self._mean = table[_FIRST_WORD:].mean(axis=0)
         self._table = table
         self._kept: dict[str, NDArray[np.float32]] = {}
@@ -34,7 +37,7 @@ class WordVectors:
         return np.asarray(left @ right.T, dtype=np.float32)
 
     def _vector(self, word: str) -> NDArray[np.float32]:
-        """Return a word's unit vector, kept once made."""
+        """Return a word's unit vector."""
         kept = self._kept.get(word)
         if kept is None:
             row = self._rows.get(word)
@@ -46,12 +49,3 @@ class WordVectors:
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the vector at length 1."""
     return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), dtype=np.float32)
-
-
-def _read(path: Path) -> NDArray[np.float32]:
-    """Return the word table, mapped and not loaded (format: 8 bytes of header length, JSON header, data)."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        entry = json.loads(file.read(length))[_TABLE]
-    offset = 8 + length + entry["data_offsets"][0]
-    return np.memmap(path, dtype=np.float32, mode="r", offset=offset, shape=tuple(entry["shape"]))
