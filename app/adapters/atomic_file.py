@@ -1,22 +1,25 @@
-"""Write a file whole or not at all, also where another process reads or writes it."""
+"""Write a file so that at any moment it is the old one or the new one, whole."""
 
 import os
 import tempfile
 from pathlib import Path
 
 
-def write_atomically(file: Path, content: bytes) -> None:
-    """Put the content in place of the file's, and make its folder where it is missing.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write the file beside, flush it to the disk, and put it in the place of the old one.
 
     Raises:
-        OSError: it cannot be written; the file is as it was, and nothing else is left.
+        OSError: it cannot be written; the old file is as it was.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
+    data = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(handle, "wb") as stream:
-            stream.write(content)
-        os.replace(draft, file)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
     except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
         raise
