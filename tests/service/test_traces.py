@@ -92,8 +92,7 @@ async def test_the_trace_of_a_call_is_a_tree_of_its_stages(services, stub, way):
     assert all(run["end_time"] and not run.get("error") for run in stub.runs.values())
 
 
-async def test_a_streamed_request_is_one_trace_one_line_in_the_log_and_one_in_the_metrics(services, stub, monkeypatch):
-    monkeypatch.setattr("sse_starlette.sse.AppStatus.should_exit_event", None)  # One of another test's event loop.
+async def test_a_streamed_request_is_one_trace_one_line_in_the_log_and_one_in_the_metrics(services, stub):
     headers = {"X-Request-ID": "r2"}
     with capture_logs(processors=[merge_contextvars]) as lines:
         async with httpx.AsyncClient(

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sse_starlette.sse import AppStatus
 
 from tests.access import write_corpus
 from tests.fakes import FakeGroq, fake_groq
@@ -23,6 +22,5 @@ def groq() -> Iterator[FakeGroq]:
 
 @pytest.fixture(autouse=True)
 def _forget(groq) -> None:
-    AppStatus.should_exit_event = None  # sse-starlette keeps it for the loop of the first server that streams.
     groq.requests.clear()
     groq.replies.clear()
