@@ -14,7 +14,7 @@ from pathlib import Path
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
-from chains.scope import SCOPE_FILE, LeftOut, ScopeGate, load_scope
+from chains.scope import SCOPE_FILE, HeldOut, ScopeGate, load_scope
 
 THRESHOLDS = (0.30, 0.36, 0.42, 0.48, 0.54)
 
@@ -30,21 +30,23 @@ def main() -> None:
         print(table_row(rows, threshold))
     for row in rows:
         if row.intent is None and declined(row, scope.threshold):
-            print(f"declined at {scope.threshold}, though in scope: {row.text!r} (votes {row.votes:.2f}, {row.found})")
+            print(
+                f"declined at {scope.threshold}, though in scope: {row.text!r} (score {row.score:.2f}, {row.predicted})"
+            )
 
 
-def declined(row: LeftOut, threshold: float) -> bool:
+def declined(row: HeldOut, threshold: float) -> bool:
     """Return whether the others would decline the example."""
-    return row.found is not None and row.votes > threshold
+    return row.predicted is not None and row.score > threshold
 
 
-def table_row(rows: Sequence[LeftOut], threshold: float) -> str:
+def table_row(rows: Sequence[HeldOut], threshold: float) -> str:
     """Return the line of one threshold."""
     answered = [row for row in rows if row.intent is None]
     redirected = [row for row in rows if row.intent is not None]
     wrong = sum(declined(row, threshold) for row in answered)
     caught = [row for row in redirected if declined(row, threshold)]
-    right = sum(row.found == row.intent for row in caught)
+    right = sum(row.predicted == row.intent for row in caught)
     counts = f"{wrong} of {len(answered)} | {len(caught)} of {len(redirected)} | {right} of {len(caught)}"
     return f"| {threshold:.2f} | {counts} |"
 

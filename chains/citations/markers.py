@@ -1,7 +1,7 @@
 """The answer's text -> its bracketed spans that may be citations, in order, with offsets.
 
 `[...]`, full-width and escaped brackets, outside code, links, images, footnotes, checkboxes and indexes. What a span
-means is for `chains.citations.titles` and `chains.citations.numbers` to say.
+means is for `chains.citations.titles` and `chains.citations.number_scanner` to say.
 """
 
 import re

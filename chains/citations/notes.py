@@ -7,8 +7,8 @@ from itertools import islice
 
 from chains.citations.code import code_ranges
 from chains.citations.markers import find_markers
+from chains.citations.number_scanner import numbers_in
 from chains.citations.numbering import source_key
-from chains.citations.numbers import numbers_in
 from chains.citations.titles import Reference, read_names
 from chains.state import Passage
 

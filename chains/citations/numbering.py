@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from chains.citations.code import code_ranges
-from chains.citations.numbers import NumberScanner
+from chains.citations.number_scanner import NumberScanner
 from chains.citations.sentences import Sentence
 from chains.state import Passage
 

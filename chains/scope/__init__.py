@@ -1,12 +1,12 @@
 """Before stage 1. A question -> the redirect for what the desk does not answer from documents, or None."""
 
 from chains.scope.file import SCOPE_FILE, Intent, Scope, load_scope
-from chains.scope.gate import LeftOut, ScopeGate
+from chains.scope.gate import HeldOut, ScopeGate
 
 __all__ = [
     "SCOPE_FILE",
+    "HeldOut",
     "Intent",
-    "LeftOut",
     "Scope",
     "ScopeGate",
     "load_scope",

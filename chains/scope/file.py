@@ -1,4 +1,4 @@
-"""A scope file (YAML) -> the intents that are not answered from documents, with examples; mistakes name their line."""
+"""Read a scope file (YAML): the intents that no document answers, with examples. Errors name their line."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ THRESHOLD = 0.42
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What people ask for that no document answers: examples, and the text that redirects them."""
+    """A kind of question that no document answers: examples, and the text that redirects the user."""
 
     name: str
     redirect: str
@@ -25,7 +25,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The intents to decline, examples of what is answered, and the votes that it takes to decline."""
+    """The intents to decline, examples of what is answered, and the score above which a question is declined."""
 
     intents: tuple[Intent, ...]
     in_scope: tuple[str, ...]
@@ -42,7 +42,7 @@ def load_scope(path: Path) -> Scope:
 
 
 class _Reader:
-    """Reads one file; YAML's nodes are walked by hand, because plain values have lost their lines."""
+    """Read one file node by node, because plain values have no line numbers."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -64,9 +64,9 @@ class _Reader:
             root = yaml.compose(self._path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            self._complain(mark.line + 1 if mark else 1, f"this is no YAML ({error.problem})")
+            self._complain(mark.line + 1 if mark else 1, f"this is not valid YAML ({error.problem})")
         except (yaml.YAMLError, UnicodeDecodeError):
-            self._complain(1, "the file holds characters that are no text; save it as UTF-8")
+            self._complain(1, "the file is not UTF-8; save it as UTF-8")
         except OSError as error:
             msg = f"the scope file {str(self._path)!r} cannot be read ({error.strerror}); check SCOPE_FILE"
             raise ConfigurationError(msg) from error

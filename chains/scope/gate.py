@@ -1,8 +1,8 @@
-"""A question and the examples of a scope -> whether it is declined, and with what text.
+"""Decide whether a question is declined before anything is searched, and with what text.
 
-Every example votes on a question, with a strength that falls off with its cosine distance; the weights are solved so
-that the examples classify themselves (kernel ridge regression), both sides counting alike however many examples each
-has. Declined is a question whose votes sum up to more than the threshold and whose nearest example is one to decline.
+A kernel classifier over the examples of a scope file: kernel ridge regression with a kernel that falls off with cosine
+distance, both sides weighted alike however many examples each has. A question is declined if its score is above the
+threshold and its nearest example is one to decline.
 """
 
 import threading
@@ -18,46 +18,45 @@ from numpy.typing import NDArray
 from chains.scope.file import Scope
 from chains.state import Question, Redirect, check_question
 
-# How fast a vote falls off with distance, and how far the weights are kept from fitting single examples. Chosen by
-# leaving out one example at a time; values between a half and the double change little.
-SHARPNESS = 3.0
-STIFFNESS = 0.3
+# Chosen by leaving out one example at a time; values between a half and the double change little.
+GAMMA = 3.0
+RIDGE = 0.3
 
 Numbers = NDArray[np.float64]
 
 
-class LeftOut(NamedTuple):
-    """An example, the intent it is written under (None is in scope), and what the other examples make of it."""
+class HeldOut(NamedTuple):
+    """An example, its intent (None is in scope), and what a classifier of the other examples makes of it."""
 
     text: str
     intent: str | None
-    votes: float
-    found: str | None  # None where the nearest of the others is in scope: then it is not declined.
+    score: float
+    predicted: str | None  # None where the nearest of the others is in scope: then it is not declined.
 
 
 @dataclass(frozen=True, slots=True)
-class Electorate:
-    """The examples' vectors and the weights of their votes: a column for declining, then one for each intent."""
+class KernelClassifier:
+    """The examples' vectors and their dual weights: a column for declining, then one for each intent."""
 
     vectors: Numbers
     weights: Numbers
     declines: NDArray[np.bool_]
 
-    def vote(self, vector: Numbers) -> tuple[float, int | None]:
-        """Return the votes for declining, and the place of the likeliest intent if the nearest example declines."""
-        likeness = self.vectors @ vector
-        votes = _strength(likeness) @ self.weights
-        return float(votes[0]), int(votes[1:].argmax()) if self.declines[likeness.argmax()] else None
+    def score(self, vector: Numbers) -> tuple[float, int | None]:
+        """Return the score for declining, and the place of the likeliest intent if the nearest example declines."""
+        similarities = self.vectors @ vector
+        scores = _kernel(similarities) @ self.weights
+        return float(scores[0]), int(scores[1:].argmax()) if self.declines[similarities.argmax()] else None
 
 
 class ScopeGate(Runnable[Question, Redirect | None]):
-    """Recognises what is not answered from documents; the examples are embedded at the first question, once."""
+    """Recognise what is not answered from documents; the examples are embedded once, at the first question."""
 
     def __init__(self, scope: Scope, embeddings: Embeddings) -> None:
         self._scope = scope
         self._embeddings = embeddings
         self._lock = threading.Lock()
-        self._electorate: Electorate | None = None
+        self._classifier: KernelClassifier | None = None
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the redirect of a question that is not answered from documents.
@@ -71,39 +70,39 @@ class ScopeGate(Runnable[Question, Redirect | None]):
         """Return the same without blocking the event loop."""
         return self._judge(await self._embeddings.aembed_query(check_question(input.get("question"))))
 
-    def leave_one_out(self) -> list[LeftOut]:
-        """Return for each example what the others make of it, in the order of the file."""
-        electorate = self._elected()
-        likeness = electorate.vectors @ electorate.vectors.T
+    def leave_one_out(self) -> list[HeldOut]:
+        """Return what the others make of each example, in the order of the file."""
+        classifier = self._fitted()
+        similarities = classifier.vectors @ classifier.vectors.T
         targets = self._targets()
-        inverse = np.linalg.inv(_ridge(likeness, electorate.declines))
-        votes = targets - (inverse @ targets) / np.diag(inverse)[:, None]  # Exact for ridge regression.
-        np.fill_diagonal(likeness, -1.0)
-        nearest = electorate.declines[likeness.argmax(axis=1)]
+        inverse = np.linalg.inv(_ridge(similarities, classifier.declines))
+        scores = targets - (inverse @ targets) / np.diag(inverse)[:, None]  # Exact for ridge regression.
+        np.fill_diagonal(similarities, -1.0)
+        nearest = classifier.declines[similarities.argmax(axis=1)]
         names = [intent.name for intent in self._scope.intents]
-        found = [names[int(row[1:].argmax())] if near else None for row, near in zip(votes, nearest, strict=True)]
+        predicted = [names[int(row[1:].argmax())] if near else None for row, near in zip(scores, nearest, strict=True)]
         return [
-            LeftOut(text, names[place] if place is not None else None, float(row[0]), name)
-            for (text, place), row, name in zip(self._examples(), votes, found, strict=True)
+            HeldOut(text, names[place] if place is not None else None, float(row[0]), name)
+            for (text, place), row, name in zip(self._examples(), scores, predicted, strict=True)
         ]
 
     def _judge(self, vector: Sequence[float]) -> Redirect | None:
-        votes, place = self._elected().vote(np.asarray(vector, dtype=np.float64))
-        if place is None or votes <= self._scope.threshold:
+        score, place = self._fitted().score(np.asarray(vector, dtype=np.float64))
+        if place is None or score <= self._scope.threshold:
             return None
         intent = self._scope.intents[place]
         return Redirect(intent=intent.name, text=intent.redirect)
 
-    def _elected(self) -> Electorate:
+    def _fitted(self) -> KernelClassifier:
         with self._lock:
-            if self._electorate is None:
+            if self._classifier is None:
                 texts = [text for text, _ in self._examples()]
                 vectors = np.asarray(self._embeddings.embed_documents(texts), dtype=np.float64)
                 targets = self._targets()
                 declines = targets[:, 0] > 0
                 solved = np.linalg.solve(_ridge(vectors @ vectors.T, declines), targets)
-                self._electorate = Electorate(vectors, np.asarray(solved, dtype=np.float64), declines)
-            return self._electorate
+                self._classifier = KernelClassifier(vectors, np.asarray(solved, dtype=np.float64), declines)
+            return self._classifier
 
     def _examples(self) -> list[tuple[str, int | None]]:
         """Return each example with the place of its intent, None in scope."""
@@ -121,13 +120,13 @@ class ScopeGate(Runnable[Question, Redirect | None]):
         return targets
 
 
-def _ridge(likeness: Numbers, declines: NDArray[np.bool_]) -> Numbers:
-    """Return the matrix of the ridge regression; an example of the larger side counts for less."""
+def _ridge(similarities: Numbers, declines: NDArray[np.bool_]) -> Numbers:
+    """Return the regularised kernel matrix; an example of the larger side counts for less."""
     share = np.where(declines, declines.mean(), 1 - declines.mean())
-    ridge: Numbers = _strength(likeness) + np.diag(2 * STIFFNESS * share)
+    ridge: Numbers = _kernel(similarities) + np.diag(2 * RIDGE * share)
     return ridge
 
 
-def _strength(likeness: Numbers) -> Numbers:
-    strength: Numbers = np.exp(SHARPNESS * (likeness - 1))
-    return strength
+def _kernel(similarities: Numbers) -> Numbers:
+    values: Numbers = np.exp(GAMMA * (similarities - 1))
+    return values

@@ -128,7 +128,7 @@ def test_a_question_in_scope_passes_and_its_words_still_stream(way):
     parts = [chain.invoke(question)] if way == "invoke" else list(chain.stream(question))
 
     assert merged(parts)["outcome"] == "answered"
-    assert sum("answer" in part for part in parts) > (3 if way == "stream" else 0)
+    assert sum("answer" in part for part in parts) > (1 if way == "stream" else 0)
 
 
 def test_a_question_that_is_like_no_example_passes():
@@ -154,7 +154,7 @@ def test_the_examples_are_embedded_once_and_not_before_the_first_question():
 def test_leaving_one_example_out_declines_at_most_one_in_forty_of_those_in_scope(gate):
     threshold = load_scope(FILE).threshold
     rows = [row for row in gate.leave_one_out() if row.intent is None]
-    wrong = [row.text for row in rows if row.votes > threshold and row.found]
+    wrong = [row.text for row in rows if row.score > threshold and row.predicted]
 
     assert len(rows) > 200
     assert len(wrong) / len(rows) <= 1 / 40, wrong
@@ -163,10 +163,10 @@ def test_leaving_one_example_out_declines_at_most_one_in_forty_of_those_in_scope
 def test_leaving_one_example_out_still_recognises_half_of_those_to_decline_and_mostly_names_their_team(gate):
     threshold = load_scope(FILE).threshold
     rows = [row for row in gate.leave_one_out() if row.intent]
-    caught = [row for row in rows if row.votes > threshold and row.found]
+    caught = [row for row in rows if row.score > threshold and row.predicted]
 
     assert len(caught) / len(rows) >= 0.5
-    assert sum(row.found == row.intent for row in caught) / len(caught) >= 0.8
+    assert sum(row.predicted == row.intent for row in caught) / len(caught) >= 0.8
 
 
 def test_every_example_of_the_file_is_classified_as_written(gate):
@@ -228,8 +228,8 @@ def test_a_scope_file_is_read(tmp_path):
         (VALID.replace("- Where is it?", "- Note: where?"), 5, "quote it where it holds a colon"),
         (VALID.replace("\n      - Where is it?", " one"), 4, "list of sentences"),
         (VALID.replace("  - How?", "  - "), 7, "has to be text"),
-        (VALID.replace("redirect: Ask", "redirect: [Ask"), 4, "no YAML"),
-        ("a: \x00", 1, "no text"),
+        (VALID.replace("redirect: Ask", "redirect: [Ask"), 4, "not valid YAML"),
+        ("a: \x00", 1, "not UTF-8"),
     ],
 )
 def test_a_mistake_in_a_scope_file_names_its_line(tmp_path, text, line, told):

@@ -1,4 +1,4 @@
-"""Messages with a context in, an answer quoted from it with citations out, or `DECLINE`; no language model is needed.
+"""Answer a question by quoting the prompt's context, with citations, or decline; no language model is needed.
 
 `passages` reads the context into entries of quotable statements (`plain` strips the markdown), `question` weighs what
 is asked, `evidence` scores the statements against it, `answer` quotes the best or declines, `model` is the chat model

@@ -1,4 +1,4 @@
-"""Ranked evidence in, the answer's markdown out, or the sentence that declines."""
+"""Ranked evidence -> the answer in markdown, or the sentence that declines."""
 
 from collections.abc import Sequence
 

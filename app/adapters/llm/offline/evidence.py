@@ -1,4 +1,4 @@
-"""A question and the context's entries in, its statements out, each with how well it answers."""
+"""A question and the entries of the context -> their statements, each with a score for how well it answers."""
 
 import math
 import re

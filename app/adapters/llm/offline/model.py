@@ -1,25 +1,25 @@
-"""A chat model that needs no network: it answers with sentences quoted from the context, and their citations."""
+"""A chat model that needs no network: it quotes sentences of the context, with their citations."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field
 
 from app.adapters.llm.offline.answer import DECLINE, answer
 from app.adapters.llm.offline.evidence import Evidence
 from app.adapters.llm.offline.passages import context_of, entries
 from app.adapters.llm.offline.question import read
+from chains.tokens import FourCharacters
+from chains.vectors import cosines
 
 MODEL_NAME = "offline-extractive"
-_CHARACTERS_A_TOKEN = 4
 
 
 class OfflineChatModel(BaseChatModel):
@@ -63,15 +63,6 @@ class OfflineChatModel(BaseChatModel):
         message = AIMessage(content=text, response_metadata=_response_metadata(), usage_metadata=_usage(messages, text))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return await run_in_executor(None, self._generate, messages, stop)
-
     def _stream(
         self,
         messages: list[BaseMessage],
@@ -82,19 +73,6 @@ class OfflineChatModel(BaseChatModel):
         for chunk in _chunks(messages, self._reply(messages, stop)):
             if run_manager:
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        text = await run_in_executor(None, self._reply, messages, stop)
-        for chunk in _chunks(messages, text):
-            if run_manager:
-                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
 
     def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> str:
@@ -120,10 +98,9 @@ class OfflineChatModel(BaseChatModel):
         nearest = evidence.candidates(self.candidates)
         if self.embeddings is None or not nearest:
             return
-        texts = self.embeddings.embed_documents([evidence.in_place(statement) for statement in nearest])
-        vectors, asked = np.asarray(texts, dtype=float), np.asarray(self.embeddings.embed_query(evidence.question.text))
-        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
-        evidence.compare(nearest, (vectors @ asked / np.where(lengths > 0, lengths, 1.0)).tolist())
+        vectors = self.embeddings.embed_documents([evidence.in_place(statement) for statement in nearest])
+        asked = self.embeddings.embed_query(evidence.question.text)
+        evidence.compare(nearest, cosines(np.asarray(vectors, dtype=np.float32), asked).tolist())
 
 
 def _response_metadata() -> dict[str, str]:
@@ -132,9 +109,9 @@ def _response_metadata() -> dict[str, str]:
 
 def _usage(messages: Sequence[BaseMessage], text: str) -> UsageMetadata:
     """Return token counts estimated from the characters."""
-    read_tokens = sum(len(str(message.text)) for message in messages) // _CHARACTERS_A_TOKEN
-    written = max(1, len(text) // _CHARACTERS_A_TOKEN)
-    return UsageMetadata(input_tokens=read_tokens, output_tokens=written, total_tokens=read_tokens + written)
+    count = FourCharacters().count
+    asked, told = sum(count(str(message.text)) for message in messages), max(1, count(text))
+    return UsageMetadata(input_tokens=asked, output_tokens=told, total_tokens=asked + told)
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The prompt's context in, its entries out, each with the statements that may be quoted from it."""
+"""The context of a prompt -> its entries, each with the statements that may be quoted from it."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A question in, what it asks for out: weighted terms, names that must be met, and its form."""
+"""A question -> what it asks for: weighted terms, names that the evidence must hold, and its form."""
 
 import re
 from collections.abc import Iterable, Sequence
