@@ -1,27 +1,24 @@
 """A reader who leaves a stream stops the generation: on the real client, against a server that would go on for ever."""
 
 import asyncio
+import gc
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
 
 from app.settings import load_settings
 from app.wiring.llm import providers
-from chains import build_chain
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
+from chains.observers import observed
+from tests.chains.gst import QUESTION, gst_chain
 
 PATIENCE_S = 30
-QUESTION = {"question": "What is the rate?"}
-
-
-class Shelf(BaseRetriever):
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [Document("The rate of GST is 9 %.", metadata={"title": "GST Guide", "score": 0.8})]
 
 
 class Endless:
@@ -65,7 +62,7 @@ async def endless() -> AsyncIterator[tuple[Endless, Any]]:
     settings = load_settings(
         llm_api_key="gsk_test", llm_base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     )
-    chain = build_chain(retriever=Shelf(), model=ResilientChatModel(providers=providers(settings, SystemClock())))
+    chain = gst_chain(model=ResilientChatModel(providers=providers(settings, SystemClock())))
     yield script, chain
     server.close()
 
@@ -129,3 +126,75 @@ async def test_a_stream_that_is_left_in_a_thread_stops_the_generation(endless):
 
     await asyncio.to_thread(read)
     assert await script.all_gone()
+
+
+class Writing(GenericFakeChatModel):
+    """A model of another house that writes for ever; it knows whether its stream is open."""
+
+    state: dict[str, bool] = {}
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        self.state["open"] = True
+        try:
+            while True:
+                yield ChatGenerationChunk(message=AIMessageChunk(content="word "))
+        finally:
+            self.state["open"] = False
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        self.state["open"] = True
+        try:
+            while True:
+                yield ChatGenerationChunk(message=AIMessageChunk(content="word "))
+                await asyncio.sleep(0)
+        finally:
+            self.state["open"] = False
+
+
+@pytest.fixture
+def collector_off() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+class Silent:
+    """An observer that does nothing."""
+
+    def started(self, call: Any) -> None: ...
+
+    def ended(self, call: Any) -> None: ...
+
+
+def alone(chain: Any) -> Any:
+    return chain
+
+
+def watched(chain: Any) -> Any:
+    return observed(chain, [Silent()])
+
+
+@pytest.mark.parametrize("compose", [alone, watched])
+def test_a_stream_of_any_model_is_closed_with_its_reader_and_not_by_the_garbage_collector(collector_off, compose):
+    model = Writing(messages=iter([]), state={})
+    stream = compose(gst_chain(model=model)).stream(QUESTION)
+    next(part for part in stream if "answer" in part)
+    assert model.state["open"]
+    stream.close()
+
+    assert not model.state["open"]
+
+
+@pytest.mark.parametrize("compose", [alone, watched])
+async def test_an_async_stream_of_any_model_is_closed_soon_after_its_reader_has_left(collector_off, compose):
+    model = Writing(messages=iter([]), state={})
+    stream = compose(gst_chain(model=model)).astream(QUESTION)
+    async for part in stream:
+        if "answer" in part:
+            break
+    assert model.state["open"]
+    await stream.aclose()
+    for _ in range(20):  # LangChain's generators are closed one after the other, each in its turn of the event loop.
+        await asyncio.sleep(0)
+
+    assert not model.state["open"]
