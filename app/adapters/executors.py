@@ -1,4 +1,4 @@
-"""The cores of this machine -> threads for work that keeps a core busy: first come, first served."""
+"""Thread pools for work that keeps a core busy."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +9,9 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_turn(name: str) -> ThreadPoolExecutor:
-    """Return threads, started when they are needed, for half of the cores: the other half answers meanwhile.
+def half_of_the_cores(name: str) -> ThreadPoolExecutor:
+    """Return a pool with a thread for every second core; the other cores serve requests meanwhile.
 
-    With more of them all who come together wait for the last of them; so the first goes on after its own work.
+    With more threads, callers that come together would all wait for the last one.
     """
     return ThreadPoolExecutor(max(1, available_cores() // 2), name)

@@ -1,4 +1,4 @@
-"""The address of Redis or of RabbitMQ -> nothing, once it has answered; an error where it does not."""
+"""Health probes for Redis and RabbitMQ."""
 
 import aio_pika
 from redis.asyncio import Redis

@@ -1,4 +1,4 @@
-"""The beginning and the end of a call -> events for other services, each in the envelope that they know."""
+"""Events for other services, made from the start and the end of a call."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ ROUTING_KEYS = {
 class Events:
     """Observes the calls of a chain: QuerySubmitted before any work, the two others once there is an answer.
 
-    A question for which nothing was retrieved has no answer in this sense, nor has one that failed or was left.
+    There is no answer where nothing was retrieved, the call failed, or the client left.
 
     Args:
         publish: takes a message; it must not block.
@@ -41,17 +41,17 @@ class Events:
             "userSessionId": call.metadata.get("session_id"),
             "modelId": call.metadata.get("model_id") or self._model,
         }
-        self._tell(call, "QuerySubmitted", payload | _user(call))
+        self._submit(call, "QuerySubmitted", payload | _user(call))
 
     def ended(self, call: Call, /) -> None:
         """Publish ResponseGenerated and AnswerGenerated."""
         answer = call.answer
         if answer is None or not answer["metadata"]["chunks_retrieved"]:
             return
-        self._tell(call, "ResponseGenerated", _response(call, answer) | _user(call))
-        self._tell(call, "AnswerGenerated", _generated(answer))
+        self._submit(call, "ResponseGenerated", _response(call, answer) | _user(call))
+        self._submit(call, "AnswerGenerated", _generated(answer))
 
-    def _tell(self, call: Call, event: str, payload: Mapping[str, Any]) -> None:
+    def _submit(self, call: Call, event: str, payload: Mapping[str, Any]) -> None:
         correlation_id = call.metadata.get("request_id") or str(call.id)
         self._publish(message(event, payload, correlation_id=correlation_id))
 

@@ -1,4 +1,4 @@
-"""A question and its answer -> one line in the log, with what happened on the way and no word of either."""
+"""Log one line for each question: outcome, times, tokens, and no word of question or answer."""
 
 import hashlib
 from collections.abc import Mapping
@@ -22,20 +22,20 @@ class AnswerLog:
         self.questions = questions
 
     def started(self, call: Call, /) -> None:
-        """Say nothing yet: a question has one line."""
+        """Log nothing yet: a question has one line."""
 
     def ended(self, call: Call, /) -> None:
-        """Log what came of it: the answer's outcome, `failed`, or `left` by its client."""
-        level, outcome = ("info", _answered(call.answer)) if call.answer else _broken_off(call.error)
-        told = {
+        """Log the outcome of the answer, or that the call `failed` or its client `left`."""
+        level, outcome = ("info", _answered(call.answer)) if call.answer else _unanswered(call.error)
+        fields = {
             "question": self._question(call.question.get("question")),
             "streamed": call.streamed,
             "seconds": round(call.seconds, 4),
             **outcome,
         }
         if request_id := call.metadata.get("request_id"):
-            told["request_id"] = request_id
-        getattr(log, level)("answer", **told)
+            fields["request_id"] = request_id
+        getattr(log, level)("answer", **fields)
 
     def _question(self, question: object) -> str:
         text = str(question)
@@ -55,7 +55,7 @@ def _answered(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _broken_off(error: BaseException | None) -> tuple[str, dict[str, Any]]:
+def _unanswered(error: BaseException | None) -> tuple[str, dict[str, Any]]:
     if isinstance(error, LEFT):
         return "info", {"outcome": "left"}
     stage = error.stage if isinstance(error, WaypointError) else None

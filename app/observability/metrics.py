@@ -1,4 +1,4 @@
-"""Questions, requests, and what others count -> figures in the text form of Prometheus."""
+"""Metrics for Prometheus."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,72 +13,58 @@ from chains.state import Answer
 
 ANSWER_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 90)
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60)
-# The names of a figure's labels, or their values.
+# The names of a metric's labels, or their values.
 Labels = tuple[str, ...]
 USAGE = {"input_tokens": "prompt", "output_tokens": "completion"}
 
 
 class Metrics:
-    """Counts what passes, and asks others for their figures when it is asked itself. No label takes free text.
+    """Counts requests and answers, and reads the counts of other parts when Prometheus scrapes.
 
     Attributes:
-        shared: The folder in which the processes of one service keep their counts (PROMETHEUS_MULTIPROC_DIR), so that
-            whichever of them is asked tells the sum. What `gauge` and `counts` read is always that process's own.
+        shared: The folder in which worker processes share their counts (PROMETHEUS_MULTIPROC_DIR), so that a scrape of
+            any of them returns the sum. `gauge` and `counts` are always of the process that is scraped.
     """
 
     def __init__(self, *, shared: Path | None = None) -> None:
-        without_times_of_creation: Callable[[], None] = disable_created_metrics  # They double the figures.
-        without_times_of_creation()
+        disable: Callable[[], None] = disable_created_metrics  # They double the number of metrics.
+        disable()
         self.shared = shared
         self.counted, self.read = CollectorRegistry(), CollectorRegistry()
-        self._requests = Counter(
-            "waypoint_requests", "HTTP requests.", ["method", "route", "status"], registry=self.counted
+        self._requests = self._counter("waypoint_requests", "HTTP requests", "method", "route", "status")
+        self._request_seconds = self._histogram(
+            "waypoint_request_seconds", "Seconds until a response was sent", ANSWER_SECONDS, "route"
         )
-        self._request_seconds = Histogram(
-            "waypoint_request_seconds",
-            "Time to the end of a response.",
-            ["route"],
-            buckets=ANSWER_SECONDS,
-            registry=self.counted,
+        self._answers = self._counter("waypoint_answers", "Questions by outcome", "outcome")
+        self._answer_seconds = self._histogram(
+            "waypoint_answer_seconds", "Seconds until an answer was complete", ANSWER_SECONDS, "streamed"
         )
-        self._answers = Counter(
-            "waypoint_answers", "Questions, by what came of them.", ["outcome"], registry=self.counted
-        )
-        self._answer_seconds = Histogram(
-            "waypoint_answer_seconds",
-            "Time to the end of an answer.",
-            ["streamed"],
-            buckets=ANSWER_SECONDS,
-            registry=self.counted,
-        )
-        self._stage_seconds = Histogram(
-            "waypoint_stage_seconds",
-            "Lap time of a stage.",
-            ["stage"],
-            buckets=STAGE_SECONDS,
-            registry=self.counted,
-        )
-        self._tokens = Counter(
-            "waypoint_llm_tokens", "Tokens, as the model reports them.", ["kind"], registry=self.counted
-        )
+        self._stage_seconds = self._histogram("waypoint_stage_seconds", "Seconds of a stage", STAGE_SECONDS, "stage")
+        self._tokens = self._counter("waypoint_llm_tokens", "Tokens that the language model counted", "kind")
         self._running = Gauge(
             "waypoint_questions_running",
-            "Questions being answered.",
+            "Questions that are being answered",
             registry=self.counted,
             multiprocess_mode="livesum",
         )
 
+    def _counter(self, name: str, help: str, *labels: str) -> Counter:
+        return Counter(name, help, labels, registry=self.counted)
+
+    def _histogram(self, name: str, help: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return Histogram(name, help, labels, buckets=buckets, registry=self.counted)
+
     def gauge(self, name: str, help: str, read: Callable[[], float]) -> None:
-        """Tell the value that `read` returns whenever the figures are asked for."""
-        self.read.register(_Reading(lambda: GaugeMetricFamily(name, help, value=read())))
+        """Add a gauge whose value `read` returns."""
+        self.read.register(_Reader(lambda: GaugeMetricFamily(name, help, value=read())))
 
     def gauges(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
-        """Tell the values that `read` returns by the values of `labels`."""
-        self.read.register(_Reading(lambda: _filled(GaugeMetricFamily(name, help, labels=labels), read())))
+        """Add a gauge whose values `read` returns by the values of `labels`."""
+        self.read.register(_Reader(lambda: _filled(GaugeMetricFamily(name, help, labels=labels), read())))
 
     def counts(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
-        """Tell the growing counts that `read` returns by the values of `labels`."""
-        self.read.register(_Reading(lambda: _filled(CounterMetricFamily(name, help, labels=labels), read())))
+        """Add a counter whose values `read` returns by the values of `labels`."""
+        self.read.register(_Reader(lambda: _filled(CounterMetricFamily(name, help, labels=labels), read())))
 
     def request(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; `route` is the route's template, never a client's own path."""
@@ -90,7 +76,7 @@ class Metrics:
         self._running.inc()
 
     def ended(self, call: Call, /) -> None:
-        """Count what came of a question: its answer's outcome, `failed`, or `left` by its client."""
+        """Count a question by its answer's outcome; it may also have `failed`, or its client may have `left`."""
         self._running.dec()
         self._answer_seconds.labels(str(call.streamed).lower()).observe(call.seconds)
         if call.answer is None:
@@ -105,12 +91,12 @@ class Metrics:
             return
         for stage, lap_ms in metadata["timings_ms"].items():
             self._stage_seconds.labels(stage).observe(lap_ms / 1000)
-        if "answer" not in (metadata["cache"] or ""):  # A cached answer tells what it has cost when it was made.
+        if "answer" not in (metadata["cache"] or ""):  # A cached answer repeats what it cost when it was made.
             for name, kind in USAGE.items():
                 self._tokens.labels(kind).inc((metadata["usage"] or {}).get(name, 0))
 
     def text(self) -> bytes:
-        """Return all figures."""
+        """Return all metrics in the text format of Prometheus."""
         counted = self.counted
         if self.shared is not None:
             counted = CollectorRegistry()
@@ -119,22 +105,22 @@ class Metrics:
         return generate_latest(counted) + generate_latest(self.read)
 
 
-class _Reading(Collector):
-    """Figures that are somebody else's, read when they are asked for."""
+class _Reader(Collector):
+    """Metrics that are read when Prometheus scrapes."""
 
     def __init__(self, read: Callable[[], Metric]) -> None:
         self._read = read
 
     def collect(self) -> Iterable[Metric]:
-        """Return the figures as they are now."""
+        """Return the metric as it is now."""
         return [self._read()]
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing: a figure need not be readable yet when it is registered."""
+        """Return nothing: what is read may not exist yet."""
         return []
 
 
-def _filled(family: GaugeMetricFamily | CounterMetricFamily, figures: Mapping[Labels, float]) -> Metric:
-    for values, figure in figures.items():
-        family.add_metric(values, figure)
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[Labels, float]) -> Metric:
+    for labels, value in values.items():
+        family.add_metric(labels, value)
     return family

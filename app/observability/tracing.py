@@ -1,4 +1,4 @@
-"""Finished traces -> a backend, from a thread of its own: nothing that a backend does delays or breaks an answer."""
+"""Send finished traces to a backend from a thread of their own, so that no backend delays or breaks an answer."""
 
 import threading
 import time
@@ -11,18 +11,18 @@ import structlog
 log = structlog.get_logger(__name__)
 
 Item = TypeVar("Item")
-GOODBYE_S = 2.0
+SHUTDOWN_TIMEOUT_S = 2.0
 
 
 class Export(Generic[Item]):
-    """Holds a bounded number of items until `send` has taken them, a batch at a time; the rest is dropped and counted.
+    """A bounded queue of items, sent in batches; what does not fit is dropped and counted.
 
     Args:
-        backend: Its name in the log.
-        send: Hands a batch over; what it raises is logged once an outage, and the batch counts as dropped.
+        backend: Its name for the log.
+        send: Sends a batch; an error is logged once per outage, and the batch counts as dropped.
         waiting: How many items may wait.
         batch: How many items are sent at once.
-        pause_s: How long a backend that failed is left alone: what comes meanwhile costs nothing but its place.
+        pause_s: How long nothing is sent after an error.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Export(Generic[Item]):
         self._closed = self._failing = self._given_up = False
 
     def put(self, item: Item) -> None:
-        """Take an item, or drop it where too many wait already."""
+        """Queue an item, or drop it if the queue is full."""
         with self._changed:
             if self._closed or len(self._items) >= self._limit:
                 self.dropped += 1
@@ -56,17 +56,17 @@ class Export(Generic[Item]):
             self._changed.notify()
 
     def waiting(self) -> int:
-        """Return the number of items that wait."""
+        """Return the length of the queue."""
         return len(self._items)
 
     def finish(self) -> None:
-        """Take no more items, and stop when those that wait are sent."""
+        """Take no more items; the thread stops when the queue is empty."""
         with self._changed:
             self._closed = True
             self._changed.notify()
 
     def wait(self, seconds: float) -> None:
-        """Wait that long for the thread to stop; what is left then counts as dropped."""
+        """Wait for the thread to stop; what is still queued then counts as dropped."""
         if self._thread is not None:
             self._thread.join(max(seconds, 0))
         with self._changed:
@@ -78,7 +78,7 @@ class Export(Generic[Item]):
         while batch := self._next_batch():
             try:
                 self._send(batch)
-            except Exception as error:  # Whatever it is, the next batch may fare better.
+            except Exception as error:  # Whatever it is, the next batch may succeed.
                 self._note_failure(batch, error)
                 self._pause()
             else:
@@ -87,7 +87,7 @@ class Export(Generic[Item]):
     def _next_batch(self) -> list[Item]:
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._closed)
-            size = 1 if self._failing else self._batch  # One is enough to find out whether an outage is over.
+            size = 1 if self._failing else self._batch  # One item shows whether the outage is over.
             return [self._items.popleft() for _ in range(min(size, len(self._items)))]
 
     def _pause(self) -> None:
@@ -109,7 +109,7 @@ class Export(Generic[Item]):
 
 
 def close(exports: Iterable[Export[Any]], *, within_s: float) -> None:
-    """Send what waits, all backends at once, but take no longer than `within_s`."""
+    """Send what is queued, all backends at the same time, for at most `within_s`."""
     deadline = time.monotonic() + within_s
     for export in (closing := list(exports)):
         export.finish()

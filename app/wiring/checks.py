@@ -1,4 +1,4 @@
-"""What the service leans on -> checks, each of which asks one of them whether it works now."""
+"""Readiness checks: each asks one dependency whether it works now."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,12 +15,12 @@ ANSWER_WITHIN_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A thing that is asked whether it works.
+    """One dependency and how to ask it.
 
     Attributes:
-        name: What is asked.
-        ask: Returns what there is to tell (or None) where it works, and raises where it does not.
-        required: Whether the service can answer nothing without it; else it answers worse.
+        name: The dependency.
+        ask: Returns a detail or None if it works, and raises if not.
+        required: Whether the service can answer nothing without it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Settings -> what tells other services of questions, answers and scores: nothing, unless it is set up."""
+"""Build what sends events and scores to other services, where it is set up."""
 
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ def outbox_of(settings: Settings) -> "Outbox | None":
 
 
 def event_observers(settings: Settings, outbox: "Outbox | None") -> list[Observer]:
-    """Return the observer that makes events of calls, where there is an outbox for them."""
+    """Return the observer that makes events of calls; none without an outbox."""
     if outbox is None:
         return []
     from app.observability.analytics_events import Events
@@ -31,7 +31,7 @@ def event_observers(settings: Settings, outbox: "Outbox | None") -> list[Observe
 
 
 def scores_of(settings: Settings) -> "LangSmithScores | None":
-    """Return what hands scores to LangSmith, where answers are traced."""
+    """Return what sends scores to LangSmith; None where answers are not traced there."""
     if not settings.langsmith_tracing or settings.langsmith_api_key is None:
         return None
     from app.adapters.tracing.langsmith_scores import LangSmithScores

@@ -1,4 +1,4 @@
-"""The parts of a service -> its metrics: what they count themselves is read from them when it is asked for."""
+"""Build the metrics: what the parts of the service count themselves is read when Prometheus scrapes."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -28,46 +28,53 @@ def metrics_of(
     outbox: "Outbox | None",
     models: Mapping[str, BaseChatModel],
 ) -> "Metrics":
-    """Return the figures that GET /metrics tells; `models` may grow, and are read when the figures are."""
+    """Return the metrics of GET /metrics; `models` may grow."""
     from app.observability.metrics import Metrics
 
     metrics = Metrics(shared=settings.prometheus_multiproc_dir)
-    metrics.counts("waypoint_traces_dropped", "Traces that did not arrive.", ("backend",), lambda: _by_backend(tracing))
-    _tell_providers(metrics, models)
+    metrics.counts(
+        "waypoint_traces_dropped", "Traces that the backend did not take", ("backend",), lambda: _by_backend(tracing)
+    )
+    _add_providers(metrics, models)
     for event in EVENTS:
         read = partial(_by_level, caches, event)
-        metrics.counts(f"waypoint_cache_{event}", f"Of what was looked for in a cache: {event}.", ("level",), read)
+        metrics.counts(
+            f"waypoint_cache_{event}",
+            f"Cache {event}",
+            ("level",),
+            read,
+        )
     if outbox is not None:
-        _tell_events(metrics, outbox)
+        _add_events(metrics, outbox)
     return metrics
 
 
-def _tell_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> None:
+def _add_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> None:
     metrics.gauges(
         "waypoint_breaker_open",
-        "Whether a provider is left alone: 0 no, 1 yes, 0.5 on trial.",
+        "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open",
         PROVIDER,
         lambda: _by_provider(models, lambda provider: BREAKER_STATES[provider.breaker.state]),
     )
     metrics.gauges(
         "waypoint_llm_waiting",
-        "Requests that wait for their turn within LLM_RPM and LLM_TPM.",
+        "Requests that wait because of LLM_RPM or LLM_TPM",
         PROVIDER,
         lambda: _by_provider(models, lambda provider: provider.limiter.waiting),
     )
     metrics.counts(
         "waypoint_llm_retries",
-        "Calls of a provider that repeat one that failed.",
+        "Calls that repeat a failed one",
         PROVIDER,
         lambda: _by_provider(models, lambda provider: provider.retries.count),
     )
 
 
-def _tell_events(metrics: "Metrics", outbox: "Outbox") -> None:
-    metrics.gauge("waypoint_events_waiting", "Events that wait for the broker.", lambda: outbox.waiting)
+def _add_events(metrics: "Metrics", outbox: "Outbox") -> None:
+    metrics.gauge("waypoint_events_waiting", "Events that the broker has not confirmed yet", lambda: outbox.waiting)
     metrics.counts(
         "waypoint_events",
-        "Events, by what came of them.",
+        "Events by result",
         ("result",),
         lambda: {("sent",): outbox.sent, ("dropped",): outbox.dropped},
     )

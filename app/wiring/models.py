@@ -7,7 +7,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
 import prompts
-from app.adapters.executors import in_turn
+from app.adapters.executors import half_of_the_cores
 from app.settings import Settings
 from chains.clock import Clock
 from chains.errors import ConfigurationError
@@ -76,7 +76,7 @@ def retriever_of(
     limits: dict[str, Any] = {"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold}
     # A server does the work itself, and is asked as often as there are questions.
     in_process = settings.vector_store_type == "memory" or settings.chroma_host is None
-    threads: dict[str, Any] = {"executor": in_turn("search") if in_process else None}
+    threads: dict[str, Any] = {"executor": half_of_the_cores("search") if in_process else None}
     match settings.retriever_type:
         case "compression":
             base = retriever_of(

@@ -1,4 +1,4 @@
-"""Settings -> where traces go: LangSmith, an OpenTelemetry collector, both or neither."""
+"""Build the tracing: to LangSmith, to an OpenTelemetry collector, to both or neither."""
 
 import atexit
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 
-from app.observability.tracing import GOODBYE_S, Export, close
+from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
 from app.settings import Settings
 from chains.observers import Observer
 from chains.state import Answer, Question
@@ -17,7 +17,7 @@ SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 
 @dataclass
 class Tracing:
-    """What traces the calls of a chain, and what carries the traces away."""
+    """Tracers and observers for the chain, and the exports that send their traces."""
 
     exports: dict[str, Export[Any]] = field(default_factory=dict)
     factories: list[Callable[[RunnableConfig], RunnableConfig]] = field(default_factory=list)
@@ -26,15 +26,15 @@ class Tracing:
     probes: dict[str, Callable[[], None]] = field(default_factory=dict)
 
     def traced(self, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
-        """Return the chain, every call of it traced; the chain itself where no tracer needs to be told."""
+        """Return the chain with every call traced."""
         return RunnableBinding(bound=chain, config_factories=self.factories) if self.factories else chain
 
     def dropped(self) -> dict[str, float]:
         """Return how many traces (of OpenTelemetry: spans) did not arrive, by backend."""
         return {name: export.dropped for name, export in self.exports.items()}
 
-    def close(self, *, within_s: float = GOODBYE_S) -> None:
-        """Send what waits, for so many seconds at most."""
+    def close(self, *, within_s: float = SHUTDOWN_TIMEOUT_S) -> None:
+        """Send what is queued, for at most `within_s`."""
         atexit.unregister(self.close)
         close(self.exports.values(), within_s=within_s)
         while self.connections:

@@ -1,4 +1,4 @@
-"""A chain that asks no one outside, and the gate -> both used once, so that what is made at first use is made."""
+"""Answer one question before the first real one, so that everything is loaded."""
 
 import gc
 
@@ -10,19 +10,19 @@ from chains.errors import WaypointError
 from chains.scope import ScopeGate
 from chains.state import Answer, Question
 
-# With a threshold of nothing it is answered from any index that is not empty.
+# With threshold 0 any index that is not empty answers it.
 QUESTION = Question(question="Which documents are needed?", threshold=0.0)
 
 log = structlog.get_logger(__name__)
 
 
 def warm_up(chain: Runnable[Question, Answer], scope: ScopeGate | None) -> None:
-    """Ask both a question that no trace tells of.
+    """Invoke both once, untraced.
 
-    What was loaded stays for as long as the process lives: the garbage collector need not look through it again, which
-    took a sixth of a second each time and held up every answer under way.
+    What was loaded stays until the process ends, so the garbage collector is told to skip it: each full collection took
+    a sixth of a second and delayed every running answer.
 
-    What fails is logged and no more: a store that is away now may be back when somebody asks.
+    A failure is only logged: a store that is down now may be up when somebody asks.
     """
     try:
         with tracing_context(enabled=False):

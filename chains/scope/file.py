@@ -12,6 +12,8 @@ from chains.errors import ConfigurationError
 
 SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
 THRESHOLD = 0.42
+# libyaml, where PyYAML has it, reads ten times as fast.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class _Reader:
 
     def _compose(self) -> Node:
         try:
-            root = yaml.compose(self._path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+            root = yaml.compose(self._path.read_text(encoding="utf-8"), Loader=LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             self._complain(mark.line + 1 if mark else 1, f"this is not valid YAML ({error.problem})")

@@ -1,8 +1,7 @@
-"""The runs of a call -> LangSmith. The only import of its client.
+"""Send the runs of a call to LangSmith.
 
-LangChain's own tracer sends the parts of a trace as they happen, in the caller's thread up to the socket, and keeps the
-process alive until the backend has taken them. Here the runs of a call are handed over once, when it has ended, and
-what becomes of them then is no business of the answer's.
+LangChain's own tracer sends the parts of a trace as they happen, in the caller's thread, and keeps the process alive
+until the backend has taken them. This one delivers the runs of a call once, when it has ended, to a background export.
 """
 
 from collections.abc import Callable
@@ -24,7 +23,7 @@ _LINKS = {"child_runs", "parent_run", "ls_client", "inputs", "outputs"}
 
 
 class CallTracer(LangChainTracer):
-    """Collects the runs of one call, and delivers them when the call has ended.
+    """Collects the runs of one call, and delivers them when it has ended.
 
     It is a LangChainTracer so that LangChain adds none of its own where the environment asks for tracing.
     """
@@ -57,7 +56,7 @@ class CallTracer(LangChainTracer):
 
 
 def _describe(root: Run) -> None:
-    """Put on the root what one looks for: the outcome, the confidence and the model."""
+    """Put outcome, confidence and model on the root, where they can be searched for."""
     answer = root.outputs or {}
     if "outcome" not in answer:
         return

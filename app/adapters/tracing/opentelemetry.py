@@ -1,4 +1,4 @@
-"""A question and its answer -> a span for the call and one for each stage, by OTLP over HTTP."""
+"""Send a span for each call and each stage to an OpenTelemetry collector, by OTLP over HTTP."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -116,7 +116,7 @@ def _of_trace(answer: Answer | None) -> Iterator[None]:
 def _attributes(call: Call) -> dict[str, Any]:
     answer, metadata = call.answer, _metadata(call.answer)
     stage = call.error.stage if isinstance(call.error, WaypointError) else None
-    told = {
+    attributes = {
         "waypoint.request_id": call.metadata.get("request_id"),
         "waypoint.streamed": call.streamed,
         "waypoint.outcome": answer["outcome"] if answer else None,
@@ -127,7 +127,7 @@ def _attributes(call: Call) -> dict[str, Any]:
         "error.type": type(call.error).__name__ if call.error else None,
         "waypoint.stage": stage,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _metadata(answer: Answer | None) -> Mapping[str, Any]:

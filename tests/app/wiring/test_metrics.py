@@ -1,15 +1,23 @@
 import asyncio
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
 
+import app
 from app.http.middleware.drain import InFlight
 from app.http.routes.health import Readiness
 from app.wiring import Services
 from chains.errors import LLMUnavailableError
+from chains.observers import Call
 from tests.fakes import FakeGroq, Reply
 from tests.served import QUESTION, small_services
 from tests.service.desk import open_desk
 
+DOCS = Path(app.__file__).parents[1] / "docs" / "observability.md"
 DEFAULT, OTHER = "llama-3.1-8b-instant", "llama-3.3-70b-versatile"
 
 
@@ -67,3 +75,42 @@ def test_both_ways_of_citing_ask_the_same_model(services):
     services.numbered_chain().invoke({"question": QUESTION})
 
     assert services.models == {DEFAULT: model}
+
+
+def test_the_docs_name_every_metric_with_its_labels(services):
+    """A metric is shown once it has a value, so each gets one."""
+    services = Services(
+        services.settings.model_copy(
+            update={
+                "rabbitmq_url": SecretStr("amqp://127.0.0.1/"),
+                "otel_exporter_otlp_endpoint": "http://127.0.0.1:9",
+                "cache_enabled": True,
+            }
+        )
+    )
+    assert services.model is services.models[DEFAULT]
+    metrics = services.metrics
+    metrics.request(method="POST", route="/chat", status=200, seconds=0.1)
+    metadata = {"timings_ms": {"retrieval": 1.0}, "usage": {"input_tokens": 1}, "cache": None}
+    answer: Any = {"outcome": "answered", "metadata": metadata}
+    call = Call({"question": QUESTION}, answer=answer, seconds=0.1)
+    metrics.started(call)
+    metrics.ended(call)
+    shown = {
+        (sample.name.removesuffix("_bucket"), frozenset(sample.labels) - {"le"})
+        for family in text_string_to_metric_families(metrics.text().decode())
+        for sample in family.samples
+        if not sample.name.endswith(("_sum", "_count"))
+    }
+    services.tracing.close(within_s=0)
+
+    assert documented() == shown
+
+
+def documented() -> set[tuple[str, frozenset[str]]]:
+    rows = [line.split("|")[1:3] for line in DOCS.read_text(encoding="utf-8").splitlines() if "| `waypoint_" in line]
+    return {
+        (name, frozenset(re.findall("`([a-z]+)`", labels)))
+        for names, labels in rows
+        for name in re.findall("`(waypoint_[a-z_]+)`", names)
+    }

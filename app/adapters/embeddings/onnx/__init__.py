@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from langchain_core.embeddings import Embeddings
 
 from app.adapters.embeddings.onnx import weights
-from app.adapters.executors import available_cores, in_turn
+from app.adapters.executors import available_cores, half_of_the_cores
 from chains.errors import ConfigurationError, EmbeddingError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class OnnxEmbeddings(Embeddings):
         weights.require_files(self._folder)
         self._cache_dir = cache_dir
         self._threads = threads or available_cores()
-        self._questions = in_turn("embed")
+        self._questions = half_of_the_cores("embed")
         self._lock = threading.Lock()
         self._model: _Model | None = None
 
