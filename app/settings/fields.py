@@ -169,7 +169,7 @@ class Fields(BaseSettings):
     chunk_overlap: int = Field(100, ge=0, description="Characters that a chunk repeats of the one before")
     min_chunks: int = Field(20, ge=0, description="An index with fewer chunks is warned of; 0: never")
     ingest_file_timeout_s: float = Field(60, gt=0, description="Processor seconds that reading one file may take")
-    ingest_file_memory_mb: int = Field(1024, ge=256, description="Megabytes that reading one file may take")
+    ingest_file_memory_mb: int = Field(1024, ge=512, description="Megabytes that reading one file may take")
 
     auth_mode: Literal["none", "session", "api_key"] = Field(
         "none", description="Who may ask: everybody on this machine, holders of a session, holders of a key"

@@ -1,7 +1,7 @@
 """Cut markdown and plain text along headings into chunks, each an exact slice of the source.
 
-A chunk never crosses a heading, so its section is always true; headings without text of their own live on in the
-section paths of what stands below them. Inside a section LangChain's RecursiveCharacterTextSplitter decides where to
+A chunk never crosses a heading, so its section is always true; a heading without text of its own appears in the section
+paths of the chunks below it. Inside a section LangChain's RecursiveCharacterTextSplitter decides where to
 cut; table rows stay whole, and a chunk that starts inside a table carries the table's header in `context`.
 """
 
@@ -28,11 +28,11 @@ START = attrgetter("start")
 LONGEST = 4  # In chunk sizes: a longer heading is cut like any text, and a longer head of a table is not repeated.
 FIRST_CHARACTER = re.compile(r"\s*\S")
 
-# The splitter returns strings without offsets. It is therefore shown a disguise of the text in which each character
-# says what it is (a plane per kind) and where it stands (its place in the plane): offsets are read back, not guessed.
+# The splitter returns strings without offsets. It therefore gets an encoded text: each character is replaced by one
+# whose code tells its kind (which plane) and its offset (where in the plane), so that offsets are read back exactly.
 PLANE = 0x20000
 BASE = 0x10000
-LETTER, GLUED, LINE_END, SPACE, STOP, EXCLAMATION, QUESTION = range(BASE, BASE + 7 * PLANE, PLANE)
+LETTER, NON_BREAKING, LINE_END, SPACE, STOP, EXCLAMATION, QUESTION = range(BASE, BASE + 7 * PLANE, PLANE)
 KINDS = {"\n": LINE_END, " ": SPACE, ".": STOP, "!": EXCLAMATION, "?": QUESTION}
 SEPARATORS = ("\n\n", "\n", ". ", "! ", "? ", " ", "x")  # Last, any letter: a word longer than a chunk.
 
@@ -128,10 +128,8 @@ class Chunker:
             path = [above for above in path if above.level < heading.level] + [heading] * bool(heading.level)
             names = tuple(above.text for above in path if above.level > 1 or above.text != title)
             for span in self._cut_section(source, heading, following.start, tables):
-                chunk = Chunk(
-                    source[span.start : span.end], *span, heading.text, names, self._context(source, span, tables)
-                )
-                chunks.append(chunk)
+                context = self._context(source, span, tables)
+                chunks.append(Chunk(source[span.start : span.end], *span, heading.text, names, context))
         return chunks
 
     def _cut_section(self, source: str, heading: Heading, end: int, tables: list[Table]) -> Iterator[Span]:
@@ -139,18 +137,18 @@ class Chunker:
         first = FIRST_CHARACTER.match(source, heading.end, end)
         if first is None:
             return
-        together = Span(heading.start, first.end())
-        # A heading that fills a chunk to its last characters has no room for text, and the bound holds.
-        filled = heading.end - heading.start <= self.size < together.end - together.start
-        glued = [Span(heading.start, heading.end) if filled else together]
+        non_breaking = [Span(heading.start, first.end())]
         if heading.end - heading.start > LONGEST * self.size:
-            glued = []
+            non_breaking = []
+        elif heading.end - heading.start <= self.size < first.end() - heading.start:
+            # The heading fills a chunk to its last characters and has no room for text.
+            non_breaking = [Span(heading.start, heading.end)]
         for table in tables[bisect_left(tables, heading.end, key=START) : bisect_left(tables, end, key=START)]:
             lines = [Span(*line.span()) for line in LINE.finditer(source, table.start, table.end)]
-            glued += lines
+            non_breaking += lines
             top = Span(table.start, lines[:3][-1].end)
-            glued += [top] * (top.end - top.start <= self.size // 2)
-        yield from self._cut(source, Span(heading.start, end), glued)
+            non_breaking += [top] * (top.end - top.start <= self.size // 2)
+        yield from self._cut(source, Span(heading.start, end), non_breaking)
 
     def _context(self, source: str, span: Span, tables: list[Table]) -> str:
         """Return header and rule of the table that a chunk starts in, unless it starts with the header itself."""
@@ -162,8 +160,8 @@ class Chunker:
             return ""
         return source[table.start : table.body].strip()
 
-    def _cut(self, source: str, whole: Span, glued: list[Span]) -> Iterator[Span]:
-        """Yield the chunks of one stretch, in order and trimmed, none of them cut inside what is glued."""
+    def _cut(self, source: str, whole: Span, non_breaking: list[Span]) -> Iterator[Span]:
+        """Yield the chunks of one stretch, in order and trimmed, none of them cut inside a `non_breaking` span."""
         splitter = RecursiveCharacterTextSplitter(
             SEPARATOR_PATTERNS,
             is_separator_regex=True,
@@ -174,7 +172,7 @@ class Chunker:
         )
         end = whole.start
         cut: Span | None = None
-        for piece in splitter.split_text(_disguise(source, whole, glued)):
+        for piece in splitter.split_text(_encode_offsets(source, whole, non_breaking)):
             earliest = max(whole.start, end - self.overlap)
             start = earliest + (ord(piece[0]) - BASE - earliest) % PLANE
             end = start + len(piece)
@@ -197,26 +195,26 @@ def _trim(source: str, start: int, end: int) -> Span:
     return Span(end - len(text.lstrip()), start + len(text.rstrip()))
 
 
-def _disguise(source: str, whole: Span, glued: list[Span]) -> str:
-    """Return the stretch with every character replaced by one that tells its kind and its place."""
+def _encode_offsets(source: str, whole: Span, non_breaking: list[Span]) -> str:
+    """Return the stretch with every character replaced by one that encodes its kind and its offset."""
     text = source[whole.start : whole.end]
     kinds = [KINDS.get(character, LETTER) for character in text]
     for match in LOOKS_LIKE_HEADING.finditer(text):
         kinds[match.start() : match.end()] = [LETTER] * len(match[0])
     for match in ROW.finditer(text):
-        kinds[match.start() : match.end()] = [GLUED] * len(match[0])
-    for start, end in glued:
-        kinds[start - whole.start : end - whole.start] = [GLUED] * (end - start)
+        kinds[match.start() : match.end()] = [NON_BREAKING] * len(match[0])
+    for start, end in non_breaking:
+        kinds[start - whole.start : end - whole.start] = [NON_BREAKING] * (end - start)
     return "".join([chr(kind + place % PLANE) for place, kind in enumerate(kinds, whole.start)])
 
 
-def _disguised(separator: str) -> str:
-    """Return the pattern that finds a separator in a disguised text."""
+def _encode_separator(separator: str) -> str:
+    """Return the pattern that finds a separator in an encoded text."""
     kinds = [KINDS.get(character, LETTER) for character in separator]
     return "".join(f"[{chr(kind)}-{chr(kind + PLANE - 1)}]" for kind in kinds)
 
 
-SEPARATOR_PATTERNS = [_disguised(separator) for separator in SEPARATORS]
+SEPARATOR_PATTERNS = [_encode_separator(separator) for separator in SEPARATORS]
 
 
 def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
@@ -227,7 +225,7 @@ def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:
         if opening.type == "heading_open" and opening.level == 0 and opening.map:
             words = (child.content for token in inline.parseInline(content.content) for child in token.children or [])
             start, end = (lines[number] for number in opening.map)
-            name = without_controls("".join(words))[:MAX_NAME]
+            name = " ".join(without_controls("".join(words)).split())[:MAX_NAME]
             headings.append(Heading(name, int(opening.tag[1:]), start, end))
     return headings
 

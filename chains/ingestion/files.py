@@ -141,15 +141,14 @@ def _search(root: Path, given: Path, endings: Collection[str], found: Found) -> 
     for folder, error in unlisted.items():
         found.unlisted.append(folder)
         relative = folder.relative_to(root).as_posix()
-        reason = "hidden" if _is_hidden(folder, root) else ignored(f"{relative}/")
-        if reason:
+        if reason := ignored(f"{relative}/"):
             found.skipped.append(Problem(relative, reason))
         else:
             found.problems.append(Problem(relative, f"the folder cannot be read: {error}; its documents stay"))
 
 
 def _walk(root: Path, found: Found, unlisted: dict[Path, str]) -> Iterator[os.DirEntry[str]]:
-    """Yield what is no folder. Folders wait in a list: a recursive walk would fail on a very deep tree."""
+    """Yield what is neither hidden nor a folder. Folders wait in a list: a recursion would fail on a very deep tree."""
     waiting = [root]
     while waiting:
         folder = waiting.pop()
@@ -159,8 +158,10 @@ def _walk(root: Path, found: Found, unlisted: dict[Path, str]) -> Iterator[os.Di
             unlisted[folder] = str(error.strerror)
             continue
         for entry in entries:
-            if printable(entry.name) != entry.name:
-                relative = printable(Path(entry.path).relative_to(root).as_posix())
+            relative = printable(Path(entry.path).relative_to(root).as_posix())
+            if entry.name.startswith("."):
+                found.skipped.append(Problem(relative, "hidden"))
+            elif printable(entry.name) != entry.name:
                 found.problems.append(Problem(relative, "its name is not UTF-8; rename it"))
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(Path(entry.path))
@@ -169,17 +170,13 @@ def _walk(root: Path, found: Found, unlisted: dict[Path, str]) -> Iterator[os.Di
 
 
 def _no_knowledge(file: Path, root: Path, endings: Collection[str]) -> str | None:
-    if _is_hidden(file, root):
+    if any(part.startswith(".") for part in file.relative_to(root).parts):
         return "hidden"
     if file.stem.upper() == "README":
         return "a README describes the folder and is no knowledge"
     if file.suffix.lower() not in endings:
         return f"no loader reads {file.suffix or 'files without an ending'}"
     return None
-
-
-def _is_hidden(path: Path, root: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
 def _reason_not_to_follow(link: Path, root: Path, reason_to_skip: Callable[[Path], str | None]) -> str | None:

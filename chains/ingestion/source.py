@@ -103,6 +103,11 @@ def require_words(text: str) -> None:
         raise IngestionError(msg)
 
 
+def storable(text: str) -> str:
+    """Return extracted text that every store can keep: without NUL, halves of surrogate pairs joined or replaced."""
+    return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def without_controls(text: str) -> str:
     """Return a text without control characters and without halves of characters, which no store can keep."""
     return _NO_CHARACTERS.sub("", text)

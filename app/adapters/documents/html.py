@@ -9,11 +9,13 @@ from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
 from chains.errors import IngestionError
-from chains.ingestion.source import SourceText, read_bytes, require_words, title_of
+from chains.ingestion.source import SourceText, read_bytes, require_words, storable, title_of
 
 PARSER = "lxml"  # Python's own does not know where a tag ends that its author left open.
-NO_TEXT = "script, style, noscript, template, head, svg, iframe, object, form, button, select, [hidden]"
-AROUND = "nav, aside, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
+NON_CONTENT = "script, style, noscript, template, head, svg, iframe, object, form, button, select, [hidden]"
+BOILERPLATE = (
+    "nav, aside, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
+)
 
 _LOOKS_LIKE_MARKUP = re.compile(r"^([^\S\n]*+)(#{1,6}(?=\s|$)|[-=]++[^\S\n]*$|\||```|~~~)", re.MULTILINE)
 _EMPTY_LINES = re.compile(r"\n{3,}")
@@ -41,8 +43,8 @@ def markdown_of(page: Tag) -> str:
     except RecursionError as error:
         msg = "the tags of the page are nested too deeply to be read"
         raise IngestionError(msg) from error
-    clean = text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    text = _EMPTY_LINES.sub("\n\n", "\n".join(line.rstrip() for line in clean.split("\n"))).strip() + "\n"
+    lines = (line.rstrip() for line in storable(text).split("\n"))
+    text = _EMPTY_LINES.sub("\n\n", "\n".join(lines)).strip() + "\n"
     require_words(text)
     return text
 
@@ -64,12 +66,12 @@ class _Converter(MarkdownConverter):
 
 
 def _main_part(page: BeautifulSoup) -> Tag:
-    for tag in page.select(NO_TEXT):
+    for tag in page.select(NON_CONTENT):
         tag.decompose()
     parts = page.select("main, [role=main]") or page.select("article")
     if len(parts) == 1 and parts[0].get_text(strip=True):
         return parts[0]
-    for tag in page.select(AROUND):
+    for tag in page.select(BOILERPLATE):
         tag.decompose()
     for header in page.select("header"):
         if not header.select("h1"):

@@ -21,12 +21,15 @@ from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.parsing import LocalParser, Parsed
 from chains.ingestion.source import open_file
 
-# The formats of `loaders.py`, whose libraries only the worker imports.
+# The formats whose libraries only the worker imports.
 ENDINGS = frozenset({".docx", ".htm", ".html", ".pdf", ".xhtml"})
 # Files of text up to this size are parsed in the calling process.
 LOCAL_BYTES = 64 * 1024
 # The system counts the seconds of the processor; a busy machine or a slow disk may take so many times as long.
 WALL_TIMES = 5
+
+# Threads of numpy's, which nobody uses here, would each reserve memory that counts against the limit.
+ENVIRONMENT = {"PYTHONUTF8": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 @dataclass
@@ -90,7 +93,7 @@ class IsolatedParser:
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter and a module of ours.
                 [sys.executable, "-m", "app.adapters.documents.worker", str(self.memory_mb)],
-                env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"},
+                env=ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ from pypdf import PageObject, PdfReader
 from pypdf.errors import DependencyError, PyPdfError
 
 from chains.errors import IngestionError
-from chains.ingestion.source import Page, SourceText, open_file, title_of
+from chains.ingestion.source import Page, SourceText, open_file, storable, title_of
 
 PAGE_BREAK = "\n\f\n"
 
@@ -51,8 +51,7 @@ def _page_text(page: PageObject) -> str | None:
         text = page.extract_text()
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         return None
-    clean = text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    lines = _PADDED_LINE_END.sub("\n", _SPACES.sub(" ", clean.replace("\r", "\n")))
+    lines = _PADDED_LINE_END.sub("\n", _SPACES.sub(" ", storable(text).replace("\r", "\n")))
     return _EMPTY_LINES.sub("\n\n", lines).strip()
 
 

@@ -12,7 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from app.adapters.documents.loaders import LOADERS
+from app.adapters.documents.docx import load_docx
+from app.adapters.documents.html import load_html
+from app.adapters.documents.pdf import load_pdf
 from chains.errors import IngestionError
 from chains.ingestion import text_files
 from chains.ingestion.chunks import Chunker
@@ -20,6 +22,13 @@ from chains.ingestion.parsing import LocalParser
 
 if sys.platform != "win32":
     import resource
+
+LOADERS = {
+    **text_files.LOADERS,
+    **dict.fromkeys((".htm", ".html", ".xhtml"), load_html),
+    ".docx": load_docx,
+    ".pdf": load_pdf,
+}
 
 
 def serve(tasks: IO[bytes], replies: IO[bytes], memory_mb: int) -> None:
@@ -37,7 +46,7 @@ def serve(tasks: IO[bytes], replies: IO[bytes], memory_mb: int) -> None:
 def answer(task: dict[str, Any]) -> dict[str, Any]:
     """Parse the file of a task; return what JSON can carry."""
     try:
-        parsed = LocalParser({**text_files.LOADERS, **LOADERS}, Chunker(**task["chunker"])).parse(Path(task["path"]))
+        parsed = LocalParser(LOADERS, Chunker(**task["chunker"])).parse(Path(task["path"]))
     except IngestionError as error:
         return {"problem": str(error)}
     except MemoryError:

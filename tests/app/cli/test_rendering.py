@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from app.cli.rendering import answer_text, as_json, complain, show
+from app.cli.rendering import answer_text, as_json, complain, report_text, show
+from chains.ingestion import Report
 
 
 def citation(section: str, **values: Any) -> dict[str, Any]:
@@ -72,3 +73,7 @@ def test_json_on_a_terminal_holds_escapes_that_read_back(capsys):
     assert [letter for letter in printed if not letter.isprintable() and letter != "\n"] == []
     assert json.loads(printed) == {"title": HOSTILE, "text": "café\n"}
     assert "café" in printed
+
+
+def test_a_report_says_how_many_files_are_internal():
+    assert report_text(Report(files=3, internal=2, chunks=5)).endswith("; 2 of the files are internal")

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from app.adapters.documents import worker
-from app.adapters.documents.isolation import ENDINGS, LOCAL_BYTES, IsolatedParser
-from app.adapters.documents.loaders import LOADERS
+from app.adapters.documents.isolation import LOCAL_BYTES, IsolatedParser
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import LocalParser
-from chains.ingestion.text_files import LOADERS as TEXT_LOADERS
 from tests import hostile_files
 from tests.documents import docx, heading, paragraph, pdf
 from tests.shelf import Shelf
@@ -39,11 +37,10 @@ def documents(tmp_path) -> list[Path]:
 
 
 def test_a_file_is_read_alike_in_this_process_and_in_the_worker(documents):
-    here = LocalParser({**TEXT_LOADERS, **LOADERS}, Chunker())
+    here = LocalParser(worker.LOADERS, Chunker())
     with parser() as isolated:
         assert [isolated.parse(path) for path in documents] == [here.parse(path) for path in documents]
-    assert set(LOADERS) == ENDINGS
-    assert set(isolated.endings) == here.loaders.keys()
+    assert set(isolated.endings) == worker.LOADERS.keys()
 
 
 def test_text_of_ordinary_size_needs_no_worker(tmp_path):
