@@ -55,8 +55,8 @@ def build_chain(
     steps: list[Runnable[Any, Any]] = [
         stage("retrieval", documents=retrieve(retriever)),
         stage("context", context=context or FormatContext()),
-        stage("generation", unpack=True, written=cite.written(answer)),
-        stage("citations", unpack=True, reading=cite),
+        stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
+        stage("citations", unpack=True, result=cite),
         stage("confidence", confidence=score_confidence),
         AnswerOutput(),
     ]

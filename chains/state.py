@@ -142,7 +142,7 @@ class Generated(Contextualised):
 
 
 class CitationResult(TypedDict):
-    """What stage 4 makes of an answer; `replacement` is shown instead of the answer where it is not None."""
+    """What stage 4 adds; `replacement` is shown instead of the answer where it is not None."""
 
     citations: list[Citation]
     sources: list[Source]
@@ -151,15 +151,8 @@ class CitationResult(TypedDict):
     replacement: str | None
 
 
-class Cited(Generated):
+class Cited(Generated, CitationResult):
     """After stage 4."""
-
-    reading: CitationResult
-    citations: list[Citation]
-    sources: list[Source]
-    related_docs: list[RelatedDocument]
-    outcome: Outcome
-    replacement: str | None
 
 
 class Scored(Cited):

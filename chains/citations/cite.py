@@ -42,8 +42,8 @@ class CiteSources:
     similarity: WordSimilarity | None = None
     fallback: str | None = None
 
-    def written(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
-        """Return the step that adds the message of `answer` and its words, markers whole and in their final form."""
+    def answer_stream(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
+        """Return the step that adds the message of `answer` and its text, with every marker whole and final."""
         if self.style == "numbered":
             return AnswerStream(answer, NumberedMarkers)
         return AnswerStream(answer, lambda _: MarkerBuffer())
