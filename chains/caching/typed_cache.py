@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Generic, TypeVar
 
-from langchain_core.stores import BaseStore
 from pydantic import BaseModel, TypeAdapter
 
 from chains.caching.stats import CacheStats, LevelName
@@ -19,8 +18,8 @@ DIGEST_BYTES = hashlib.sha256().digest_size
 Value = TypeVar("Value")
 
 
-class TypedCache(BaseStore[str, Value], Generic[Value]):
-    """One level of the cache, as a store of LangChain.
+class TypedCache(Generic[Value]):
+    """One level of the cache.
 
     A value is kept behind a digest of its key and its JSON. A value that this cache did not write under this key, be it
     well-formed or not, is a miss.
@@ -71,18 +70,6 @@ class TypedCache(BaseStore[str, Value], Generic[Value]):
             await self._store.amset(self._written(key_value_pairs), ttl_s=ttl_s)
         except (StoreError, ValueError):
             self._stats.add(self._name, "errors")
-
-    def mdelete(self, keys: Sequence[str]) -> None:
-        """Forget the values."""
-        self._store.mdelete(self._names(keys))
-
-    def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
-        """Yield the names under which the values are kept; the keys themselves are only hashed."""
-        return self._store.yield_keys(prefix=f"{PREFIX}:{self._name}:{prefix or ''}")
-
-    def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
-        """Yield the same without blocking the event loop."""
-        return self._store.ayield_keys(prefix=f"{PREFIX}:{self._name}:{prefix or ''}")
 
     def _names(self, keys: Sequence[str]) -> list[str]:
         texts = (f"{self._fingerprint}\0{key}".encode(errors="surrogatepass") for key in keys)

@@ -202,4 +202,4 @@ def _reconcile(reservation: Reservation, message: BaseMessage) -> None:
     """Replace the expected tokens by those that the provider reports."""
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
     if usage:
-        reservation.tokens = usage["total_tokens"]
+        reservation.tokens = usage.get("total_tokens", reservation.tokens)

@@ -10,9 +10,9 @@ import numpy as np
 import platformdirs
 from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
-from langchain_core.stores import BaseStore
 
 from app.adapters.atomic_file import write_atomically
+from chains.caching.typed_cache import TypedCache
 
 
 class DelegatingEmbeddings(Embeddings):
@@ -68,12 +68,12 @@ class MemoizedEmbeddings(DelegatingEmbeddings):
 
 
 class CachedQuestionEmbeddings(DelegatingEmbeddings):
-    """Keeps the vectors of questions in a store.
+    """Keeps the vectors of questions in a cache.
 
     Documents are embedded once, at ingestion; their vectors would only push those of questions out.
     """
 
-    def __init__(self, embeddings: Embeddings, vectors: BaseStore[str, list[float]]) -> None:
+    def __init__(self, embeddings: Embeddings, vectors: TypedCache[list[float]]) -> None:
         super().__init__(embeddings)
         self._vectors = vectors
 

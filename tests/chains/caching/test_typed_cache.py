@@ -53,7 +53,7 @@ def test_a_value_that_cannot_be_read_or_was_not_written_here_is_a_miss(data):
     store = MemoryStore(capacity=10**6)
     vectors, stats = level(store)
     vectors.mset([("a", [1.0])])
-    [name] = vectors.yield_keys()
+    [name] = store.yield_keys()
     store.mset([(name, data)])
 
     assert vectors.mget(["a"]) == [None]
@@ -64,7 +64,7 @@ def test_a_value_that_was_written_under_another_key_is_a_miss():
     store = MemoryStore(capacity=10**6)
     vectors, stats = level(store)
     vectors.mset([("a", [1.0]), ("b", [2.0])])
-    first, second = vectors.yield_keys()
+    first, second = store.yield_keys()
     store.mset([(first, store.mget([second])[0] or b"")])
 
     assert vectors.mget(["a", "b"]) in ([None, [2.0]], [[1.0], None])
