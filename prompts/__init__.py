@@ -1,4 +1,4 @@
-"""A name -> the text of the prompt in the file of that name: a deployment's own, or the packaged one."""
+"""Load the texts of prompts and fallbacks: a deployment's own, or the packaged ones."""
 
 from functools import cache
 from importlib.resources import files
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @cache
 def load(name: str, folder: Path | None = None) -> str:
-    """Return the prompt `name`, without its last line break; a file in `folder` stands in place of the packaged one.
+    """Return the prompt `name`, without its last line break; a file in `folder` replaces the packaged one.
 
     Raises:
         FileNotFoundError: there is no prompt of that name.
@@ -18,6 +18,6 @@ def load(name: str, folder: Path | None = None) -> str:
 
 
 def texts(folder: Path | None = None) -> dict[str, str]:
-    """Return every prompt by its name, those in `folder` in place of the packaged ones."""
+    """Return every prompt by its name, those in `folder` instead of the packaged ones."""
     names = (file.name.removesuffix(".txt") for file in files("prompts").iterdir() if file.name.endswith(".txt"))
     return {name: load(name, folder) for name in names}

@@ -1,4 +1,4 @@
-"""The verb of stage 4: reads the answer's markers, matches and verifies them, and says what came of it."""
+"""Compute stage 4: read the markers of an answer, match and verify them, and decide the outcome."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -20,18 +20,18 @@ from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
 from chains.state import Citation, CitationResult, CitationStyle, Generated, Outcome, Passage, degradation_of
 
-ADJACENCY = 6  # Characters between two markers that stand side by side: a blank, a comma, "and".
+ADJACENCY = 6  # Most characters between two adjacent markers: a blank, a comma, "and".
 _NUMBER = re.compile(r"[\[【](\d+)[\]】]")
 
 
 @dataclass(frozen=True)
 class CiteSources:
-    """Reads, matches and verifies the citations of an answer.
+    """Read, match and verify the citations of an answer.
 
     Args:
         style: `[Title > Section]`, or numbered markers that are counted by first appearance.
         min_citations: an answer that cites fewer sources validly is replaced.
-        attribution: whether a sentence without citation gets the shown passage that carries it, as data.
+        attribution: whether a sentence without a citation gets the shown passage that supports it.
         similarity: cosines between words, which lets a synonym count as support; without it only shared stems do.
         fallback: the text that replaces an ungrounded answer.
     """
@@ -49,7 +49,7 @@ class CiteSources:
         return AnswerStream(answer, lambda _: MarkerBuffer())
 
     def __call__(self, state: Generated) -> CitationResult:
-        """Return what the answer cites, what backs it, and what became of the question."""
+        """Return the citations, sources and related documents of an answer, and the outcome."""
         shown, written = state["context"]["passages"], state["answer"]
         answer, references, notes = self._read(state["message"].text, written, shown)
         citations, unmarked = self._cite(answer, references, shown, notes)
@@ -72,7 +72,7 @@ class CiteSources:
     def _read(
         self, raw: str, answer: str, shown: Sequence[Passage]
     ) -> tuple[str, list[Reference], list[tuple[int, int]]]:
-        """Return the answer, what its markers refer to, and where the notes stand that say so.
+        """Return the answer, its references, and the ranges of the notes that define them.
 
         A bibliography at the end may give the numbers another meaning than the ranks had while the answer streamed.
         """
@@ -96,7 +96,7 @@ class CiteSources:
         notes: Sequence[tuple[int, int]] = (),
         attributed: Collection[str] = (),
     ) -> tuple[list[Citation], list[tuple[Sentence, Verified]]]:
-        """Return the citations of an answer, and the sentences without a marker that a passage carries."""
+        """Return the citations of an answer, and the sentences without a marker that a passage supports."""
         if not shown:
             return [], []
         places = [(reference.start, reference.end) for reference in references]
@@ -115,7 +115,7 @@ class CiteSources:
         return _numbered(citations, self.style), unmarked
 
     def _lacks_markers(self, citations: Sequence[Citation]) -> bool:
-        """Return whether numbered markers are promised, and attributed sentences make up for those that lack."""
+        """Return whether numbered markers are missing that attributed sentences can supply."""
         marked = [citation for citation in citations if citation["number"] is not None]
         lacking = self.style == "numbered" and len(cited_sources(marked)) < max(1, self.min_citations)
         return lacking and any(citation["attributed"] for citation in citations)
@@ -123,7 +123,7 @@ class CiteSources:
     def _write_markers(
         self, raw: str, answer: str, unmarked: Sequence[tuple[Sentence, Verified]], shown: Sequence[Passage]
     ) -> tuple[str, list[Citation]]:
-        """Return the answer with a number behind each attributed sentence, and its citations."""
+        """Return the answer with a number in each attributed sentence, and its citations."""
         _, cited = number_markers(raw, numbered_sources(raw, shown))
         passages = [(sentence, verified.passage) for sentence, verified in unmarked if verified.passage]
         written, sources = insert_markers(answer, passages, cited)
@@ -164,7 +164,7 @@ class CiteSources:
 
 
 def _cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:
-    """Yield the sentences that each marker stands on; markers side by side stand on the same ones."""
+    """Yield the sentences that each marker cites; adjacent markers cite the same ones."""
     after, previous = 0, range(0)
     for number, (start, end) in enumerate(places):
         beside = number > 0 and start - places[number - 1][1] <= ADJACENCY
@@ -174,7 +174,7 @@ def _cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, 
 
 
 def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Reference], list[tuple[int, int]]]:
-    """Return what the markers of the answer refer to, in order, and where the notes stand that say so.
+    """Return the references of the answer in order, and the ranges of the notes that define them.
 
     Plain bracketed words are left out.
     """

@@ -1,9 +1,9 @@
-"""The answer's words -> whether the model says that the documents do not hold the answer.
+"""Decide whether an answer says that the documents do not hold the answer.
 
 The rule: within the first 150 characters a phrase says that the documents lack it, or that the one who answers has no
-information; and nothing else in the answer is backed. So "The documents do not name a fee [1]." is a decline, and
+information; and nothing else in the answer is supported. So "The documents do not name a fee [1]." is a decline, and
 "The documents name no fee for Johor. The fee for Batam is S$50 [1]." is an answer. A sentence that the cited passage
-itself carries ("Our quotes do not include duty [1].") is an answer as well.
+itself supports ("Our quotes do not include duty [1].") is an answer as well.
 """
 
 import re
@@ -13,7 +13,7 @@ from chains.citations.sentences import without
 from chains.state import Citation
 
 OPENING_CHARACTERS = 150
-CARRIED = 0.7  # From this support on, the passage itself says what the sentence says.
+SUPPORTED = 0.7  # From this support on, the passage itself says what the sentence says.
 
 _DOCUMENTS = r"(?:documents?|sources?|contexts?|passages?|excerpts?|materials?|knowledge base|corpus|information)"
 _VERBS = r"(?:contain|include|mention|provide|specify|state|cover|address|have|hold|say|name)"
@@ -35,18 +35,18 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
 
 def is_decline(answer: str, citations: Sequence[Citation]) -> bool:
-    """Return whether the answer opens by saying that there is none, and backs nothing else."""
+    """Return whether the answer opens with a decline and supports nothing else."""
     found = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
     if found is None:
         return False
     last = _SENTENCE_END.search(answer, found.end())
     end = last.end() if last else len(answer)
     places = [(citation["start"], citation["end"]) for citation in citations if not citation["attributed"]]
-    return not any(_backs(citation, end, answer, places) for citation in citations if citation["matched"])
+    return not any(_supports(citation, end, answer, places) for citation in citations if citation["matched"])
 
 
-def _backs(citation: Citation, end: int, answer: str, places: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a valid citation backs something else, or the passage itself says what the sentence says."""
-    if citation["support"] >= CARRIED:
+def _supports(citation: Citation, end: int, answer: str, places: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a valid citation supports something else, or the passage itself says what the sentence says."""
+    if citation["support"] >= SUPPORTED:
         return True
     return citation["start"] >= end and bool(without(answer, end, citation["start"], places).strip(" .;,"))

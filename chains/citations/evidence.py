@@ -19,7 +19,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage made ready to be compared: build it with `prepare` or `from_sentences`, once, and keep it."""
+    """A passage prepared for comparison, by `prepare` or `from_sentences`."""
 
     text: str
     spans: tuple[Span, ...]
@@ -29,7 +29,7 @@ class Evidence:
 
 @lru_cache(maxsize=256)
 def prepare(text: str) -> Evidence:
-    """Return the chunk cut into sentences, list items and table rows; kept for the chunks in use."""
+    """Return the chunk cut into sentences, list items and table rows; the last 256 are cached."""
     return _index(text, sentence_bounds(text))
 
 
@@ -43,7 +43,7 @@ def from_sentences(sentences: Sequence[str]) -> Evidence:
 
 
 def _index(text: str, bounds: Iterator[tuple[int, int]]) -> Evidence:
-    """Return the evidence with its words read; spans without a word carry nothing and are left out."""
+    """Return the evidence with its words; spans without a word are left out."""
     read = ((start, end, tokens(text[start:end])) for start, end in bounds)
     spans = tuple(Span(start, end, words) for start, end, words in read if words)
     found: dict[str, list[int]] = {}

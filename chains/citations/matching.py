@@ -1,4 +1,4 @@
-"""How well a title or a section, as a model wrote it, fits the name that a passage has.
+"""Score how well a title or a section, as a model wrote it, fits the name that a passage has.
 
 Four tiers: equal, one contained in the other at word borders, a short form made of the name's own words or initials,
 and alike by the Dice coefficient of the character bigrams (Dice 1945; Sørensen 1948).

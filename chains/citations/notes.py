@@ -1,4 +1,4 @@
-"""Footnotes and the bibliography at an answer's end: what their lines say that a label or a number stands for."""
+"""Read footnotes and the bibliography at an answer's end: which documents their labels and numbers stand for."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -70,7 +70,7 @@ def _note(start: int, end: int, label: str, text: str, shown: Sequence[Passage])
 
 
 def read_notes(answer: str, shown: Sequence[Passage]) -> tuple[list[Reference], list[tuple[int, int]]]:
-    """Return what the marks of footnotes and of a bibliography refer to, and where the notes that they use stand."""
+    """Return the references of footnote marks and listed numbers, and the ranges of the notes that define them."""
     notes, listed = footnotes(answer, shown), bibliography(answer, shown)
     places = [(note.start, note.end) for note in (*notes, *listed)]
     marks = [
@@ -108,7 +108,7 @@ def _inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
 
 
 def numbered_sources(raw: str, shown: Sequence[Passage]) -> list[Passage | None]:
-    """Return the passage of each number in an answer: those shown by rank, unless a bibliography says otherwise."""
+    """Return the passage of each number in an answer: by rank, unless a bibliography says otherwise."""
     sources: list[Passage | None] = list(shown)
     for note in bibliography(raw, shown):
         number = int(note.label)

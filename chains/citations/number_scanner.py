@@ -37,7 +37,7 @@ Part = str | tuple[int, ...]
 
 @dataclass
 class NumberScanner:
-    """Tells the groups of source numbers in an answer from its text; `sources` is how many there are."""
+    """Separate the groups of source numbers in an answer from its text; `sources` is the number of sources."""
 
     sources: int
     _held: str = ""  # What has come and is not settled yet; `_at` is how far it has been read.

@@ -20,7 +20,7 @@ _CLOSES = frozenset(" \t\n.,;:!?)…")  # What needs no blank before it.
 
 
 def source_key(passage: Passage) -> tuple[str, object]:
-    """Return what makes two passages one source: their document and page; an untitled one is told by its address."""
+    """Return what identifies a source: document and page; the address where there is no title."""
     metadata = passage["metadata"]
     title = str(metadata.get("title") or "")
     name = metadata.get("doc_id") or (title if title not in {"", "Unknown"} else metadata.get("url") or title)
@@ -28,7 +28,7 @@ def source_key(passage: Passage) -> tuple[str, object]:
 
 
 class NumberedMarkers:
-    """Rewrites the markers of one answer."""
+    """Rewrite the markers of one answer."""
 
     def __init__(self, shown: Sequence[Passage | None]) -> None:
         self._shown = shown

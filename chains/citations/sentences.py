@@ -1,4 +1,4 @@
-"""An answer and the places of its markers -> its sentences, and the sentence that each marker stands on."""
+"""An answer and the ranges of its markers -> its sentences, and the sentences that each marker cites."""
 
 import re
 from bisect import bisect_right
@@ -30,7 +30,7 @@ class Sentence:
 
 
 def sentences_of(answer: str, markers: Sequence[tuple[int, int]]) -> list[Sentence]:
-    """Return the sentences that say something; one that is only markers belongs to what stands before it."""
+    """Return the sentences that say something; one that holds only markers belongs to the one before."""
     found: list[Sentence] = []
     for start, end in sentence_bounds(answer):
         words = without(answer, start, end, markers)
@@ -47,7 +47,7 @@ def _says_something(words: str) -> bool:
 
 
 def without(answer: str, start: int, end: int, markers: Sequence[tuple[int, int]]) -> str:
-    """Return `answer[start:end]` without the markers in it, and without the holes that they would leave."""
+    """Return `answer[start:end]` without the markers in it and the blanks around them."""
     pieces, at = [], start
     for begin, stop in markers:
         if start <= begin < end:
@@ -58,10 +58,10 @@ def without(answer: str, start: int, end: int, markers: Sequence[tuple[int, int]
 
 
 def sentences_at(sentences: Sequence[Sentence], place: int, after: int) -> range:
-    """Return the indices of the sentences that a marker at `place` stands on.
+    """Return the indices of the sentences that a marker at `place` cites.
 
-    That is the sentence around it; for a marker that stands alone, every sentence since the marker before, which ended
-    at `after`, and at least the last one.
+    That is the sentence around it; for a marker outside any sentence, every sentence since the marker before, which
+    ended at `after`, and at least the last one.
     """
     starts = [sentence.start for sentence in sentences]
     index = bisect_right(starts, place) - 1

@@ -53,7 +53,7 @@ def citation_metadata(passages: Sequence[Passage]) -> list[CitationMetadata]:
 
 
 def sources_of(citations: Sequence[Citation], passages: Sequence[Passage]) -> list[Source]:
-    """Return the external pages behind the matched citations, unique by address, in order of appearance."""
+    """Return the external pages of the matched citations, unique by address, in order of appearance."""
     orgs = {passage["metadata"].get("doc_id"): passage["metadata"].get("source_org") for passage in passages}
     sources: dict[str, Source] = {}
     for citation in citations:

@@ -1,4 +1,4 @@
-"""The model's message as it streams -> the answer's words as they may be shown: no marker half, no number to change."""
+"""Stream the text of an answer so that no marker is shown half and no number has to change later."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 
 class StreamRewriter(Protocol):
-    """Takes an answer in pieces and gives back what may be shown."""
+    """Rewrites an answer piece by piece."""
 
     def feed(self, piece: str) -> str:
         """Take the next piece, and return what can be shown."""
@@ -27,7 +27,7 @@ class StreamRewriter(Protocol):
 
 
 class MarkerBuffer:
-    """Holds text back from an opening bracket until it is closed, and changes nothing."""
+    """Hold text back from an opening bracket until it closes; change nothing."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -62,13 +62,13 @@ class MarkerBuffer:
 
 
 class AnswerStream(Runnable[Any, Any]):
-    """An `answer` that is a message -> a record of the message and its words, the words as they may be shown.
+    """Add the message of `answer` and its rewritten text.
 
-    The message comes as one, after its words: nothing behind reads its pieces.
+    In a stream the text comes first, in pieces, and then the whole message.
 
     Args:
         answer: makes the message of a state with its context.
-        rewriter: is made anew for each answer, of the passages that the model was shown.
+        rewriter: makes the rewriter of an answer from the passages that the model was shown.
     """
 
     def __init__(self, answer: Runnable[Any, Any], rewriter: Callable[[Sequence[Passage]], StreamRewriter]) -> None:
@@ -80,15 +80,15 @@ class AnswerStream(Runnable[Any, Any]):
         return self._answer.get_graph(config)
 
     def invoke(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Record:
-        """Return the message and its words."""
+        """Return the message and its text."""
         return self._record(input, self._answer.invoke(input, config))
 
     async def ainvoke(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Record:
-        """Return the message and its words."""
+        """Return the message and its text."""
         return self._record(input, await self._answer.ainvoke(input, config))
 
     def stream(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Record]:
-        """Yield the words as they come, and then the message."""
+        """Yield the text as it comes, and then the message."""
         rewriter, pieces = self._marked(input), list[BaseMessage]()
         for piece in self._answer.stream(input, config):
             pieces.append(piece)
@@ -99,7 +99,7 @@ class AnswerStream(Runnable[Any, Any]):
     async def astream(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Record]:
-        """Yield the words as they come, and then the message."""
+        """Yield the text as it comes, and then the message."""
         rewriter, pieces = self._marked(input), list[BaseMessage]()
         async for piece in self._answer.astream(input, config):
             pieces.append(piece)

@@ -1,4 +1,4 @@
-"""A sentence and its evidence in; out how well the evidence's words carry it, the words that do, and any clash.
+"""Score how well the words of a passage support a sentence; find the words that do, and numbers that clash.
 
 Every content word of the sentence looks for itself in the evidence. A match counts as much as the evidence around it
 speaks of the sentence's other words, so that chance matches far apart carry little (a directed, position-aware
@@ -53,7 +53,7 @@ _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How well the evidence carries a sentence, 0-1, and the quote that does: `evidence.text[start:end]`."""
+    """How well the evidence supports a sentence, 0-1, and the quote that does: `evidence.text[start:end]`."""
 
     score: float
     quote: str
@@ -69,7 +69,7 @@ def support(
     similarity: WordSimilarity | None = None,
     closeness: float | None = None,
 ) -> Support:
-    """Return how well the evidence carries the sentence, 0-1, the exact words that do, and whether numbers clash.
+    """Return how well the evidence supports the sentence, 0-1, the exact words that do, and whether numbers clash.
 
     Args:
         sentence: One sentence of an answer, without its citation markers.
@@ -152,7 +152,7 @@ def _match_softly(strengths: Matrix, words: Sequence[Token], evidence: Evidence,
 
 
 def align(strengths: Matrix, weights: NDArray[np.float32]) -> float:
-    """Return the root of the share of words carried, each scaled by its surroundings' share of the other words.
+    """Return the root of the share of words found, each scaled by its surroundings' share of the other words.
 
     The product is about a share squared; the root brings it back to the scale of a share.
     """
@@ -164,7 +164,7 @@ def align(strengths: Matrix, weights: NDArray[np.float32]) -> float:
 
 
 def spread(strengths: Matrix) -> Matrix:
-    """Return the strengths as felt from each sentence: the best over all, fading by `NEIGHBOUR` per sentence."""
+    """Return the strengths spread to neighbours: the best over all sentences, times `NEIGHBOUR` per step between."""
     felt, step = strengths, 1
     while step < len(strengths):  # Doubling the step reaches every distance in log2(sentences) rounds.
         faded, nearer = NEIGHBOUR**step * felt, felt.copy()
@@ -175,7 +175,7 @@ def spread(strengths: Matrix) -> Matrix:
 
 
 def quote(strengths: Matrix, weights: NDArray[np.float32], evidence: Evidence) -> tuple[int, int]:
-    """Return the bounds of the sentence, or few adjoining ones, that carry the most; at most `QUOTE_LIMIT` long."""
+    """Return the bounds of the sentence, or few adjoining ones, that support most; at most `QUOTE_LIMIT` long."""
     spans = evidence.spans
     best, bounds = -np.inf, (spans[0].start, spans[0].end)
     shares = strengths * (weights / weights.sum())

@@ -64,7 +64,7 @@ class _Interpretation:
 
 
 def read_titles(marker: Marker, shown: Sequence[Passage]) -> list[Reference]:
-    """Return what the marker refers to; empty where it is no citation at all (a plain bracketed word, a year)."""
+    """Return the references of a marker; none where it is no citation (a plain bracketed word, a year)."""
     if not any(map(str.isalpha, marker.inner)) and (marker.escaped or not _LABELLED_NUMBER.fullmatch(marker.inner)):
         return []
     return _of_escaped(read_names(marker.inner, marker.inner_start, shown, span=(marker.start, marker.end)), marker)
@@ -84,7 +84,7 @@ def _is_full(reference: Reference) -> bool:
 def read_names(
     text: str, offset: int, shown: Sequence[Passage], *, span: tuple[int, int] | None = None
 ) -> list[Reference]:
-    """Return what a text that may name documents refers to; empty where it names none."""
+    """Return the references of a text that may name documents; none where it names none."""
     whole = _reference(text, offset, shown, span=span)
     spans = _PART.finditer(text) if ";" in text or "；" in text else ()
     parts = [_reference(part.group(), offset + part.start(), shown) for part in spans]

@@ -1,4 +1,4 @@
-"""A sentence and the passages it may stand on -> the passage that carries it best, how well, and by which words."""
+"""Sentences and the passages that may support them -> the passage that does best, how well, and by which words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ COMPARED_AGAIN = 2
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The passage that a sentence stands on, the words of it that carry the sentence, and how well (0-1)."""
+    """The passage that supports a sentence, the words that do, and how well (0-1)."""
 
     passage: Passage | None
     quote: str = ""
@@ -28,7 +28,7 @@ class Verified:
 
 
 def verify(sentences: Sequence[str], passages: Sequence[Passage], similarity: WordSimilarity | None) -> Verified:
-    """Return the passage that carries one of the sentences best; the first of them where none does.
+    """Return the passage that supports one of the sentences best; the first passage where none does.
 
     All pairs are compared by shared stems, and the best few again with word vectors, which cost more.
     """
@@ -48,7 +48,7 @@ def verify(sentences: Sequence[str], passages: Sequence[Passage], similarity: Wo
 
 
 def attribute(sentences: Sequence[Sentence], shown: Sequence[Passage]) -> Iterator[tuple[Sentence, Verified]]:
-    """Yield the sentences that a shown passage carries well by its very words, each with that passage."""
+    """Yield the sentences that a shown passage supports well by its own words, each with that passage."""
     evidence = [prepare(passage["content"]) for passage in shown]
     for sentence in sentences:
         words = [word for word in tokens(sentence.words) if word.weight > 0]

@@ -1,4 +1,4 @@
-"""Scores and counts -> High, Medium or Low, by the rule of the pilot's documents, with citations and outcome heeded.
+"""Rate an answer High, Medium or Low by the scores and number of its chunks, its citations and its outcome.
 
 High: at least 3 chunks with an average cosine similarity of at least 0.5. Medium: at least 2 with at least 0.3.
 Low: everything else, every answer that did not come from the documents, and every degraded one.
@@ -8,7 +8,7 @@ from chains.state import Cited, Confidence, Outcome, degradation_of
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
 MEDIUM_CHUNKS, MEDIUM_AVERAGE = 2, 0.3
-# What is left of the score where the language model was out of reach, or broke off.
+# Share of the score that is kept where the language model was unreachable or broke off.
 DEGRADED_SHARE = 0.5
 UNKNOWN = "The retriever gives no relevance scores"
 
