@@ -45,6 +45,11 @@ soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and prin
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m benchmarks.parity
 
+docs: $(VENV)/.dev ## Write the generated parts of README and docs again
+	$(BIN)/python -m benchmarks.first_answer
+	$(BIN)/python -m app.settings.table env > .env.example
+	$(BIN)/python -m cogapp -r -I . README.md docs/*.md
+
 services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them, nginx and Chromium where absent
 	.ci/services
 
@@ -89,4 +94,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check format bench eval load soak parity serve ingest wheel lock clean help bench-events services
+.PHONY: ask test check docs format bench eval load soak parity serve ingest wheel lock clean help bench-events services

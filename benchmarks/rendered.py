@@ -39,6 +39,12 @@ class AnyChatModel(FakeListChatModel):
     """Stands for a chat model in the diagram of the chain."""
 
 
+def first_answer() -> str:
+    """Return README's first command with what it printed."""
+    shown = read_figures()["first_answer"]["values"]
+    return f'```console\n$ make ask Q="{shown["question"]}"\n{shown["output"]}\n```'
+
+
 def chain_diagram() -> str:
     """Return the chain as LangChain draws it, for a renderer of Mermaid."""
     chain = build_chain(retriever=AnyRetriever(), model=AnyChatModel(responses=[]))

@@ -30,7 +30,7 @@ def main() -> None:
         python = given.checkout.resolve() / ".venv" / "bin" / "python"
         found = measure([str(python), "-m", "pytest", "-q", "tests"], given.checkout)
     else:
-        found = measure([sys.executable, "-m", "pytest", "-q", *PARALLEL, "--cov=chains", "--cov-report="], ROOT)
+        found = measure([sys.executable, "-m", "pytest", "-q", *PARALLEL], ROOT)
     print(found)
     write_figures("suite_before" if given.checkout else "suite", found)
 

@@ -1,0 +1,30 @@
+"""Ask README's first question on a fresh index and keep what is printed: part of `make docs`."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.figures import write_figures
+
+ROOT = Path(__file__).parents[1]
+QUESTION = "What documents do I need to ship sea freight from Singapore to Indonesia?"
+
+
+def main() -> None:
+    """Run the command and keep its output."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", "from app.cli import main; main()", "ask", QUESTION]
+        environment = {"PYTHONPATH": str(ROOT), "HOME": str(Path.home()), "PATH": "/usr/bin:/bin"}
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    write_figures("first_answer", {"question": QUESTION, "output": done.stdout.strip()})
+
+
+def without_times(text: str) -> str:
+    """Return the output as it is in every run."""
+    return re.sub(r"\d+ ms", "... ms", text.strip())
+
+
+if __name__ == "__main__":
+    main()
