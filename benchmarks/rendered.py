@@ -1,5 +1,6 @@
 """Text that README and docs take from the code and from docs/figures.json; `make docs` writes it into them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from app.settings.table import default_of
 from benchmarks.figures import read_figures
 from chains import STAGES, build_chain
 
+DOCS = Path(__file__).parents[1] / "docs"
 # What a newcomer sets first; docs/settings.md has them all.
 FIRST_SETTINGS = (
     "llm_api_key",
@@ -73,6 +75,16 @@ def first_settings() -> str:
         for name in FIRST_SETTINGS
     ]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows])
+
+
+def decisions_index() -> str:
+    """Return a list of all decisions, with links."""
+    text = (DOCS / "decisions.md").read_text(encoding="utf-8")
+    lines = []
+    for level, title in re.findall(r"^(##|###) (.+)$", text, flags=re.MULTILINE):
+        anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        lines.append(f"\n**{title}**\n" if level == "##" else f"- [{title}](#{anchor})")
+    return "\n".join(lines).strip()
 
 
 def bench_table() -> str:
