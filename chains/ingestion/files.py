@@ -1,7 +1,6 @@
 """Find the files of a corpus, and say of every other file why it is left out."""
 
 import os
-import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from chains.errors import IngestionError
+from chains.ingestion.source import read_text
 
 # At the top of a corpus: what of it is no knowledge, in the syntax of .gitignore.
 IGNORE_FILE = ".waypointignore"
@@ -65,10 +65,11 @@ def real_path(path: Path) -> Path:
     """Return the absolute path with links followed.
 
     Raises:
-        IngestionError: it is a loop of links, names an unknown user, or is not UTF-8.
+        IngestionError: it is a loop of links, is too long, names an unknown user, may not be read, or is not UTF-8.
     """
     try:
         real = path.expanduser().resolve()
+        real.exists()
         str(real).encode()
     except (OSError, RuntimeError, ValueError) as error:
         msg = f"{printable(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}"
@@ -87,18 +88,17 @@ def find_files(paths: Iterable[Path], endings: Collection[str]) -> Found:
     """
     found = Found()
     for given in paths:
-        path = real_path(given)
-        mode = _mode(path, endings)
-        if stat.S_ISDIR(mode):
-            _search(path, given.expanduser().absolute(), endings, found)
-        elif not stat.S_ISREG(mode):
-            msg = f"{str(path)!r} is neither a folder nor a file"
+        path, as_given = real_path(given), given.expanduser().absolute()
+        if path.is_dir():
+            _search(path, as_given, endings, found)
+            continue
+        if not path.is_file():
+            msg = f"{str(path)!r} does not exist, or is neither a file nor a folder"
             raise IngestionError(msg)
-        elif path.suffix.lower() not in endings:
-            msg = f"{path.name!r} has no ending that can be read; the endings are {_list(endings)}"
+        if path.suffix.lower() not in endings:
+            msg = f"{path.name!r} has no ending that can be read; the endings are {', '.join(sorted(endings))}"
             raise IngestionError(msg)
-        else:
-            found.files.append(SourceFile(path.parent, path, given.expanduser().absolute().parent))
+        found.files.append(SourceFile(path.parent, path, as_given.parent))
     unique = {file.path: file for file in reversed(found.files)}
     found.files[:] = reversed(unique.values())
     return found
@@ -107,17 +107,6 @@ def find_files(paths: Iterable[Path], endings: Collection[str]) -> Found:
 def printable(path: os.PathLike[str] | str) -> str:
     r"""Return a path with the bytes of its name that are not UTF-8 written as `\udcff`."""
     return os.fspath(path).encode("utf-8", "backslashreplace").decode()
-
-
-def _mode(path: Path, endings: Collection[str]) -> int:
-    try:
-        return path.stat().st_mode
-    except FileNotFoundError as error:
-        msg = f"{str(path)!r} does not exist; give a folder or a file with one of the endings {_list(endings)}"
-        raise IngestionError(msg) from error
-    except OSError as error:
-        msg = f"{str(path)!r} cannot be read: {error.strerror}"
-        raise IngestionError(msg) from error
 
 
 def _search(root: Path, given: Path, endings: Collection[str], found: Found) -> None:
@@ -199,9 +188,9 @@ def _ignored(root: Path) -> Callable[[str], str | None]:
     try:
         if not file.is_file():
             return lambda _: None
-        lines = list(filter(None, file.read_text(encoding="utf-8").splitlines()))
+        lines = list(filter(None, read_text(file).splitlines()))
         patterns = GitIgnoreSpec.from_lines(lines)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, IngestionError) as error:
         msg = f"{IGNORE_FILE} in {str(root)!r} cannot be read ({error}); its lines are those of a .gitignore"
         raise IngestionError(msg) from error
 
@@ -210,7 +199,3 @@ def _ignored(root: Path) -> Callable[[str], str | None]:
         return f"{lines[found.index]!r} in {IGNORE_FILE}" if found.include and found.index is not None else None
 
     return reason
-
-
-def _list(endings: Collection[str]) -> str:
-    return ", ".join(sorted(endings))

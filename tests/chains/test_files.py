@@ -97,7 +97,7 @@ def test_what_is_no_regular_file_is_left_out_and_refused_by_name(corpus, monkeyp
         monkeypatch.chdir(corpus)  # A socket's path may not be longer than 107 bytes.
         listener.bind("socket.md")
         assert reasons(corpus) == dict.fromkeys(["pipe.md", "socket.md"], "it is no regular file")
-    with pytest.raises(IngestionError, match="neither a folder nor a file"):
+    with pytest.raises(IngestionError, match="neither a file nor a folder"):
         find_files([pipe], {".md"})
 
 
