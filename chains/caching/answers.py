@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
-from chains.caching.replay import LEVEL, replay
+from chains.caching.replay import LEVEL, replay_stream, replay_whole
 from chains.caching.single_flight import SingleFlight
 from chains.caching.stats import CacheStats
 from chains.caching.typed_cache import TypedCache, canonical
@@ -27,7 +27,12 @@ class _Call(NamedTuple):
     """One call: the key under which its answer is kept, and when it began."""
 
     key: str
+    clock: Clock
     began: float
+
+    def elapsed_ms(self) -> float:
+        """Return the milliseconds since the question was asked."""
+        return round(1000 * (self.clock.now() - self.began), 3)
 
 
 class CachedAnswers(DelegatingRunnable):
@@ -70,7 +75,7 @@ class CachedAnswers(DelegatingRunnable):
             return self.bound.invoke(input, config, **kwargs)
         (found,) = self._cache.mget([call.key])
         if found is not None:
-            return merge(self._replay(call, found).stream(input, config))
+            return replay_whole(found, elapsed_ms=call.elapsed_ms).invoke(input, config)
         answer = self.bound.invoke(input, config, **kwargs)
         self._keep(call, answer)
         return answer
@@ -85,8 +90,9 @@ class CachedAnswers(DelegatingRunnable):
             yield await self.bound.ainvoke(input, config, **kwargs)
 
         async with self._joined(call, whole) as (parts, is_own):
-            told = parts if is_own else self._replay(call, parts).astream(input, config)
-            return merge([part async for part in told])
+            if is_own:
+                return merge([part async for part in parts])
+            return await replay_whole(parts, elapsed_ms=call.elapsed_ms).ainvoke(input, config)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's parts as they come."""
@@ -96,7 +102,7 @@ class CachedAnswers(DelegatingRunnable):
             return
         (found,) = self._cache.mget([call.key])
         if found is not None:
-            yield from self._replay(call, found).stream(input, config)
+            yield from replay_stream(found, elapsed_ms=call.elapsed_ms).stream(input, config)
             return
         parts = []
         for part in self.bound.stream(input, config, **kwargs):
@@ -112,7 +118,8 @@ class CachedAnswers(DelegatingRunnable):
                 yield part
             return
         async with self._joined(call, lambda: self.bound.astream(input, config, **kwargs)) as (parts, is_own):
-            async for part in parts if is_own else self._replay(call, parts).astream(input, config):
+            told = parts if is_own else replay_stream(parts, elapsed_ms=call.elapsed_ms).astream(input, config)
+            async for part in told:
                 yield part
 
     def _call(self, question: Question, config: RunnableConfig | None) -> _Call | None:
@@ -122,7 +129,7 @@ class CachedAnswers(DelegatingRunnable):
             key = self._key(question, ensure_config(config), version)
         except (WaypointError, TypeError, ValueError, RecursionError):
             return None
-        return _Call(key, began) if version else None
+        return _Call(key, self._clock, began) if version else None
 
     def _key(self, question: Question, config: RunnableConfig, version: str | None) -> str:
         given = {name: value for name, value in question.items() if value is not None}
@@ -170,9 +177,6 @@ class CachedAnswers(DelegatingRunnable):
             return 0.0
         is_poor = answer["outcome"] in _BRIEF or reason not in {None, "stop"}
         return min(BRIEF_TTL_S, self._ttl_s) if is_poor else self._ttl_s
-
-    def _replay(self, call: _Call, parts: AsyncIterator[Answer] | Answer) -> Runnable[Question, Answer]:
-        return replay(parts, elapsed_ms=lambda: round(1000 * (self._clock.now() - call.began), 3))
 
 
 async def _alone(answer: Answer) -> AsyncIterator[Answer]:

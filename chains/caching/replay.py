@@ -4,21 +4,34 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-from langchain_core.runnables import Runnable, RunnableGenerator
+from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda
 
 from chains.caching.stats import LevelName
-from chains.output import split
+from chains.output import merge, split
 from chains.state import Answer, Question
 
 LEVEL: LevelName = "answer"
+NAME = "cited_answer"  # The run has the name of the chain's own, and its id is the answer's `trace_id`.
+
+Parts = AsyncIterator[Answer] | Answer
+"""A whole answer, or one that comes in parts, which can only be awaited."""
 
 
-def replay(parts: AsyncIterator[Answer] | Answer, *, elapsed_ms: Callable[[], float]) -> Runnable[Question, Answer]:
-    """Return a Runnable that streams the parts, or the whole answer, to whoever asks the same question.
+def replay_whole(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[Question, Answer]:
+    """Return a Runnable that returns the answer; `elapsed_ms` is the time since the question was asked."""
 
-    Its run has the name of the chain's own, and the run's id is the answer's `trace_id`. `elapsed_ms` is the time since
-    the question was asked. Parts that come asynchronously can only be streamed so.
-    """
+    def tell(question: Question, run_manager: CallbackManagerForChainRun) -> Answer:
+        return _own(cast("Answer", parts), question, run_manager, elapsed_ms())
+
+    async def atell(question: Question, run_manager: AsyncCallbackManagerForChainRun) -> Answer:
+        answer = merge([part async for part in parts]) if isinstance(parts, AsyncIterator) else parts
+        return _own(answer, question, run_manager, elapsed_ms())
+
+    return RunnableLambda(cast("Any", tell), cast("Any", atell), name=NAME)
+
+
+def replay_stream(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[Question, Answer]:
+    """Return a Runnable that streams the answer; `elapsed_ms` is the time since the question was asked."""
 
     def stream(questions: Iterator[Question], run_manager: CallbackManagerForChainRun) -> Iterator[Answer]:
         yield from _split(_own(cast("Answer", parts), next(questions), run_manager, elapsed_ms()))
@@ -31,7 +44,7 @@ def replay(parts: AsyncIterator[Answer] | Answer, *, elapsed_ms: Callable[[], fl
             for chunk in _split(_own(part, question, run_manager, elapsed_ms())):
                 yield chunk
 
-    return RunnableGenerator(cast("Any", stream), cast("Any", astream), name="cited_answer")
+    return RunnableGenerator(cast("Any", stream), cast("Any", astream), name=NAME)
 
 
 def _own(

@@ -11,7 +11,7 @@ import pytest
 
 from app.adapters.embeddings.onnx import OnnxEmbeddings
 from app.adapters.embeddings.onnx.tokens import WordPieces
-from app.adapters.llm.error_mapping import translated
+from app.adapters.llm.error_mapping import map_errors
 from app.http.errors import reply_to
 from app.settings import SettingsError, load_settings
 from chains import errors
@@ -56,7 +56,7 @@ def vendor_error(message: str) -> Exception:
 
 
 def ours(message: str) -> LLMError:
-    with pytest.raises(LLMError) as caught, translated(groq):
+    with pytest.raises(LLMError) as caught, map_errors(groq):
         raise vendor_error(message)
     return caught.value
 

@@ -29,21 +29,21 @@ MISREAD = (ValueError, TypeError, KeyError, IndexError, AttributeError, Validati
 
 
 @contextmanager
-def translated(vendor: ModuleType) -> Iterator[None]:
+def map_errors(vendor: ModuleType) -> Iterator[None]:
     """Raise this project's errors in place of those of `vendor`, the client library."""
     try:
         yield
     except LLMError:
         raise
     except (vendor.APIError, httpx.RequestError) as error:
-        raise _failed(vendor, error) from error
+        raise _our_error(vendor, error) from error
     except MISREAD as error:
         raise LLMReplyError(UNREADABLE) from error
 
 
-def _failed(vendor: ModuleType, error: Exception) -> LLMError:
+def _our_error(vendor: ModuleType, error: Exception) -> LLMError:
     if isinstance(error, vendor.APIStatusError):
-        return refused(error.response)
+        return status_error(error.response)
     if isinstance(error, (vendor.APITimeoutError, httpx.TimeoutException)):
         return LLMTimeoutError(TIMED_OUT)
     if isinstance(error, vendor.APIResponseValidationError):
@@ -62,7 +62,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def refused(response: httpx.Response) -> LLMError:
+def status_error(response: httpx.Response) -> LLMError:
     """Return the error for a status."""
     status = response.status_code
     wait = retry_after_s(response.headers.get("retry-after"))

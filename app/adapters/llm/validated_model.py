@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
-from app.adapters.llm.error_mapping import UNREADABLE, translated
+from app.adapters.llm.error_mapping import UNREADABLE, map_errors
 from chains.errors import LLMReplyError, LLMUnavailableError
 
 FINISH_REASON = "finish_reason"
@@ -39,7 +39,7 @@ class ValidatedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with translated(self.vendor):
+        with map_errors(self.vendor):
             return _complete(super()._generate(messages, stop, run_manager, **kwargs))  # type: ignore[safe-super]
 
     async def _agenerate(
@@ -49,19 +49,19 @@ class ValidatedModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with translated(self.vendor):
+        with map_errors(self.vendor):
             return _complete(await super()._agenerate(messages, stop, run_manager, **kwargs))
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
         check = _StreamCheck()
-        with translated(self.vendor):
+        with map_errors(self.vendor):
             with closing(cast("Any", super()._stream(*args, **kwargs))) as chunks:
                 yield from map(check.seen, chunks)
             check.end()
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
         check = _StreamCheck()
-        with translated(self.vendor):
+        with map_errors(self.vendor):
             async with aclosing(cast("Any", super()._astream(*args, **kwargs))) as chunks:
                 async for chunk in chunks:
                     yield check.seen(chunk)

@@ -7,7 +7,7 @@ import openai
 import pytest
 
 from app.adapters.http_client import retry_after_s
-from app.adapters.llm.error_mapping import refused, translated
+from app.adapters.llm.error_mapping import map_errors, status_error
 from chains.errors import (
     LLMError,
     LLMRateLimitError,
@@ -38,7 +38,7 @@ REQUEST = httpx.Request("POST", "http://127.0.0.1/v1/chat/completions")
     ],
 )
 def test_each_status_is_one_of_our_errors(status, error):
-    assert type(refused(httpx.Response(status, request=REQUEST))) is error
+    assert type(status_error(httpx.Response(status, request=REQUEST))) is error
 
 
 def test_a_provider_s_wait_is_kept_in_seconds_from_a_number_or_a_date():
@@ -49,7 +49,7 @@ def test_a_provider_s_wait_is_kept_in_seconds_from_a_number_or_a_date():
     later = retry_after_s(format_datetime(datetime.now(UTC) + timedelta(minutes=10), usegmt=True))
     assert later is not None
     assert 500 < later <= 600
-    assert refused(httpx.Response(429, headers={"Retry-After": "9"}, request=REQUEST)).retry_after_s == 9
+    assert status_error(httpx.Response(429, headers={"Retry-After": "9"}, request=REQUEST)).retry_after_s == 9
 
 
 @pytest.mark.parametrize("vendor", [groq, openai])
@@ -65,7 +65,7 @@ def test_a_provider_s_wait_is_kept_in_seconds_from_a_number_or_a_date():
     ],
 )
 def test_what_breaks_in_a_client_is_ours_and_says_nothing_of_the_vendor(vendor, error, ours):
-    with pytest.raises(ours) as caught, translated(vendor):
+    with pytest.raises(ours) as caught, map_errors(vendor):
         raise error
     assert isinstance(caught.value, LLMError)
     assert "gzip" not in str(caught.value)
@@ -79,13 +79,13 @@ def test_the_vendors_own_errors_are_ours(vendor):
         LLMReplyError: vendor.APIResponseValidationError(httpx.Response(200, request=REQUEST), None),
     }
     for ours, error in kinds.items():
-        with pytest.raises(ours), translated(vendor):
+        with pytest.raises(ours), map_errors(vendor):
             raise error
     overloaded = vendor.APIError("overloaded", REQUEST, body=None)
-    with pytest.raises(LLMUnavailableError, match="in the middle"), translated(vendor):
+    with pytest.raises(LLMUnavailableError, match="in the middle"), map_errors(vendor):
         raise overloaded
 
 
 def test_what_is_no_failure_of_the_provider_passes():
-    with pytest.raises(KeyboardInterrupt), translated(groq):
+    with pytest.raises(KeyboardInterrupt), map_errors(groq):
         raise KeyboardInterrupt
