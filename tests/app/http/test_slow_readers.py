@@ -81,7 +81,7 @@ def answer(url: str) -> int:
 
 
 def test_an_answer_that_nobody_reads_holds_no_place_once_it_is_computed(writer):
-    writer.pieces = 5  # Some 150 kB of events: more than the system takes, less than the connection's buffer.
+    writer.pieces = 10  # Some 200 kB of events: more than the system takes, less than the connection's buffer.
     with service(writer, BoundedConnection) as (url, _), ExitStack() as clients:
         for _ in range(2 * PLACES):
             clients.enter_context(not_reading(url))
