@@ -49,6 +49,7 @@ class Fields(BaseSettings):
         "", description="Models that a client of POST /chat may choose beside LLM_MODEL, separated by commas"
     )
     llm_temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature")
+    chat_temperature: float = Field(0.4, ge=0, le=2, description="Sampling temperature for POST /chat")
     llm_max_tokens: Positive = Field(500, description="Most tokens of an answer")
     llm_timeout_s: Seconds = Field(60, description="How long one request to the model may take")
     llm_max_retries: int = Field(3, ge=0, le=10, description="How often a failed request is repeated")

@@ -127,7 +127,12 @@ class Services:
         """Return the pipeline of POST /chat: it cites by numbers, and LLM_MODEL or another allowed model answers."""
         name = model_id or self.settings.llm_model
         if name not in self._numbered_chains:
-            self._numbered_chains[name] = self._pipeline("numbered", name, self.settings.chat_passage_characters)
+            self._numbered_chains[name] = self._pipeline(
+                "numbered",
+                name,
+                passage_characters=self.settings.chat_passage_characters,
+                temperature=self.settings.chat_temperature,
+            )
         return self._numbered_chains[name]
 
     @cached_property
@@ -135,7 +140,12 @@ class Services:
         return {}
 
     def _pipeline(
-        self, style: CitationStyle, model_id: str, passage_characters: int | None = None
+        self,
+        style: CitationStyle,
+        model_id: str,
+        *,
+        passage_characters: int | None = None,
+        temperature: float | None = None,
     ) -> Runnable[Question, Answer]:
         chain = pipeline(
             self.settings,
@@ -148,6 +158,7 @@ class Services:
             similarity=self.word_similarity,
             clock=self.clock,
             passage_characters=passage_characters,
+            temperature=temperature,
         )
         answers = self.caches.answers(
             chain, scope=self._scope_text(), style=style, model_id=model_id, passage_characters=passage_characters

@@ -1,6 +1,7 @@
 """Settings and parts -> the pipeline, in a citation style and with a model."""
 
 from functools import partial
+from typing import cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
@@ -29,6 +30,7 @@ def pipeline(
     similarity: WordSimilarity,
     clock: Clock,
     passage_characters: int | None = None,
+    temperature: float | None = None,
 ) -> Runnable[Question, Answer]:
     """Return the pipeline, with the deployment's own texts where there are any."""
     text = partial(prompts.load, folder=settings.prompts_path)
@@ -37,7 +39,7 @@ def pipeline(
     window = min(settings.context_tokens(name) for name in (model_id, settings.llm_fallback_model) if name)
     return build_chain(
         retriever=retriever,
-        model=model,
+        model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
         system=system,
         no_results=text("no_results"),
         context=FormatContext(

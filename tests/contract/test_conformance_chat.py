@@ -65,7 +65,6 @@ def client(groq, calls, tmp_path_factory) -> Iterator[httpx.Client]:
         tmp_path_factory.mktemp("chat"),
         groq,
         llm_allowed_models=OTHER_MODEL,
-        llm_temperature=0.4,
         llm_max_tokens=1200,
         citation_style="title",
         prompts_path=texts,
@@ -141,6 +140,14 @@ def test_passages_are_cut_for_chat_alone(tmp_path, groq):
 
     assert "\n\nThe rate of…\n" in for_chat
     assert "\nThe rate of GST on imports into Singapore is 9 %.\n" in for_others
+
+
+def test_each_contract_has_a_temperature_of_its_own(client, groq):
+    groq.replies[:] = [Reply("It is 9 % [1]."), Reply("It is 9 % [GST Guide > Rate].")]
+    client.post("/chat", json={"query": QUESTION})
+    client.post("/api/query", json={"query": QUESTION})
+
+    assert [request["temperature"] for request in groq.requests] == [0.4, 0.3]
 
 
 def test_an_answer_has_numbered_markers_and_the_source_of_each(client):
