@@ -23,7 +23,7 @@ import psutil
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import Parts, Services, sample_corpus
 from benchmarks import bench_caches, bench_citations, scale
 from benchmarks.figures import write_figures
 from chains.ingestion.index import indexed_text
@@ -49,10 +49,8 @@ def main() -> None:
     configure_logs("warning")
     with tempfile.TemporaryDirectory() as folder:
         settings = load_settings(_env_file=None, chroma_path=Path(folder) / "store", llm_provider="offline")
-        services = Services(settings)
-        services.__dict__["embeddings"] = (
-            services.embedder
-        )  # The same questions are asked again: each is embedded anew.
+        # Without the memory of questions: the same ones are asked again, and each is embedded anew.
+        services = Services(settings, parts=Parts(embeddings=Services(settings).embedder))
         corpus = REAL_CORPUS if REAL_CORPUS.is_dir() else sample_corpus()
         services.ingest([corpus])
         rows = [

@@ -22,7 +22,7 @@ from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import Parts, Services, sample_corpus
 
 QUESTION: Any = {"question": "What is the GST rate on imports into Singapore?"}
 PAUSE_S = 0.5
@@ -51,9 +51,8 @@ def main(questions: int) -> None:
 def _desk(plain: Services, url: str | None) -> Services:
     there = {} if url is None else {"langsmith_tracing": True, "langsmith_endpoint": url}
     there |= {} if url is None else {"otel_exporter_otlp_endpoint": url}
-    services = Services(plain.settings.model_copy(update=there))
-    vars(services).update(embeddings=plain.embeddings, store=plain.store, model=_model())
-    return services
+    parts = Parts(embeddings=plain.embeddings, model=_model())
+    return Services(plain.settings.model_copy(update=there), parts=parts)
 
 
 def _model() -> BaseChatModel:

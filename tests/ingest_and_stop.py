@@ -9,7 +9,7 @@ from app.adapters.stores import chroma
 from app.adapters.stores.chroma import DocumentChroma
 from app.adapters.stores.records import Records
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from chains.ingestion import Report, writing
 from tests.fakes import WordEmbeddings
 
@@ -26,8 +26,8 @@ POINTS: dict[str, tuple[Any, str, bool]] = {
 
 def ingest(folder: Path, corpus: Path, *, reset: bool = False) -> Report:
     """Ingest the corpus into the store of the folder."""
-    services = Services(load_settings(_env_file=None, chroma_path=folder / "store"))
-    services.__dict__["embeddings"] = WordEmbeddings()
+    settings = load_settings(_env_file=None, chroma_path=folder / "store")
+    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
     return services.ingest([corpus], reset=reset)
 
 

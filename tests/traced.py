@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
 from app.settings import Settings, load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from chains.output import merge
 from tests.langsmith_stub import Backend
 
@@ -22,8 +22,7 @@ def tracing(desk: Settings, url: str, **options: Any) -> Iterator[Services]:
     """Run services that trace to `url`, both ways, while the body runs."""
     there = {"langsmith_tracing": True, "langsmith_endpoint": url, "langsmith_api_key": SecretStr("lsv2_key")}
     there |= {"otel_exporter_otlp_endpoint": url}
-    services = Services(desk.model_copy(update=there | options))
-    vars(services)["embeddings"] = _embeddings()
+    services = Services(desk.model_copy(update=there | options), parts=Parts(embeddings=_embeddings()))
     try:
         yield services
     finally:

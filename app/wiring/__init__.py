@@ -1,5 +1,5 @@
-"""Settings -> adapters -> chain: the composition root."""
+"""The composition root: settings, then adapters, then the chain."""
 
-from app.wiring.build import Services, sample_corpus
+from app.wiring.build import Parts, Services, sample_corpus
 
-__all__ = ["Services", "sample_corpus"]
+__all__ = ["Parts", "Services", "sample_corpus"]

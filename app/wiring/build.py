@@ -1,4 +1,4 @@
-"""Settings -> adapters -> chain, each made when it is first asked for."""
+"""Build adapters and chain from the settings, each part when it is first used."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -19,7 +19,7 @@ from app.wiring.caches import Caches, index_version
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, breaker_check, broker_check, embeddings_check, redis_check, store_check
 from app.wiring.events import event_observers, outbox_of, scores_of
-from app.wiring.llm import chat_model, close, providers_of
+from app.wiring.llm import chat_model, close, offline_model, providers_of
 from app.wiring.metrics import metrics_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.storage import beside, open_store
@@ -40,16 +40,24 @@ if TYPE_CHECKING:
     from chains.ingestion import Report
     from chains.ports import Progress
 
-# What is loaded once and stands behind every answer.
-LOADED = ("embedder", "embeddings", "tokens", "store", "words", "word_similarity")
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts that are handed in, in place of those that the settings name."""
+
+    embeddings: Embeddings | None = None
+    model: BaseChatModel | None = None
+    chain: Runnable[Any, Any] | None = None
+    outbox: "Outbox | None" = None
 
 
 @dataclass(frozen=True)
 class Services:
-    """What the commands and the routes work with, each made when it is first asked for."""
+    """What the commands and the routes work with, each part built when it is first used."""
 
     settings: Settings
     clock: Clock = field(default_factory=SystemClock)
+    parts: Parts = Parts()
 
     @cached_property
     def embedder(self) -> Embeddings:
@@ -61,7 +69,7 @@ class Services:
         """Return what the questions and the passages are embedded with."""
         from app.adapters.embeddings.cached import MemoizedEmbeddings
 
-        return self.caches.embeddings(MemoizedEmbeddings(self.embedder))
+        return self.caches.embeddings(self.parts.embeddings or MemoizedEmbeddings(self.embedder))
 
     @cached_property
     def caches(self) -> Caches:
@@ -102,6 +110,8 @@ class Services:
         return {}
 
     def _model_of(self, name: str) -> BaseChatModel:
+        if self.parts.model is not None:
+            return self.parts.model
         if name not in self.models:
             settings = self.settings.model_copy(update={"llm_model": name})
             self.models[name] = chat_model(settings, self.embeddings, clock=self.clock, tokens=self.tokens)
@@ -121,10 +131,12 @@ class Services:
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
-        return self._pipeline(self.settings.citation_style, self.settings.llm_model)
+        return self.parts.chain or self._pipeline(self.settings.citation_style, self.settings.llm_model)
 
     def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
         """Return the pipeline of POST /chat: it cites by numbers, and LLM_MODEL or another allowed model answers."""
+        if self.parts.chain is not None:
+            return self.parts.chain
         name = model_id or self.settings.llm_model
         if name not in self._numbered_chains:
             self._numbered_chains[name] = self._pipeline(
@@ -174,7 +186,7 @@ class Services:
     @cached_property
     def outbox(self) -> "Outbox | None":
         """Return where events are handed over for the broker; None where they are off."""
-        return outbox_of(self.settings)
+        return self.parts.outbox or outbox_of(self.settings)
 
     @cached_property
     def scores(self) -> "LangSmithScores | None":
@@ -258,15 +270,23 @@ class Services:
         from app.wiring.warm_up import warm_up
 
         self.numbered_chain()
-        warm_up(self._offline().chain, self.scope)
+        warm_up(self._local_chain(), self.scope)
 
-    def _offline(self) -> "Services":
-        """Return services that share what is loaded, ask no language model, keep no answer and tell nobody."""
-        changed = {"llm_provider": "offline", "retriever_type": "hybrid", "cache_enabled": False}
-        twin = Services(self.settings.model_copy(update=changed), self.clock)
-        shared = {name: getattr(self, name) for name in LOADED}
-        twin.__dict__.update(shared, scope=None, observers=[], tracing=Tracing())
-        return twin
+    def _local_chain(self) -> Runnable[Question, Answer]:
+        """Return a chain over the same index that calls no language model, caches nothing and has no observers."""
+        settings = self.settings.model_copy(update={"retriever_type": "hybrid"})
+        model = offline_model(self.embeddings)
+        return pipeline(
+            settings,
+            style=settings.citation_style,
+            retriever=retriever_of(settings, store=self.store, words=self.words, model=lambda: model),
+            model=model,
+            model_id=settings.llm_model,
+            scope=None,
+            tokens=self.tokens,
+            similarity=self.word_similarity,
+            clock=self.clock,
+        )
 
     def ingest(
         self,

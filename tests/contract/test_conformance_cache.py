@@ -6,7 +6,7 @@ import json
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from chains.caching.stores import MemoryStore
 from chains.caching.typed_cache import canonical
 from tests.chains.caching.chain import StoppedClock
@@ -87,9 +87,7 @@ def rebuilt_index(given, tmp_path, groq):
 
 def services(groq, **settings):
     options = {"llm_api_key": "k", "llm_base_url": groq.url, "scope_enabled": False, "cache_enabled": True}
-    made = Services(load_settings(**options, **settings))
-    made.__dict__["embeddings"] = made.caches.embeddings(WordEmbeddings())
-    return made
+    return Services(load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings()))
 
 
 def ingest(service, tmp_path, words, **options):

@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.memory import SavedMemoryStore
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from chains.context import trim
 from chains.errors import ConfigurationError, QuestionError
 from chains.retrieval import MmrRetriever, retrieve
@@ -106,8 +106,8 @@ def compression(case, tmp_path, groq):
     corpus.mkdir(parents=True)
     (corpus / "a.md").write_text("# GST Guide\n\nThe rate is nine percent. Exports are free.")
     options = {name.lower(): value for name, value in case["input"]["env"].items()}
-    services = Services(load_settings(llm_api_key="k", llm_base_url=groq.url, llm_max_retries=0, **options))
-    services.__dict__["embeddings"] = WordEmbeddings()
+    settings = load_settings(llm_api_key="k", llm_base_url=groq.url, llm_max_retries=0, **options)
+    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
     services.ingest([tmp_path / "corpus"])
 
     groq.replies += [Reply("Exports are free."), Reply(status=500)]

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableLambda
 from app.http.errors import reply_to
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from chains import errors
 from tests.served import served
 
@@ -39,9 +39,8 @@ def fail(question: dict) -> None:
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     """The service over a chain that fails as the question says."""
-    services = Services(load_settings(_env_file=None, llm_provider="offline"))
-    failing = RunnableLambda(fail)
-    services.__dict__.update(chain=failing, numbered_chain=lambda _=None: failing)
+    settings = load_settings(_env_file=None, llm_provider="offline")
+    services = Services(settings, parts=Parts(chain=RunnableLambda(fail)))
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
 

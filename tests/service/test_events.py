@@ -14,7 +14,7 @@ from app.adapters.events.outbox import Outbox
 from app.adapters.events.publisher import Publisher
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from benchmarks.proxy import Proxy
 from tests.rabbit import PORT, Sink, sink, skip_without_broker, url
 from tests.waiting import await_until
@@ -47,11 +47,11 @@ class Desk:
 async def desk(folder) -> AsyncIterator[Desk]:
     (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.")
     path = folder / "events.sqlite3"
-    services = Services(load_settings(vector_store_type="memory", scope_enabled=False, min_chunks=0))
-    services.ingest([folder / "gst.md"])
+    settings = load_settings(vector_store_type="memory", scope_enabled=False, min_chunks=0)
+    Services(settings).ingest([folder / "gst.md"])
     async with sink() as taken, Proxy(PORT) as proxy:
         outbox = Outbox(path, Publisher(url(proxy.port), exchange=taken.exchange), capacity=1000, max_pause_s=0.2)
-        vars(services)["outbox"] = outbox
+        services = Services(settings, parts=Parts(outbox=outbox))
         transport = httpx.ASGITransport(create_app(services))
         async with services.running(), httpx.AsyncClient(transport=transport, base_url="http://desk") as client:
             yield Desk(client, outbox, taken, proxy)

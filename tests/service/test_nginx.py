@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableGenerator
 
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from tests.served import served
 from tests.waiting import wait_until
 
@@ -74,8 +74,8 @@ def steps() -> StepByStep:
 
 @pytest.fixture
 def upstream(steps) -> Iterator[str]:
-    services = Services(load_settings(_env_file=None, llm_provider="offline", rate_limit="2/hour"))
-    services.__dict__["chain"] = RunnableGenerator(steps.parts)
+    settings = load_settings(_env_file=None, llm_provider="offline", rate_limit="2/hour")
+    services = Services(settings, parts=Parts(chain=RunnableGenerator(steps.parts)))
     with served(create_app(services), proxies="127.0.0.1") as url:
         yield url
 

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableGenerator
 
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from tests.served import served
 
 PATIENCE_S = 30
@@ -37,8 +37,8 @@ def chain() -> Endless:
 
 @pytest.fixture
 def client(chain) -> Iterator[httpx.Client]:
-    services = Services(load_settings(_env_file=None, llm_provider="offline", retrieval_top_k=7))
-    services.__dict__["chain"] = RunnableGenerator(chain.parts)
+    settings = load_settings(_env_file=None, llm_provider="offline", retrieval_top_k=7)
+    services = Services(settings, parts=Parts(chain=RunnableGenerator(chain.parts)))
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
         yield client
 

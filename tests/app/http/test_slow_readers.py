@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableGenerator
 from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from tests.access import ASKED, PATIENCE_S, Client
 from tests.served import served
 from tests.waiting import wait_until
@@ -56,8 +56,7 @@ def service(writer: Writer, connection: type[BoundedConnection]) -> Iterator[tup
     settings = load_settings(
         _env_file=None, llm_provider="offline", max_concurrent_questions=PLACES, question_queue_s=PATIENCE_S
     )
-    services = Services(settings)
-    services.__dict__["chain"] = RunnableGenerator(writer.parts)
+    services = Services(settings, parts=Parts(chain=RunnableGenerator(writer.parts)))
     running = served(create_app(services), connection=connection, send_buffer=SMALL)
     with running as url:
         yield url, running

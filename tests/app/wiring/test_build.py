@@ -6,7 +6,7 @@ import structlog
 
 from app.adapters.embeddings.cached import DiskCachedEmbeddings
 from app.settings import load_settings
-from app.wiring import Services, sample_corpus
+from app.wiring import Parts, Services, sample_corpus
 from chains.errors import ConfigurationError, EmbeddingError
 from chains.ingestion.files import find_files
 from chains.observers import Call
@@ -118,10 +118,11 @@ class Watching:
 
 def test_warming_up_loads_the_models_and_asks_and_tells_nobody(groq, tmp_path):
     (tmp_path / "gst.md").write_text("# GST\n\nThe rate is nine percent.\n")
-    warm = Services(load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False))
+    embeddings = WordEmbeddings()
+    settings = load_settings(llm_api_key="gsk_test", llm_base_url=groq.url, scope_enabled=False)
+    warm = Services(settings, parts=Parts(embeddings=embeddings))
     watching = Watching()
     warm.observers.append(watching)
-    warm.__dict__["embeddings"] = embeddings = WordEmbeddings()
     warm.ingest([tmp_path])
     before = embeddings.embedded
     warm.warm_up()
@@ -152,14 +153,13 @@ def test_what_is_loaded_is_no_longer_the_garbage_collectors_business(groq):
 
 
 def test_a_warm_up_that_fails_stops_nothing(tmp_path):
-    cold = services(memory_store_path=tmp_path / "s.json", vector_store_type="memory")
-
     class Broken(WordEmbeddings):
         def embed_query(self, text: str) -> list[float]:
             msg = "no service"
             raise EmbeddingError(msg)
 
-    cold.__dict__["embeddings"] = Broken()
+    settings = load_settings(llm_provider="offline", memory_store_path=tmp_path / "s.json", vector_store_type="memory")
+    cold = Services(settings, parts=Parts(embeddings=Broken()))
     with structlog.testing.capture_logs() as logs:
         cold.warm_up()
     assert logs == [

@@ -11,7 +11,7 @@ import pytest
 import redis
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from app.wiring.caches import Caches
 from chains.caching.stats import LEVELS
 from chains.caching.stores import MemoryStore
@@ -66,9 +66,8 @@ class CountedEmbeddings(WordEmbeddings):
 
 def make(groq, **settings) -> tuple[Services, CountedEmbeddings]:
     options = {"llm_api_key": "k", "llm_base_url": groq.url, "cache_enabled": True, "scope_enabled": False, **settings}
-    services, embeddings = Services(load_settings(**options)), CountedEmbeddings()
-    services.__dict__["embeddings"] = services.caches.embeddings(embeddings)
-    return services, embeddings
+    embeddings = CountedEmbeddings()
+    return Services(load_settings(**options), parts=Parts(embeddings=embeddings)), embeddings
 
 
 def hit(services: Services, **options: Any) -> str | None:

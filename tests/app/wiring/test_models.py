@@ -4,7 +4,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from app.settings import SettingsError, load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from app.wiring.models import embedding_model
 from chains.clock import SystemClock
 from tests.fakes import Reply, WordEmbeddings
@@ -56,8 +56,8 @@ def test_compression_cuts_the_passages_of_any_retriever_with_the_deployment_s_pr
     texts.mkdir()
     (texts / "compression.txt").write_text("Our own words: {document}")
     options: Any = {"retriever_type": "compression", "compression_base": base, "prompts_path": texts}
-    services = Services(load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **options))
-    services.__dict__["embeddings"] = WordEmbeddings()
+    settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **options)
+    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
     services.ingest([corpus])
     groq.replies = [Reply("nine percent")] * 2
     retriever: Any = services.retriever
@@ -94,8 +94,8 @@ def test_a_model_with_a_small_window_is_shown_less(groq, tmp_path):
     corpus.mkdir()
     (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\n" + "The rate of GST is nine percent of it. " * 60)
     models = {"llm_model": "large", "llm_allowed_models": "small", "llm_context_tokens": "131072,small=1000"}
-    services = Services(load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **models))
-    services.__dict__["embeddings"] = WordEmbeddings()
+    settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **models)
+    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
     services.ingest([corpus])
     for name in ("large", "small"):
         services.numbered_chain(name).invoke(QUESTION)

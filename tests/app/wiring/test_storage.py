@@ -1,7 +1,7 @@
 import pytest
 
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Parts, Services
 from chains.errors import ConfigurationError
 from tests.fakes import WordEmbeddings
 
@@ -24,9 +24,7 @@ def corpus(tmp_path):
 
 
 def make(**settings):
-    services = Services(load_settings(scope_enabled=False, **settings))
-    services.__dict__["embeddings"] = WordEmbeddings()
-    return services
+    return Services(load_settings(scope_enabled=False, **settings), parts=Parts(embeddings=WordEmbeddings()))
 
 
 def found(services, config=None):
