@@ -64,7 +64,7 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"| {name} | `{citation['raw']}` | {document} | {section} | {citation['support']:.2f} |"
     matched = [citation for _, citation in marked if citation["matched"]]
     attributed = sum(citation["attributed"] for row in rows for citation in cite(row)["citations"])
-    parsed = sum(len(read_references(row["answer"], passages(row))) for row in rows)
+    parsed = sum(len(read_references(row["answer"], passages(row))[0]) for row in rows)
     named = sum(citation["section"] is not None for citation in matched)
     yield ""
     yield (

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.runnables import Runnable
 
 import prompts
 from chains.citations.decline import is_decline
-from chains.citations.markers import find_markers
+from chains.citations.markers import Marker, find_markers
 from chains.citations.notes import bibliography, numbered_sources, read_notes
 from chains.citations.numbering import NumberedMarkers, insert_markers, number_markers, source_key
 from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
@@ -179,17 +179,17 @@ def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Referen
     Plain bracketed words are left out.
     """
     references, notes = read_notes(answer, shown)
-    plain: set[str] = set()
+    known: dict[str, list[Reference]] = {}
     read_until = 0
     for marker in find_markers(answer):
         inside_another = marker.start < read_until  # ... that has been read whole.
-        if inside_another or marker.raw in plain or any(start <= marker.start < end for start, end in notes):
+        if inside_another or any(start <= marker.start < end for start, end in notes):
             continue
-        if found := read_titles(marker, shown):
-            references.extend(found)
+        if marker.raw not in known:
+            known[marker.raw] = read_titles(Marker(0, len(marker.raw), marker.raw), shown)
+        for found in known[marker.raw]:
+            references.append(replace(found, start=found.start + marker.start, end=found.end + marker.start))
             read_until = marker.end
-        else:
-            plain.add(marker.raw)
     return sorted(references, key=lambda reference: (reference.start, reference.end)), notes
 
 

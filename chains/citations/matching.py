@@ -64,9 +64,12 @@ def _bigrams(text: str) -> Counter[str]:
 
 
 def similarity(written: str, actual: str) -> float:
-    """Return how well the `written` name fits the `actual` one: 1 equal, 0.7-0.95 contained, below that less."""
+    """Return how well the `written` name fits the `actual` one: 1 equal, 0.7-0.95 contained, below that less.
+
+    A short form that says too little to be certain is worth nothing.
+    """
     found = fit(written, actual)
-    return found.score if found else 0.0
+    return found.score if found and (found.certain or found.tier != "short") else 0.0
 
 
 @lru_cache(maxsize=8192)
