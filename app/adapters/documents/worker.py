@@ -6,8 +6,10 @@
 import json
 import math
 import os
+import resource
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -19,9 +21,6 @@ from chains.errors import IngestionError
 from chains.ingestion import text_files
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import LocalParser
-
-if sys.platform != "win32":
-    import resource
 
 LOADERS = {
     **text_files.LOADERS,
@@ -56,20 +55,11 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
 
 def _limit_seconds(seconds: float) -> None:
     """Have the system end this process when it has used so many more seconds of the processor."""
-    if sys.platform != "win32":
-        used = math.ceil(time.process_time() + seconds)
-        resource.setrlimit(resource.RLIMIT_CPU, (used, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-
-
-def _limit_memory(memory_mb: int) -> None:
-    if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 2**20, memory_mb * 2**20))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    used = math.ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (used, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def _peak_mb() -> float:
-    if sys.platform == "win32":
-        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
@@ -77,7 +67,9 @@ def _peak_mb() -> float:
 def main() -> None:
     """Serve on the standard input and output."""
     memory_mb = int(sys.argv[1])
-    _limit_memory(memory_mb)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # Else the system writes the memory of a killed worker to a file.
+    with suppress(ValueError):  # macOS has no such limit; the one of time remains.
+        resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 2**20, memory_mb * 2**20))
     with os.fdopen(os.dup(1), "wb") as replies:
         os.dup2(2, 1)  # What a library prints is no reply.
         serve(sys.stdin.buffer, replies, memory_mb)
