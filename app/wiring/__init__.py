@@ -1,5 +1,6 @@
 """The composition root: settings, then adapters, then the chain."""
 
-from app.wiring.build import Parts, Services, sample_corpus
+from app.wiring.build import Parts, Services
+from app.wiring.scope import sample_corpus
 
 __all__ = ["Parts", "Services", "sample_corpus"]

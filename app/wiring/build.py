@@ -18,17 +18,16 @@ from app.wiring.access import Access
 from app.wiring.caches import Caches, index_version
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, breaker_check, broker_check, embeddings_check, redis_check, store_check
-from app.wiring.events import event_observers, outbox_of, scores_of
 from app.wiring.llm import chat_model, close, offline_model, providers_of
-from app.wiring.metrics import metrics_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
+from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, scores_of, tracing_of
+from app.wiring.scope import scope_gate, scope_text
 from app.wiring.storage import beside, open_store
-from app.wiring.tracing import Tracing, tracing_of
 from chains.clock import Clock, SystemClock
 from chains.observers import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
-from chains.scope import SCOPE_FILE, ScopeGate, load_scope
+from chains.scope import ScopeGate
 from chains.state import Answer, CitationStyle, Question
 
 if TYPE_CHECKING:
@@ -172,9 +171,8 @@ class Services:
             passage_characters=passage_characters,
             temperature=temperature,
         )
-        answers = self.caches.answers(
-            chain, scope=self._scope_text(), style=style, model_id=model_id, passage_characters=passage_characters
-        )
+        facts = {"scope": scope_text(self.settings), "passage_characters": passage_characters}
+        answers = self.caches.answers(chain, style=style, model_id=model_id, **facts)
         return observed(self.tracing.traced(answers), self.observers)
 
     @cached_property
@@ -228,22 +226,8 @@ class Services:
 
     @cached_property
     def scope(self) -> ScopeGate | None:
-        """Return what declines questions that no document answers; None where it is off or no list of them is there."""
-        from app.adapters.embeddings.cached import DiskCachedEmbeddings
-
-        file = self._scope_file()
-        if file is None:
-            return None
-        return ScopeGate(load_scope(file), DiskCachedEmbeddings(self.embeddings, model=self.settings.embedding_model))
-
-    def _scope_file(self) -> Path | None:
-        settings = self.settings
-        file = settings.scope_file or sample_corpus() / SCOPE_FILE
-        return file if settings.scope_enabled and (settings.scope_file or file.is_file()) else None
-
-    def _scope_text(self) -> str | None:
-        file = self._scope_file()
-        return file.read_text(encoding="utf-8") if file and self.scope else None
+        """Return what declines questions that no document answers; None where it is off."""
+        return scope_gate(self.settings, self.embeddings)
 
     def count(self) -> int:
         """Return the number of chunks in the store."""
@@ -312,10 +296,3 @@ class Services:
         """Forget what was made with the store that is there no more."""
         for made in ("store", "retriever", "chain", "_numbered_chains"):
             self.__dict__.pop(made, None)
-
-
-def sample_corpus() -> Path:
-    """Return the folder of the sample corpus: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).parents[1]
-    inside = package / "knowledge_base"
-    return inside if inside.is_dir() else package.parent / "knowledge_base"

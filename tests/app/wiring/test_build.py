@@ -28,7 +28,7 @@ def test_the_packaged_scope_is_in_force_by_default_and_can_be_turned_off():
 
 
 def test_a_deployment_without_a_scope_file_declines_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr("app.wiring.build.sample_corpus", lambda: tmp_path)
+    monkeypatch.setattr("app.wiring.scope.sample_corpus", lambda: tmp_path)
     assert services().scope is None
 
 

@@ -10,14 +10,17 @@ from pydantic import SecretStr
 import app
 from app.http.middleware.drain import InFlight
 from app.http.routes.health import Readiness
+from app.settings import load_settings
 from app.wiring import Services
-from chains.errors import LLMUnavailableError
+from app.wiring.observability import outbox_of
+from chains.errors import ConfigurationError, LLMUnavailableError
 from chains.observers import Call
 from tests.fakes import FakeGroq, Reply
 from tests.served import QUESTION, small_services
 from tests.service.desk import open_desk
 
 DOCS = Path(app.__file__).parents[1] / "docs" / "observability.md"
+URL = "amqp://guest:guest@127.0.0.1:9/"
 DEFAULT, OTHER = "llama-3.1-8b-instant", "llama-3.3-70b-versatile"
 
 
@@ -114,3 +117,28 @@ def documented() -> set[tuple[str, frozenset[str]]]:
         for names, labels in rows
         for name in re.findall("`(waypoint_[a-z_]+)`", names)
     }
+
+
+@pytest.mark.parametrize(
+    ("settings", "on"),
+    [({}, False), ({"rabbitmq_url": URL}, True), ({"rabbitmq_url": URL, "events_enabled": False}, False)],
+)
+def test_events_are_off_unless_a_broker_is_named(settings, on):
+    services = Services(load_settings(**settings))
+
+    assert (services.outbox is not None) == on
+    assert ("Events" in {type(observer).__name__ for observer in services.observers}) == on
+
+
+def test_scores_go_to_langsmith_only_where_answers_are_traced():
+    assert Services(load_settings(langsmith_api_key="ls")).scores is None
+
+
+async def test_a_service_whose_events_cannot_be_kept_does_not_start(tmp_path):
+    (tmp_path / "file").write_text("no database, but long enough to be taken for one " * 9)
+    outbox = outbox_of(load_settings(rabbitmq_url=URL, events_path=tmp_path / "file"))
+
+    assert outbox is not None
+    with pytest.raises(ConfigurationError, match=r"EVENTS_PATH='.*file' cannot be used .*not a database.*move it away"):
+        async with outbox.running():
+            pass

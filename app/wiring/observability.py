@@ -1,0 +1,196 @@
+"""Build what observes the service: tracing, events and scores for other services, metrics."""
+
+import atexit
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+
+from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
+from app.settings import Settings
+from app.wiring.llm import providers_of
+from chains.caching.stats import EVENTS, LEVELS, CacheStats, Event
+from chains.generation.provider import Provider
+from chains.observers import Observer
+from chains.state import Answer, Question
+
+if TYPE_CHECKING:
+    from app.adapters.events.outbox import Outbox
+    from app.adapters.tracing.langsmith_scores import LangSmithScores
+    from app.observability.metrics import Labels, Metrics
+
+SPANS_WAITING, SPANS_A_BATCH = 4096, 512
+PROVIDER = ("model", "provider")
+BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
+
+
+@dataclass
+class Tracing:
+    """Tracers and observers for the chain, and the exports that send their traces."""
+
+    exports: dict[str, Export[Any]] = field(default_factory=dict)
+    factories: list[Callable[[RunnableConfig], RunnableConfig]] = field(default_factory=list)
+    observers: list[Observer] = field(default_factory=list)
+    connections: list[Callable[[], None]] = field(default_factory=list)
+    probes: dict[str, Callable[[], None]] = field(default_factory=dict)
+
+    def traced(self, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
+        """Return the chain with every call traced."""
+        return RunnableBinding(bound=chain, config_factories=self.factories) if self.factories else chain
+
+    def dropped(self) -> dict[str, float]:
+        """Return how many traces (of OpenTelemetry: spans) did not arrive, by backend."""
+        return {name: export.dropped for name, export in self.exports.items()}
+
+    def close(self, *, within_s: float = SHUTDOWN_TIMEOUT_S) -> None:
+        """Send what is queued, for at most `within_s`."""
+        atexit.unregister(self.close)
+        close(self.exports.values(), within_s=within_s)
+        while self.connections:
+            self.connections.pop()()
+
+
+def tracing_of(settings: Settings) -> Tracing:
+    """Return the tracing that the settings ask for; it is closed at the end of the process, if not before."""
+    tracing = Tracing()
+    if settings.langsmith_tracing:
+        _trace_to_langsmith(tracing, settings)
+    if settings.otel_exporter_otlp_endpoint:
+        _trace_to_collector(tracing, settings.otel_exporter_otlp_endpoint)
+    if tracing.exports:
+        atexit.register(tracing.close)
+    return tracing
+
+
+def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
+    from app.adapters.tracing.langsmith import LangSmith
+
+    backend = LangSmith(
+        api_url=settings.langsmith_endpoint,
+        api_key=settings.langsmith_api_key,
+        project=settings.langsmith_project,
+        hide_inputs=settings.langsmith_hide_inputs,
+        hide_outputs=settings.langsmith_hide_outputs,
+    )
+    export = Export("langsmith", backend.send)
+    tracing.exports["langsmith"] = export
+    tracing.factories.append(lambda config: backend.callbacks(config, export.put))
+    tracing.probes["langsmith"] = backend.probe
+    tracing.connections.append(backend.close)
+
+
+def _trace_to_collector(tracing: Tracing, endpoint: str) -> None:
+    from app.adapters.tracing.opentelemetry import CallSpans, Collector
+
+    collector = Collector(endpoint)
+    export = Export("opentelemetry", collector.send, waiting=SPANS_WAITING, batch=SPANS_A_BATCH)
+    tracing.exports["opentelemetry"] = export
+    tracing.observers.append(CallSpans(export.put))
+    tracing.probes["opentelemetry"] = lambda: collector.send([])
+    tracing.connections.append(collector.close)
+
+
+def outbox_of(settings: Settings) -> "Outbox | None":
+    """Return the outbox for RABBITMQ_URL; nothing is opened before it runs."""
+    if settings.rabbitmq_url is None or not settings.events_enabled:
+        return None
+    from app.adapters.events.outbox import Outbox
+    from app.adapters.events.publisher import Publisher
+
+    publisher = Publisher(settings.rabbitmq_url.get_secret_value())
+    return Outbox(settings.events_path, publisher, capacity=settings.events_max)
+
+
+def event_observers(settings: Settings, outbox: "Outbox | None") -> list[Observer]:
+    """Return the observer that makes events of calls; none without an outbox."""
+    if outbox is None:
+        return []
+    from app.observability.analytics_events import Events
+
+    return [Events(outbox.submit, model="offline" if settings.provider == "offline" else settings.llm_model)]
+
+
+def scores_of(settings: Settings) -> "LangSmithScores | None":
+    """Return what sends scores to LangSmith; None where answers are not traced there."""
+    if not settings.langsmith_tracing or settings.langsmith_api_key is None:
+        return None
+    from app.adapters.tracing.langsmith_scores import LangSmithScores
+
+    return LangSmithScores(
+        settings.langsmith_endpoint, settings.langsmith_api_key.get_secret_value(), settings.langsmith_project
+    )
+
+
+def metrics_of(
+    settings: Settings,
+    *,
+    tracing: Tracing,
+    caches: CacheStats,
+    outbox: "Outbox | None",
+    models: Mapping[str, BaseChatModel],
+) -> "Metrics":
+    """Return the metrics of GET /metrics; `models` may grow."""
+    from app.observability.metrics import Metrics
+
+    metrics = Metrics(shared=settings.prometheus_multiproc_dir)
+    metrics.counts(
+        "waypoint_traces_dropped", "Traces that the backend did not take", ("backend",), lambda: _by_backend(tracing)
+    )
+    _add_providers(metrics, models)
+    for event in EVENTS:
+        read = partial(_by_level, caches, event)
+        metrics.counts(
+            f"waypoint_cache_{event}",
+            f"Cache {event}",
+            ("level",),
+            read,
+        )
+    if outbox is not None:
+        _add_events(metrics, outbox)
+    return metrics
+
+
+def _add_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> None:
+    metrics.gauges(
+        "waypoint_breaker_open",
+        "Whether the circuit breaker of a provider is open: 0 closed, 1 open, 0.5 half open",
+        PROVIDER,
+        lambda: _by_provider(models, lambda provider: BREAKER_STATES[provider.breaker.state]),
+    )
+    metrics.gauges(
+        "waypoint_llm_waiting",
+        "Requests that wait because of LLM_RPM or LLM_TPM",
+        PROVIDER,
+        lambda: _by_provider(models, lambda provider: provider.limiter.waiting),
+    )
+    metrics.counts(
+        "waypoint_llm_retries",
+        "Calls that repeat a failed one",
+        PROVIDER,
+        lambda: _by_provider(models, lambda provider: provider.retries.count),
+    )
+
+
+def _add_events(metrics: "Metrics", outbox: "Outbox") -> None:
+    metrics.gauge("waypoint_events_waiting", "Events that the broker has not confirmed yet", lambda: outbox.waiting)
+    metrics.counts(
+        "waypoint_events",
+        "Events by result",
+        ("result",),
+        lambda: {("sent",): outbox.sent, ("dropped",): outbox.dropped},
+    )
+
+
+def _by_provider(models: Mapping[str, BaseChatModel], read: Callable[[Provider], float]) -> Mapping["Labels", float]:
+    return {(model, provider.breaker.name): read(provider) for model, provider in providers_of(models)}
+
+
+def _by_backend(tracing: Tracing) -> Mapping["Labels", float]:
+    return {(backend,): dropped for backend, dropped in tracing.dropped().items()}
+
+
+def _by_level(caches: CacheStats, event: Event) -> Mapping["Labels", float]:
+    return {(level,): caches.of(level, event) for level in LEVELS}
