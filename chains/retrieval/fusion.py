@@ -4,15 +4,13 @@ The plain sum beats min-max scaling and reciprocal ranks: it needs no set of can
 question, which matches more words, leans on the words by itself.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from chains.ports import Place
-
-WORD = re.compile(r"[^\W_]+")
+from chains.text.words import plain_words
 
 # BM25 (0 to about 20) times this stands beside a cosine; the figures are flat between .015 and .04.
 BM25_WEIGHT = 0.025
@@ -98,7 +96,7 @@ def _words(candidate: Candidate) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _words_of(text: str) -> frozenset[str]:
-    return frozenset(WORD.findall(text.lower()))
+    return frozenset(plain_words(text))
 
 
 @lru_cache(maxsize=2**14)

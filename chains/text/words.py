@@ -1,5 +1,6 @@
 """Words: their stems, and those that carry no meaning of their own."""
 
+import re
 from functools import lru_cache
 from threading import Lock
 from typing import Final
@@ -29,6 +30,7 @@ STOP_WORDS: Final = word_set("""
     """)
 """Words of grammar. A word in capitals that is one of these may still be a name."""
 
+_PLAIN: Final = re.compile(r"[^\W_]+")
 LONGEST_WORD: Final = 40
 _STEMMER: Final = snowballstemmer.stemmer("english")
 _ONE_AT_A_TIME: Final = Lock()
@@ -39,3 +41,8 @@ def stem(word: str) -> str:
     """Return the Snowball (Porter2) stem of a lower-case word."""
     with _ONE_AT_A_TIME:  # The stemmer keeps the word it works on in itself.
         return str(_STEMMER.stemWord(word[:LONGEST_WORD]))
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the runs of letters and digits of a text, in lower case, in order."""
+    return _PLAIN.findall(text.lower())

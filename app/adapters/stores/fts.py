@@ -5,7 +5,6 @@ a file that is missing, broken, of another version or out of step is filled agai
 """
 
 import json
-import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,16 +15,15 @@ from langchain_core.documents import Document
 
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
+from chains.text.words import plain_words, word_set
 
-WORD = re.compile(r"[^\W_]+")
-STOP_WORDS = frozenset(
-    """
+# Fewer than `chains.text.words.STOP_WORDS`: words like "after" and "between" help to find a passage.
+STOP_WORDS = word_set("""
     a about am an and any are as at be been but by can could did do does for from had has have he her him his how i
     if in into is it its may me might must my no not of on or our out over per shall she should so such than that
     the their them then there these they this those to under up us was we were what when where which who whom why
     will with would you your
-    """.split()  # noqa: SIM905 - a list of words reads as words.
-)
+    """)
 VERSION = 1
 SCHEMA = f"""
 PRAGMA journal_mode = WAL;
@@ -222,7 +220,7 @@ def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _words(question: str) -> list[str]:
     """Return the words that say something, or all when none does, each once."""
-    words = list(dict.fromkeys(WORD.findall(question.lower())))
+    words = list(dict.fromkeys(plain_words(question)))
     return [word for word in words if word not in STOP_WORDS] or words
 
 
