@@ -1,5 +1,6 @@
 """LangServe's request and response models, its serializer and its playground, none of which it exports."""
 
+from functools import partial
 from types import GenericAlias
 from typing import Annotated, Any, cast
 
@@ -27,6 +28,14 @@ class NoConfig(BaseModel):
     """The part of a client's config that is used: nothing."""
 
 
+# Bodies of requests, each for the model of a question; and responses, each for the type of an answer.
+invoke_body = partial(create_invoke_request_model, NAMESPACE, config=NoConfig)
+stream_body = partial(create_stream_request_model, NAMESPACE, config=NoConfig)
+stream_events_body = partial(create_stream_events_request_model, NAMESPACE, config=NoConfig)
+invoke_response = partial(create_invoke_response_model, NAMESPACE, include_callbacks=False)
+batch_response = partial(create_batch_response_model, NAMESPACE, include_callbacks=False)
+
+
 def serialize(value: Any) -> str:
     """Return the JSON of a value, LangChain's objects included."""
     return _serializer.dumps(value).decode()
@@ -48,11 +57,6 @@ async def playground_file(served: APIHandler, path: str, request: Request, *, ru
     return Response(content, file.status_code, media_type=file.media_type)
 
 
-def invoke_body(question: type[BaseModel]) -> type[BaseModel]:
-    """Return the body of a request for one answer."""
-    return create_invoke_request_model(NAMESPACE, question, NoConfig)
-
-
 def batch_body(question: type[BaseModel], batch_max: int) -> type[BaseModel]:
     """Return the body of a request for several answers; an input that does not fit becomes its ValidationError."""
     base = create_batch_request_model(NAMESPACE, question, NoConfig)
@@ -65,23 +69,3 @@ def _keep_error(value: Any, validate: Any) -> Any:
         return validate(value)
     except ValidationError as error:
         return error
-
-
-def stream_body(question: type[BaseModel]) -> type[BaseModel]:
-    """Return the body of a request for a stream."""
-    return create_stream_request_model(NAMESPACE, question, NoConfig)
-
-
-def stream_events_body(question: type[BaseModel]) -> type[BaseModel]:
-    """Return the body of a request for a stream of events."""
-    return create_stream_events_request_model(NAMESPACE, question, NoConfig)
-
-
-def invoke_response(answer: Any) -> type[BaseModel]:
-    """Return the response with one answer."""
-    return create_invoke_response_model(NAMESPACE, answer, False)
-
-
-def batch_response(answer: Any) -> type[BaseModel]:
-    """Return the response with several answers."""
-    return create_batch_response_model(NAMESPACE, answer, False)

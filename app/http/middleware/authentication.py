@@ -36,7 +36,6 @@ class Authentication:
         self.anonymous = anonymous
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its identity, or refuse it."""
         if scope["type"] != "lifespan" and scope["path"] not in OPEN_PATHS:
             identity = await self._identify(Headers(scope=scope))
             needed = needed_scope(scope["path"])

@@ -32,7 +32,6 @@ class BodyLimit:
         self.max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its whole body, or refuse it."""
         if scope["type"] != "http" or scope["method"] in {"GET", "HEAD", "OPTIONS"}:
             await self.app(scope, receive, send)
             return
@@ -120,7 +119,6 @@ class BatchLimit:
         self.batch_max = batch_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its number of questions, or refuse it."""
         if scope["type"] == "http" and scope["method"] == "POST":
             state = Request(scope).state
             state.questions = count_questions(scope["path"], getattr(state, "json", None))

@@ -24,7 +24,6 @@ class CancelOnDisconnect:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and watch its client."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
@@ -81,7 +80,6 @@ class ConcurrencyLimit:
         self.front = asyncio.Lock()  # One request at a time gathers places: no two batches wait for each other.
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on when it is its turn."""
         count = getattr(Request(scope).state, "questions", 0) if scope["type"] == "http" else 0
         async with AsyncExitStack() as held:
             try:

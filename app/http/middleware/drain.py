@@ -54,7 +54,6 @@ class DrainMiddleware:
         self.in_flight = in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
         if scope["type"] != "http" or scope["path"].startswith(MONITORING_PATHS):
             await self.app(scope, receive, send)
             return

@@ -44,7 +44,6 @@ class RateLimit:
         self.retry_storage_at = -math.inf
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it; what is passed on is answered with how much is left."""
         request = Request(scope) if scope["type"] == "http" else None
         count: int = getattr(request.state, "questions", 0) if request else 0
         if request is None or count == 0:

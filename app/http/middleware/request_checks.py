@@ -26,7 +26,6 @@ class OriginCheck:
         self.allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
         origin = Headers(scope=scope).get("origin") if scope["type"] == "http" else None
         if origin is not None and not self._is_allowed(origin):
             raise RequestRefusedError(403, "Pages of this origin may not ask; name it in CORS_ORIGINS")
@@ -50,7 +49,6 @@ class PathCheck:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
         if scope["type"] == "http" and not scope["path"].isprintable():
             raise RequestRefusedError(404, "There is nothing at this address.")
         await self.app(scope, receive, send)

@@ -25,7 +25,6 @@ class SecurityHeaders:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add the headers to its response."""
 
         async def add(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -26,7 +26,6 @@ class RequestIds:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its id."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -51,7 +50,6 @@ class RequestMetrics:
         self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and count it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -16,7 +16,7 @@ from langserve import APIHandler
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from app.http.compat import langserve
-from app.http.errors import ErrorReply, logged_reply, reply_to
+from app.http.errors import logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, event, events_of
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
 from app.http.questions import History, Threshold, TopK, run_config
@@ -112,7 +112,7 @@ def _add_answers(router: APIRouter, chain: Chain, question: type[BaseModel], bat
         router,
         batch,
         langserve.batch_body(question, batch_max),
-        response_model=langserve.batch_response(Answer | BatchError),
+        response_model=langserve.batch_response(cast("Any", Answer | BatchError)),
         responses=_ERRORS | ok_response(BATCHED, "The answers"),
     )
 
@@ -135,17 +135,13 @@ async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: l
     for n, output in outputs.items():
         if isinstance(output, Exception):
             reply = reply_to(output) if n in invalid else logged_reply(request, output)
-            outputs[n] = _batch_error(reply)
+            outputs[n] = {"status_code": reply.status, "error": reply.error, "message": reply.message}
     return [outputs[n] for n in range(len(inputs))]
 
 
 def _invalid(number: int, error: ValidationError) -> RequestValidationError:
     issues = error.errors(include_url=False, include_context=False)
     return RequestValidationError([issue | {"loc": ("body", "inputs", number, *issue["loc"])} for issue in issues])
-
-
-def _batch_error(reply: ErrorReply) -> dict[str, Any]:
-    return {"status_code": reply.status, "error": reply.error, "message": reply.message}
 
 
 def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> None:

@@ -1,13 +1,20 @@
 """POST /api/query, the Waypoint contract: camelCase, matched citations only, no retrieved text."""
 
+from typing import Annotated, TypeVar
+
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from app.http.openapi import ANSWER, error_responses, ok_response
 from app.http.questions import QUERY_SCHEMA, History, Threshold, TopK, run_config
 from app.http.routes.json_route import bad_request_route
 from chains.state import Answer, Outcome, check_question
+
+_Value = TypeVar("_Value")
+_CamelKeys = Annotated[
+    dict[str, _Value], AfterValidator(lambda values: {to_camel(name): value for name, value in values.items()})
+]
 
 
 class _Camel(BaseModel):
@@ -59,12 +66,7 @@ class QueryConfidence(_Camel):
     level: str = Field(examples=["High"])
     score: float
     reason: str = Field(examples=["7 relevant sources with 3 citations"])
-    factors: dict[str, float]
-
-    @field_validator("factors")
-    @classmethod
-    def _name(cls, factors: dict[str, float]) -> dict[str, float]:
-        return {to_camel(name): value for name, value in factors.items()}
+    factors: _CamelKeys[float]
 
 
 class QueryMetadata(_Camel):
@@ -77,15 +79,10 @@ class QueryMetadata(_Camel):
     latency_ms: float
     timings_ms: dict[str, float]
     model: str | None
-    usage: dict[str, int] | None
+    usage: _CamelKeys[int] | None
     finish_reason: str | None
     cache: str | None
     trace_id: str | None
-
-    @field_validator("usage")
-    @classmethod
-    def _name(cls, usage: dict[str, int] | None) -> dict[str, int] | None:
-        return None if usage is None else {to_camel(name): value for name, value in usage.items()}
 
 
 class QueryAnswer(_Camel):
