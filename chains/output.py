@@ -11,6 +11,8 @@ from chains.metadata import describe
 from chains.state import Answer, Scored
 
 REPLACEMENT = "replacement"
+FIELDS = tuple(Answer.__annotations__)
+_VISIBLE = frozenset({*FIELDS, REPLACEMENT})
 
 # A few words at a time: each chunk costs its way through the callbacks and to the client.
 _WORDS = re.compile(r"\s*(?:\S+\s*){1,6}|\s+")
@@ -45,7 +47,7 @@ class AnswerOutput(Runnable[Scored, Answer]):
         state: dict[str, Any] = {**input, "metadata": describe(input, config or {})}
         if state.get(REPLACEMENT) is not None:
             state["answer"] = state[REPLACEMENT]
-        return cast("Answer", {name: state[name] for name in Answer.__annotations__ if name in state})
+        return cast("Answer", {name: state[name] for name in FIELDS if name in state})
 
     async def ainvoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
         """Return the answer object."""
@@ -93,15 +95,15 @@ def merge(chunks: Iterable[Mapping[str, Any]]) -> Answer:
     whole = AnswerChunk()
     for chunk in chunks:
         whole += chunk
-    ordered = {name: whole[name] for name in Answer.__annotations__ if name in whole}
+    ordered = {name: whole[name] for name in FIELDS if name in whole}
     return cast("Answer", ordered | whole)
 
 
 def _visible(part: Mapping[str, Any]) -> Answer | None:
     """Return what a reader sees of a part of the state, if anything."""
-    seen = {name: value for name, value in part.items() if name in Answer.__annotations__}
-    if part.get(REPLACEMENT) is not None:
-        seen[REPLACEMENT] = part[REPLACEMENT]
+    seen = {name: value for name, value in part.items() if name in _VISIBLE}
+    if seen.get(REPLACEMENT, "") is None:  # Nothing is replaced.
+        del seen[REPLACEMENT]
     return _chunk(**seen) if seen else None
 
 

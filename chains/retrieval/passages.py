@@ -1,6 +1,7 @@
 """Question -> passages, with any retriever of LangChain."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
 from math import isnan
 from typing import Any
@@ -67,7 +68,7 @@ class Search(Runnable[Question, list[Passage]]):
         if input.get("scope"):
             return []
         own, question = ensure_config(config), check_question(input.get("question"))
-        async with time_limit(own.get("callbacks")):
+        async with nullcontext() if self._keeps_deadline else time_limit(own.get("callbacks")):
             return _passages(await self.retriever.ainvoke(question, config, **self._limits(input)), own)
 
     def _limits(self, state: Question) -> dict[str, Any]:
