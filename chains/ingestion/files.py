@@ -1,6 +1,7 @@
 """Find the files of a corpus, and say of every other file why it is left out."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,8 @@ from chains.ingestion.source import read_text
 
 # At the top of a corpus: what of it is no knowledge, in the syntax of .gitignore.
 IGNORE_FILE = ".waypointignore"
+WILDCARDS = re.compile(r"\*+")
+MAX_WILDCARDS = 4  # Each further one multiplies the time of matching a long name by fifty.
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,9 @@ def _ignored(root: Path) -> Callable[[str], str | None]:
         if not file.is_file():
             return lambda _: None
         lines = list(filter(None, read_text(file).splitlines()))
+        if slow := next((line for line in lines if len(WILDCARDS.findall(line)) > MAX_WILDCARDS), None):
+            msg = f"more than {MAX_WILDCARDS} wildcards in {slow!r}"
+            raise ValueError(msg)
         patterns = GitIgnoreSpec.from_lines(lines)
     except (OSError, ValueError, IngestionError) as error:
         msg = f"{IGNORE_FILE} in {str(root)!r} cannot be read ({error}); its lines are those of a .gitignore"

@@ -46,7 +46,7 @@ def test_a_file_given_by_name_is_taken_whatever_is_ignored(corpus):
     assert [file.relative for file in find_files([corpus / "drafts" / "gst.md"], {".md"}).files] == ["gst.md"]
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"drafts/\n!\n"])
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"drafts/\n!\n", b"*a*a*a*a*a*b\n"])
 def test_a_waypointignore_that_cannot_be_read_stops_the_run(corpus, content):
     (corpus / ".waypointignore").write_bytes(content)
     with pytest.raises(IngestionError, match=r"^\.waypointignore in .* cannot be read"):

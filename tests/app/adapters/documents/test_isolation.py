@@ -102,15 +102,13 @@ def test_the_worker_knows_no_secret_of_this_process(documents, monkeypatch):
 
 
 def test_no_outside_file_is_read_by_an_entity(tmp_path):
-    for name in ("entity_file.docx", "entity_file_in_title.docx", "entities.html"):
-        path = tmp_path / name
-        path.write_bytes(hostile_files.content(name))
-        with parser() as isolated:
-            try:
-                parsed = isolated.parse(path)
-            except IngestionError:
-                continue
-            assert "root:" not in json.dumps([parsed.metadata, [chunk.text for chunk in parsed.chunks]])
+    names = ["entity_file.docx", "entity_file_in_title.docx", "entities.html"]
+    with parser() as isolated:
+        for name in names:
+            (tmp_path / name).write_bytes(hostile_files.content(name))
+        parsed = [isolated.parse(tmp_path / name) for name in names]
+    assert "words" in parsed[0].chunks[0].text
+    assert "root:" not in repr(parsed)
 
 
 def test_the_worker_answers_a_task_a_line_until_one_has_taken_too_much(documents):
