@@ -28,7 +28,6 @@ Clash = Literal["none", "misplaced", "contradicted"]
 NEIGHBOUR: Final = 0.9  # What a word is worth one sentence away; 0.81 two away, and so on.
 SOFT_FLOOR: Final = 0.3  # Cosines of word vectors below this are chance.
 NAME_FLOOR: Final = 0.7  # A name is carried only by its own forms: Australia, Australian.
-CLOSENESS_SHARE: Final = 0.2  # The sentence embedding's part, where one is given.
 CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.6, "contradicted": 0.25}
 CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
 YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
@@ -67,7 +66,6 @@ def support(
     evidence: Evidence,
     *,
     similarity: WordSimilarity | None = None,
-    closeness: float | None = None,
 ) -> Support:
     """Return how well the evidence supports the sentence, 0-1, the exact words that do, and whether numbers clash.
 
@@ -75,7 +73,6 @@ def support(
         sentence: One sentence of an answer, without its citation markers.
         evidence: The cited passage, from `prepare`.
         similarity: Cosines between words, to let a synonym count; without it only shared stems do.
-        closeness: The highest cosine of the sentence's embedding with an evidence sentence's, where it is known.
     """
     sentence = MARKER.sub("", sentence, count=1)
     everything = tokens(sentence)
@@ -89,8 +86,6 @@ def support(
     if not strengths.any():
         return Support(0.0, "", 0, 0, contradicted=False)
     score = align(strengths, weights)
-    if closeness is not None:
-        score = (1 - CLOSENESS_SHARE) * score + CLOSENESS_SHARE * min(1.0, max(0.0, closeness))
     clash = compare_numbers(sentence, everything, words, evidence, strengths)
     start, end = quote(strengths, weights, evidence)
     score = round(min(1.0, score) * CLASH_FACTORS[clash], 4)
@@ -203,7 +198,7 @@ def _shorten(start: int, end: int, text: str) -> tuple[int, int]:
 def compare_numbers(
     sentence: str, everything: Sequence[Token], words: Sequence[Token], evidence: Evidence, strengths: Matrix
 ) -> Clash:
-    """Tell whether the evidence gives another number for what the sentence counts.
+    """Return whether the evidence gives another number for what the sentence counts.
 
     Precision comes first: the best-aligned sentence alone must hold `CLASH_COVERAGE` of the other words, and give a
     number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
@@ -235,7 +230,7 @@ def _home(number: str, evidence: Evidence, coverage: NDArray[np.float32]) -> flo
 
 
 def _states(everything: Sequence[Token], place: int) -> bool:
-    """Tell whether a number states a quantity exactly: no label (`Step 3`), no estimate, no rank."""
+    """Return whether a number states a quantity exactly: no label (`Step 3`), no estimate, no rank."""
     before = [word.text.lower() for word in everything[max(0, place - 3) : place]]
     labelled = bool(before) and before[-1] in _LABELS
     ordinal = place == 0 and len(everything) > 1 and everything[1].start - everything[0].end > 1
@@ -244,7 +239,7 @@ def _states(everything: Sequence[Token], place: int) -> bool:
 
 
 def _clashes(sentence: str, everything: Sequence[Token], place: int, evidence: Evidence, span: Span) -> bool:
-    """Tell whether the span gives only other numbers of the same measure, none of which the sentence says too."""
+    """Return whether the span gives only other numbers of the same measure, none of which the sentence says too."""
     said = {word.key for word in everything if word.kind == "number"}
     measure = _measure(sentence, everything, place)
     passage = evidence.text[span.start : span.end]
@@ -270,7 +265,7 @@ def _measure(text: str, words: Sequence[Token], place: int) -> frozenset[str]:
 
 
 def _within(key: str, rivals: Sequence[str]) -> bool:
-    """Tell whether a number lies inside the range that the rivals span: `4` is no clash with `3-5 days`."""
+    """Return whether a number lies inside the range that the rivals span: `4` is no clash with `3-5 days`."""
     try:
         values = sorted(float(rival) for rival in rivals)
         return len(values) > 1 and values[0] <= float(key) <= values[-1]

@@ -1,8 +1,14 @@
 import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.retrievers import BaseRetriever
 
-from chains.citations import citation_metadata, format_citations_markdown
+from chains import build_chain
+from chains.citations import CiteSources, citation_metadata, format_citations_markdown
 from chains.citations.decline import is_decline
 from tests.chains.desk import GST, SHOWN, passage, read
+from tests.streams import merged
 
 
 def test_urls_come_from_the_list_and_only_http_counts():
@@ -173,3 +179,30 @@ def test_a_decline_loses_its_markers_and_keeps_its_lines():
 def test_the_decline_rule_reads_the_opening_only():
     assert not is_decline("A" * 150 + ". The documents do not contain more.", [])
     assert is_decline("The documents do not contain more.", [])
+
+
+class Shelf(BaseRetriever):
+    def _get_relevant_documents(self, query, *, run_manager):
+        return [Document(passage["content"], metadata=passage["metadata"]) for passage in SHOWN]
+
+
+@pytest.mark.parametrize(
+    ("answer", "written"),
+    [
+        (f"{RELIEF}.", f"{RELIEF} [1]."),
+        (
+            f"{RELIEF} [3].\n\n[3] GST Guide > Import GST\n[1] Certificates of Origin",
+            f"{RELIEF} [1].\n\n[1] GST Guide > Import GST\n[2] Certificates of Origin",
+        ),
+    ],
+)
+def test_a_stream_ends_with_the_text_that_invoke_returns(answer, written):
+    def chain():
+        model = GenericFakeChatModel(messages=iter([AIMessage(answer)]))
+        return build_chain(retriever=Shelf(), model=model, citations=CiteSources(style="numbered"))
+
+    invoked, streamed = chain().invoke({"question": "Q?"}), merged(chain().stream({"question": "Q?"}))
+    assert (invoked["outcome"], invoked["answer"]) == ("answered", written)
+    assert streamed.get("replacement", streamed["answer"]) == written
+    assert streamed["citations"] == invoked["citations"]
+    assert [written[c["start"] : c["end"]] for c in invoked["citations"]] == ["[1]"]

@@ -108,12 +108,6 @@ def test_similarity_lets_a_synonym_count():
     assert support(sentence, EVIDENCE, similarity=synonyms).score > support(sentence, EVIDENCE).score
 
 
-def test_closeness_moves_the_score_its_way():
-    sentence = "Bookings close a week ahead."
-    near, far = (support(sentence, EVIDENCE, closeness=cosine).score for cosine in (0.9, 0.0))
-    assert near > far
-
-
 @pytest.mark.parametrize(
     ("text", "keys"),
     [

@@ -19,7 +19,7 @@ _CLOSE, _SAME, _TRIED = 0.93, 0.6, 3
 
 
 def sufficient(evidence: Evidence, best: Statement) -> bool:
-    """Tell whether a statement addresses the question: enough of it, near enough, said by whom it was asked of."""
+    """Return whether a statement addresses the question: enough of it, near enough, said by whom it was asked of."""
     if best.echo >= _SAME_QUESTION:
         return True
     if not evidence.knows_content:
@@ -40,13 +40,13 @@ def _strength(evidence: Evidence, best: Statement) -> float:
 
 
 def _told_before(new: str, told: Sequence[frozenset[str]]) -> bool:
-    """Tell whether most of a statement's terms stand in one already chosen."""
+    """Return whether most of a statement's terms stand in one already chosen."""
     mine = terms(new)
     return not mine or any(len(mine & other) >= _SAME * len(mine | other) or mine <= other for other in told)
 
 
 def _asks_all(best: Statement, evidence: Evidence) -> bool:
-    """Tell whether the question asks for the whole list: for its items, its steps, or two of its columns."""
+    """Return whether the question asks for the whole list: for its items, its steps, or two of its columns."""
     asked, columns = evidence.question, terms(" ".join(best.block.columns))
     sides = asked.alternatives
     return asked.asks_list or asked.asks_steps or bool(asked.compares and sides and sides <= columns)

@@ -91,7 +91,7 @@ class Evidence:
         return found
 
     def _admits(self, number: int) -> bool:
-        """Tell whether an entry, header and text, holds every name and identifier asked for."""
+        """Return whether an entry, header and text, holds every name and identifier asked for."""
         asked, entry = self.question, self.entries[number]
         titled = {term for term in self.headers[number] if term in countries().values()}
         if titled and self.asked_in and not titled & self.asked_in:
@@ -200,15 +200,15 @@ class Evidence:
         return ": ".join(dict.fromkeys(part for part in parts if part))[:EMBEDDED_CHARACTERS]
 
     def tells_time(self, statement: Statement) -> bool:
-        """Tell whether a time is asked for and the statement holds one."""
+        """Return whether a time is asked for and the statement holds one."""
         return self.question.asks_time and bool(_DURATION.search(statement.text))
 
     def holds_focus(self, statement: Statement) -> bool:
-        """Tell whether what the question turns on stands in or above the statement."""
+        """Return whether what the question turns on stands in or above the statement."""
         return statement.scope.get(self.question.focus, 0.0) >= HEADER
 
     def speaks_for_company(self, statement: Statement) -> bool:
-        """Tell whether the statement's entry speaks in the company's own voice."""
+        """Return whether the statement's entry speaks in the company's own voice."""
         return bool(_COMPANY.search(self.entries[statement.entry].text))
 
     def _in_glossary(self, statement: Statement) -> bool:
@@ -217,12 +217,12 @@ class Evidence:
         return block.kind != "prose" and bool(_GLOSSARY.search(words))
 
     def _defines(self, statement: Statement) -> bool:
-        """Tell whether a row of a table or list opens with a name that the question asks for."""
+        """Return whether a row of a table or list opens with a name that the question asks for."""
         opening = statement.text[:60].split("\u2014")[0].split(":")[0]
         return statement.block.kind != "prose" and bool(terms(opening) & self.weights.keys())
 
     def _quotable(self, statement: Statement) -> bool:
-        """Tell whether a statement may answer: no glossary row but for its meaning, no old news for today's state."""
+        """Return whether a statement may answer: no glossary row but for its meaning, no old news for today's state."""
         if self._in_glossary(statement):
             return self.question.asks_meaning and self._defines(statement)
         return not self.question.live or bool(_CURRENT.search(statement.text))

@@ -30,5 +30,5 @@ def sentences(text: str) -> list[str]:
 
 
 def whole(text: str) -> bool:
-    """Tell whether brackets and quotes close; a text cut in the middle often leaves one open."""
+    """Return whether brackets and quotes close; a text cut in the middle often leaves one open."""
     return all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS.items())

@@ -111,7 +111,7 @@ def _is_request(words: Sequence[str]) -> bool:
 
 
 def _is_about_own_thing(words: Sequence[str]) -> bool:
-    """Tell whether the question asks for the state of something that only the asker has."""
+    """Return whether the question asks for the state of something that only the asker has."""
     mine = any(
         owner in {"my", "our"} and _OWN_THINGS.intersection(words[i + 1 : i + 4]) for i, owner in enumerate(words)
     )
@@ -122,7 +122,7 @@ def _is_about_own_thing(words: Sequence[str]) -> bool:
 
 
 def _title_case(words: Sequence[str]) -> bool:
-    """Tell whether capitals say nothing here: all letters are, or most words of a longer question begin with one."""
+    """Return whether capitals say nothing here: all letters are, or most words of a longer question begin with one."""
     capitals = sum(word[0].isupper() for word in words)
     return all(word.isupper() for word in words) or (len(words) >= _LONG and capitals > _MOSTLY * len(words))
 
