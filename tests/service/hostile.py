@@ -1,4 +1,4 @@
-"""Clients that misbehave, beside one that does not -> what they were told, and how long the other waited.
+"""Send what hostile clients send, beside an ordinary client, and report the replies and how long the other waited.
 
 As a command (`python -m tests.service.hostile`) it prints the figures of docs/security.md.
 """
