@@ -8,7 +8,7 @@ import typer
 from app.cli.ingest import open_services
 from app.cli.rendering import progress_bar, show
 
-# What a measurement depends on and a report tells; no secret among it.
+# The settings that a measurement depends on, for the report; none is a secret.
 REPORTED = {
     *("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "scope_enabled"),
     *("embedding_model", "chunk_size", "citation_style", "llm_provider", "llm_model"),

@@ -75,13 +75,14 @@ def _citation(citation: dict[str, Any]) -> str:
 def _list(title: str, lines: list[str]) -> Iterator[str]:
     unique = dict.fromkeys(lines)
     if unique:
-        yield "\n".join([f"{title}:", *(f"  {line}" for line in unique), "\n"])
+        yield "\n".join([f"{title}:", *(f"  {escaped(line)}" for line in unique), "\n"])
 
 
 def problem_lines(report: "Report") -> list[str]:
     """Return a line for each file that was left out or could not be used, and for each warning."""
     kinds = {"skipped": report.skipped, "warning,": report.warnings, "cannot use": report.problems}
-    return [f"{kind} {problem.path}: {problem.reason}" for kind, problems in kinds.items() for problem in problems]
+    found = [(kind, problem) for kind, problems in kinds.items() for problem in problems]
+    return [escaped(f"{kind} {problem.path}: {problem.reason}") for kind, problem in found]
 
 
 def report_text(report: "Report") -> str:
@@ -105,6 +106,6 @@ def progress_bar(description: str = "Ingesting") -> "Iterator[Progress]":
         task = bar.add_task(description, total=None)
 
         def move(done: int, total: int, label: str, /) -> None:
-            bar.update(task, completed=done, total=total, description=printable(label))
+            bar.update(task, completed=done, total=total, description=escaped(label))
 
         yield move

@@ -98,7 +98,7 @@ def _stderr_logger(*_: Any) -> structlog.PrintLogger:
 
 
 class _LibraryHandler(logging.StreamHandler[Any]):
-    """Writes what libraries log to the `sys.stderr` of the moment; its class tells it from others' handlers."""
+    """Writes what libraries log to the current `sys.stderr`; `reset_logs` finds it by its class."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr

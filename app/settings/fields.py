@@ -244,7 +244,7 @@ class Fields(BaseSettings):
 
     @property
     def open_to_others(self) -> bool:
-        """Say whether somebody beside the users of this machine may ask."""
+        """Return whether others than the users of this machine may ask."""
         return self.auth_mode != "none" or self.allow_anonymous
 
     @property

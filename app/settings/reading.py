@@ -11,7 +11,7 @@ from app.settings.settings import Settings
 
 # What may be, or hold, a secret: an address with a password or a query, a key.
 _SUSPECT = re.compile(r"[@?]|\b(?:gsk|sk|pk|lsv2)[_-]|[\w-]{32}", re.IGNORECASE)
-# Prefixes and names that somebody sets for this program only; other variables of the environment may be anybody's.
+# Prefixes and names that are set for this program only; other variables may belong to any program.
 _OUR_PREFIXES = re.compile(
     r"(?:LLM|EMBEDDING|RETRIEVAL|RETRIEVER|RELEVANCE|MMR|CHUNK|CITATION|CONFIDENCE|SAFETY|MODERATION|SCOPE|CACHE|EVENTS|"
     r"RATE_LIMIT|OPENROUTER|PRIMARY_MODEL|ENABLE_QUERY)_?"

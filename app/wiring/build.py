@@ -177,7 +177,7 @@ class Services:
 
     @cached_property
     def observers(self) -> list[Observer]:
-        """Return who is told of every question and its answer."""
+        """Return the observers of every call of the chain."""
         log = AnswerLog(questions=self.settings.log_questions)
         return [log, self.metrics, *self.tracing.observers, *event_observers(self.settings, self.outbox)]
 
@@ -193,7 +193,7 @@ class Services:
 
     @cached_property
     def metrics(self) -> "Metrics":
-        """Return the figures that GET /metrics tells."""
+        """Return the metrics of GET /metrics."""
         return metrics_of(
             self.settings,
             tracing=self.tracing,

@@ -22,7 +22,7 @@ class Finding:
     """What came of trying one part.
 
     Attributes:
-        required: Whether the service cannot do without it; else it answers worse, or loses what others would be told.
+        required: Whether the service cannot work without it.
         remedy: What to do about a failure.
     """
 

@@ -19,10 +19,10 @@ log = structlog.get_logger(__name__)
 def warm_up(chain: Runnable[Question, Answer], scope: ScopeGate | None) -> None:
     """Invoke both once, untraced.
 
-    What was loaded stays until the process ends, so the garbage collector is told to skip it: each full collection took
+    What was loaded stays until the process ends, so the garbage collector skips it: each full collection took
     a sixth of a second and delayed every running answer.
 
-    A failure is only logged: a store that is down now may be up when somebody asks.
+    A failure is only logged: a store that is down now may be up for the first question.
     """
     try:
         with tracing_context(enabled=False):

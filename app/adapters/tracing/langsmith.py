@@ -136,9 +136,9 @@ class LangSmith:
     def _row(self, run: Run) -> dict[str, Any]:
         row = run.model_dump(exclude=_LINKS, exclude_none=True)
         if run.run_type != "llm":
-            row.pop("events", None)  # They repeat the times; of a model they tell when the first token came.
+            row.pop("events", None)  # They repeat the times; those of a model hold the time of the first token.
         if self.hides and run.error:
-            row["error"] = run.error.partition("(")[0]  # The rest may tell what was to be hidden.
+            row["error"] = run.error.partition("(")[0]  # The rest may hold what is to be hidden.
         return row | {"inputs": run.inputs or {}, "outputs": run.outputs}
 
 

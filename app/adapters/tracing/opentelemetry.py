@@ -27,7 +27,7 @@ _trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
 class CallSpans:
     """Makes the spans of a call when it has ended. Stages follow each other by their laps, streamed or not.
 
-    The trace has the answer's own `trace_id`, unless the call is part of somebody else's trace. No span holds a word of
+    The trace has the answer's own `trace_id`, unless the call is part of a trace of its caller. No span holds a word of
     question, documents or answer.
     """
 
@@ -37,7 +37,7 @@ class CallSpans:
         self._tracer = provider.get_tracer("waypoint")
 
     def started(self, call: Call, /) -> None:
-        """Do nothing yet: the call will tell how long it took."""
+        """Do nothing yet: the call knows its duration at its end."""
 
     def ended(self, call: Call, /) -> None:
         """Make the spans."""

@@ -1,10 +1,12 @@
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from app.cli.rendering import answer_text, as_json, complain, report_text, show
+from app.cli.rendering import answer_text, as_json, complain, problem_lines, report_text, show
 from chains.ingestion import Report
+from chains.ingestion.files import Problem
 
 
 def citation(section: str, **values: Any) -> dict[str, Any]:
@@ -77,3 +79,11 @@ def test_json_on_a_terminal_holds_escapes_that_read_back(capsys):
 
 def test_a_report_says_how_many_files_are_internal():
     assert report_text(Report(files=3, internal=2, chunks=5)).endswith("; 2 of the files are internal")
+
+
+def test_a_file_name_or_a_title_with_a_line_end_forges_no_line():
+    report: Any = SimpleNamespace(skipped=[], warnings=[], problems=[Problem("a\nskipped b.md", "no text")])
+    assert problem_lines(report) == ["cannot use a\\u000askipped b.md: no text"]
+
+    text = "".join(answer_text(parts(citations=[citation("Rate\nConfidence: High", number=1)])))
+    assert text.count("\nConfidence: High") == 1
