@@ -31,9 +31,9 @@ def lines(services: Services, name: str) -> list[str]:
 
 def states(services: Services) -> dict[str, str]:
     """Return what readiness tells of the checks."""
-    traffic = InFlight()
-    traffic.phase = "ready"
-    report = asyncio.run(Readiness(services.checks, traffic, clock=services.clock.now, within_s=30).report())
+    in_flight = InFlight()
+    in_flight.phase = "ready"
+    report = asyncio.run(Readiness(services.checks, in_flight, clock=services.clock.now, within_s=30).report())
     return {name: finding.state for name, finding in report.checks.items()}
 
 

@@ -122,7 +122,7 @@ def test_the_metrics_are_open_on_this_machine_and_closed_to_strangers(corpus, gr
 @pytest.mark.parametrize(
     "headers", [bearer("desk-key"), {"X-API-Key": "desk-key"}, {"Authorization": "bearer desk-key"}]
 )
-def test_a_key_opens_the_door(keyed, headers):
+def test_a_key_is_accepted_as_a_bearer_token_or_in_its_own_header(keyed, headers):
     assert httpx.post(f"{keyed}/api/query", json=POSTED, headers=headers, timeout=20).status_code == 200
 
 
@@ -138,7 +138,7 @@ def test_a_key_opens_the_door(keyed, headers):
         ("/docs", "desk-key", 200),
     ],
 )
-def test_a_key_opens_what_its_scopes_say(keyed, path, key, status):
+def test_a_key_allows_what_its_scopes_say(keyed, path, key, status):
     response = httpx.request("GET" if status == 200 else "POST", keyed + path, headers=bearer(key))
     assert response.status_code == status
     if status == 403:
@@ -181,7 +181,7 @@ def test_without_authentication_this_machine_sees_all_and_others_what_is_public(
 
 @pytest.mark.service
 @pytest.mark.parametrize(("is_admin", "confidential"), [(False, False), (True, True)])
-def test_a_session_in_redis_opens_the_door_and_admins_are_the_staff(sessions, groq, is_admin, confidential):
+def test_a_session_in_redis_is_accepted_and_admins_are_the_staff(sessions, groq, is_admin, confidential):
     url, redis = sessions
     token = secrets.token_urlsafe(32)
     session = {"user_id": "u1", "email": "a@b.c", "is_admin": is_admin}
@@ -199,7 +199,7 @@ def test_a_session_in_redis_opens_the_door_and_admins_are_the_staff(sessions, gr
 
 @pytest.mark.service
 @pytest.mark.parametrize("session", ["{not json", '"text"', "[]", "{}", '{"user_id": ""}', "[" * 5000, "\u00ff"])
-def test_a_session_that_names_nobody_opens_nothing(sessions, session):
+def test_a_session_without_a_user_is_refused(sessions, session):
     url, redis = sessions
     redis.set("session:broken", session, ex=60)
     try:

@@ -18,10 +18,10 @@ from tests.processes import free_port
 
 
 def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness:
-    traffic = InFlight()
-    traffic.phase = phase
+    in_flight = InFlight()
+    in_flight.phase = phase
     every_time = itertools.count(step=10).__next__  # At each look the last round of checks is stale.
-    return Readiness(lambda: checks, traffic, clock=clock or every_time, **options)
+    return Readiness(lambda: checks, in_flight, clock=clock or every_time, **options)
 
 
 async def works() -> None:
