@@ -12,23 +12,25 @@ Files = dict[str, Callable[[], bytes]]
 
 def pages() -> Files:
     return {
-        "empty.html": lambda: b"",
-        "deep_tags.html": lambda: b"<div>" * 200_000 + b"words",
-        "deep_tables.html": lambda: b"<table><tr><td>" * 3_000 + b"words",
-        "deep_lists.html": lambda: b"<ul><li>" * 20_000 + b"words",
-        "unclosed_tags.html": lambda: b"<p><b><i>" * 100_000 + b"words",
-        "many_attributes.html": lambda: b"<p " + b" ".join(b"a%d=b" % n for n in range(200_000)) + b">words",
-        "colspan.html": lambda: b"<table><tr><td colspan=2000000000>words</td></tr><tr><td>a</table>",
-        "entities.html": lambda: b"<!DOCTYPE html [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><p>words &a; &#xD800; &#0;",
-        "entity_bomb.xhtml": lambda: _entity_bomb(b"html") + b"<html><p>words &e9;</p></html>",
-        "null_bytes.html": lambda: b"<p>wo\0rds</p>" * 1000,
-        "utf16.html": lambda: "<p>words".encode("utf-16"),
-        "unknown_encoding.html": lambda: b'<meta charset="x-none"><p>words \xff',
-        "utf7.html": lambda: b'<meta charset="utf-7"><p>words +ADw-script+AD4-',
-        "long_title.html": lambda: b"<title>" + b"x " * 500_000 + b"</title><p>words",
-        "blank_lines.html": lambda: b"<pre>a" + b"\n" * 500_000 + b"b</pre>",
-        "dashes.html": lambda: b"<p>" + b"-= " * 300_000 + b"words",
-        "scripts.html": lambda: b"<script>" * 50_000 + b"words",
+        "page_empty.html": lambda: b"",
+        "page_deep_tags.html": lambda: b"<div>" * 200_000 + b"words",
+        "page_deep_tables.html": lambda: b"<table><tr><td>" * 3_000 + b"words",
+        "page_deep_lists.html": lambda: b"<ul><li>" * 20_000 + b"words",
+        "page_unclosed_tags.html": lambda: b"<p><b><i>" * 100_000 + b"words",
+        "page_many_attributes.html": lambda: b"<p " + b" ".join(b"a%d=b" % n for n in range(200_000)) + b">words",
+        "page_colspan.html": lambda: b"<table><tr><td colspan=2000000000>words</td></tr><tr><td>a</table>",
+        "page_entities.html": lambda: (
+            b"<!DOCTYPE html [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><p>words &a; &#xD800; &#0;"
+        ),
+        "page_entity_bomb.xhtml": lambda: _entity_bomb(b"html") + b"<html><p>words &e9;</p></html>",
+        "page_null_bytes.html": lambda: b"<p>wo\0rds</p>" * 1000,
+        "page_utf16.html": lambda: "<p>words".encode("utf-16"),
+        "page_unknown_encoding.html": lambda: b'<meta charset="x-none"><p>words \xff',
+        "page_utf7.html": lambda: b'<meta charset="utf-7"><p>words +ADw-script+AD4-',
+        "page_long_title.html": lambda: b"<title>" + b"x " * 500_000 + b"</title><p>words",
+        "page_blank_lines.html": lambda: b"<pre>a" + b"\n" * 500_000 + b"b</pre>",
+        "page_dashes.html": lambda: b"<p>" + b"-= " * 300_000 + b"words",
+        "page_scripts.html": lambda: b"<script>" * 50_000 + b"words",
     }
 
 
@@ -43,38 +45,40 @@ def word_documents() -> Files:
     core = '<x xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>&{};</dc:title></x>'
     outside = '<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
     return {
-        "empty.docx": lambda: b"",
-        "no_zip.docx": lambda: b"words",
-        "cut_off.docx": lambda: whole[: len(whole) // 2],
-        "no_parts.docx": lambda: _zipped({}),
-        "bomb_of_paragraphs.docx": lambda: _changed(
+        "word_empty.docx": lambda: b"",
+        "word_no_zip.docx": lambda: b"words",
+        "word_cut_off.docx": lambda: whole[: len(whole) // 2],
+        "word_no_parts.docx": lambda: _zipped({}),
+        "word_bomb_of_paragraphs.docx": lambda: _changed(
             whole, "word/document.xml", lambda old: _repeated(old, paragraph("x"), 1_500_000)
         ),
-        "bomb_of_runs.docx": lambda: _changed(
+        "word_bomb_of_runs.docx": lambda: _changed(
             whole, "word/document.xml", lambda old: _repeated(old, paragraph("x " * 100), 60_000)
         ),
-        "bomb_of_blanks.docx": lambda: _changed(whole, "word/document.xml", lambda old: old + " " * 100_000_000),
-        "bomb_beside.docx": lambda: _zipped({"word/media/x.bin": b"\0" * 100_000_000}),
-        "deep_tables.docx": lambda: docx("<w:tbl><w:tr><w:tc>" * 5_000 + words + "</w:tc></w:tr></w:tbl>" * 5_000),
-        "wide_table.docx": lambda: docx(table(["a"] * 2_000, *[["b"] * 2_000] * 20)),
-        "entity_bomb.docx": lambda: _changed(
+        "word_bomb_of_blanks.docx": lambda: _changed(whole, "word/document.xml", lambda old: old + " " * 100_000_000),
+        "word_bomb_beside.docx": lambda: _zipped({"word/media/x.bin": b"\0" * 100_000_000}),
+        "word_deep_tables.docx": lambda: docx("<w:tbl><w:tr><w:tc>" * 5_000 + words + "</w:tc></w:tr></w:tbl>" * 5_000),
+        "word_wide_table.docx": lambda: docx(table(["a"] * 2_000, *[["b"] * 2_000] * 20)),
+        "word_entity_bomb.docx": lambda: _changed(
             whole, "word/document.xml", lambda old: _entity_bomb(b"w:document").decode() + old.replace("words", "&e9;")
         ),
-        "entity_file.docx": lambda: _changed(
+        "word_entity_file.docx": lambda: _changed(
             whole,
             "word/document.xml",
             lambda old: outside.replace("DOCTYPE x", "DOCTYPE w:document") + old.replace("words", "words &f;"),
         ),
-        "entity_file_in_title.docx": lambda: _changed(whole, "docProps/core.xml", lambda _: outside + core.format("f")),
-        "entity_bomb_in_title.docx": lambda: _changed(
+        "word_entity_file_in_title.docx": lambda: _changed(
+            whole, "docProps/core.xml", lambda _: outside + core.format("f")
+        ),
+        "word_entity_bomb_in_title.docx": lambda: _changed(
             whole, "docProps/core.xml", lambda _: _entity_bomb(b"x").decode() + core.format("e9")
         ),
-        "not_well_formed.docx": lambda: docx("<w:p><w:r>"),
-        "many_entries.docx": lambda: _zipped({f"word/x{number}.xml": b"x" for number in range(40_000)}),
-        "same_entry_twice.docx": lambda: _overlapping(whole),
-        "path_out.docx": lambda: _zipped({"../../../tmp/waypoint_hostile": b"x"}),
-        "long_title.docx": lambda: docx(words, title="x " * 500_000),
-        "many_headings.docx": lambda: docx("".join(heading(f"h{number}", 1) + words for number in range(30_000))),
+        "word_not_well_formed.docx": lambda: docx("<w:p><w:r>"),
+        "word_many_entries.docx": lambda: _zipped({f"word/x{number}.xml": b"x" for number in range(40_000)}),
+        "word_same_entry_twice.docx": lambda: _overlapping(whole),
+        "word_path_out.docx": lambda: _zipped({"../../../tmp/waypoint_hostile": b"x"}),
+        "word_long_title.docx": lambda: docx(words, title="x " * 500_000),
+        "word_many_headings.docx": lambda: docx("".join(heading(f"h{number}", 1) + words for number in range(30_000))),
     }
 
 
@@ -111,43 +115,43 @@ def _overlapping(document: bytes) -> bytes:
 def pdfs() -> Files:
     whole = pdf("words")
     return {
-        "empty.pdf": lambda: b"",
-        "no_pdf.pdf": lambda: b"<html>Not found</html>",
-        "cut_off.pdf": lambda: whole[: len(whole) // 2],
-        "header_only.pdf": lambda: b"%PDF-1.7\n",
-        "password.pdf": lambda: pdf("words", password="a word"),
-        "no_text.pdf": lambda: pdf(""),
-        "stream_bomb.pdf": lambda: _pdf(contents=_stream(_blanks())),
-        "stream_bomb_twice.pdf": lambda: _pdf(
+        "pdf_empty.pdf": lambda: b"",
+        "pdf_no_pdf.pdf": lambda: b"<html>Not found</html>",
+        "pdf_cut_off.pdf": lambda: whole[: len(whole) // 2],
+        "pdf_header_only.pdf": lambda: b"%PDF-1.7\n",
+        "pdf_password.pdf": lambda: pdf("words", password="a word"),
+        "pdf_no_text.pdf": lambda: pdf(""),
+        "pdf_stream_bomb.pdf": lambda: _pdf(contents=_stream(_blanks())),
+        "pdf_stream_bomb_twice.pdf": lambda: _pdf(
             contents=_stream(zlib.compress(_blanks(), 9), filters="[/FlateDecode /FlateDecode]")
         ),
-        "text_bomb.pdf": lambda: _pdf(
+        "pdf_text_bomb.pdf": lambda: _pdf(
             contents=_stream(zlib.compress(b"BT /F1 12 Tf " + b"(words) Tj T* " * 3_000_000 + b"ET"))
         ),
-        "predictor.pdf": lambda: _pdf(
+        "pdf_predictor.pdf": lambda: _pdf(
             contents=_stream(zlib.compress(b"x"), more="/DecodeParms <</Predictor 15 /Columns 2000000000>>")
         ),
-        "run_length.pdf": lambda: _pdf(contents=_stream(b"\x81a" * 2_000_000, filters="/RunLengthDecode")),
-        "lzw.pdf": lambda: _pdf(
+        "pdf_run_length.pdf": lambda: _pdf(contents=_stream(b"\x81a" * 2_000_000, filters="/RunLengthDecode")),
+        "pdf_lzw.pdf": lambda: _pdf(
             contents=_stream(b"\x80\x0b\x60\x50\x22\x0c\x0c\x85\x01" * 10_000, filters="/LZWDecode")
         ),
-        "ascii_hex.pdf": lambda: _pdf(contents=_stream(b"41" * 2_000_000, filters="/ASCIIHexDecode")),
-        "many_filters.pdf": lambda: _pdf(contents=_stream(b"x", filters="[" + "/ASCIIHexDecode " * 10_000 + "]")),
-        "deep_array.pdf": lambda: _pdf(contents=_stream(zlib.compress(b"BT " + b"[" * 100_000 + b" TJ ET"))),
-        "deep_dictionary.pdf": lambda: _pdf(page="/X " + "<</X " * 20_000 + "1" + ">>" * 20_000),
-        "long_number.pdf": lambda: _pdf(page="/Rotate " + "9" * 100_000),
-        "pages_loop.pdf": lambda: _pdf(kids="2 0 R"),
-        "pages_many.pdf": lambda: _pdf(kids="3 0 R " * 200_000),
-        "pages_count.pdf": lambda: _pdf(count=2_000_000_000),
-        "pages_deep.pdf": lambda: _deep_pages(3_000),
-        "contents_many.pdf": lambda: _pdf(contents=None, page="/Contents [" + "5 0 R " * 200_000 + "]"),
-        "form_in_itself.pdf": _form_in_itself,
-        "reference_loop.pdf": lambda: _pdf(page="/Contents 3 0 R"),
-        "font_bomb.pdf": _font_bomb,
-        "stream_length.pdf": lambda: _pdf(contents=_stream(b"x", length=2_000_000_000)),
-        "xref_loop.pdf": lambda: whole.replace(b"trailer\n<<", b"trailer\n<<\n/Prev 0") + b"\nstartxref\n0\n%%EOF",
-        "object_stream.pdf": _object_stream,
-        "garbage_after_header.pdf": lambda: b"%PDF-1.7\n" + bytes(range(256)) * 8_000,
+        "pdf_ascii_hex.pdf": lambda: _pdf(contents=_stream(b"41" * 2_000_000, filters="/ASCIIHexDecode")),
+        "pdf_many_filters.pdf": lambda: _pdf(contents=_stream(b"x", filters="[" + "/ASCIIHexDecode " * 10_000 + "]")),
+        "pdf_deep_array.pdf": lambda: _pdf(contents=_stream(zlib.compress(b"BT " + b"[" * 100_000 + b" TJ ET"))),
+        "pdf_deep_dictionary.pdf": lambda: _pdf(page="/X " + "<</X " * 20_000 + "1" + ">>" * 20_000),
+        "pdf_long_number.pdf": lambda: _pdf(page="/Rotate " + "9" * 100_000),
+        "pdf_pages_loop.pdf": lambda: _pdf(kids="2 0 R"),
+        "pdf_pages_many.pdf": lambda: _pdf(kids="3 0 R " * 200_000),
+        "pdf_pages_count.pdf": lambda: _pdf(count=2_000_000_000),
+        "pdf_pages_deep.pdf": lambda: _deep_pages(3_000),
+        "pdf_contents_many.pdf": lambda: _pdf(contents=None, page="/Contents [" + "5 0 R " * 200_000 + "]"),
+        "pdf_form_in_itself.pdf": _form_in_itself,
+        "pdf_reference_loop.pdf": lambda: _pdf(page="/Contents 3 0 R"),
+        "pdf_font_bomb.pdf": _font_bomb,
+        "pdf_stream_length.pdf": lambda: _pdf(contents=_stream(b"x", length=2_000_000_000)),
+        "pdf_xref_loop.pdf": lambda: whole.replace(b"trailer\n<<", b"trailer\n<<\n/Prev 0") + b"\nstartxref\n0\n%%EOF",
+        "pdf_object_stream.pdf": _object_stream,
+        "pdf_garbage_after_header.pdf": lambda: b"%PDF-1.7\n" + bytes(range(256)) * 8_000,
     }
 
 

@@ -90,8 +90,8 @@ def ingest(
 
 
 def _add(report: Report, file: SourceFile, *, parser: Parser, writer: Writer) -> Report:
-    source, warning = writer.sources.claim(file)
     parsed = parser.parse(file.path)
+    source, warning = writer.sources.claim(file)  # A file that cannot be read takes no other file's document id.
     chunks = _documents(replace(file, root=Path(source.root)), source.doc_id, parsed)
     changes = writer.write(source, chunks)
     report.warnings.extend(Problem(file.relative, text) for text in filter(None, [warning, *parsed.warnings]))

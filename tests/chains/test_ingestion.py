@@ -188,6 +188,14 @@ def test_two_files_with_one_document_id_are_refused_not_mixed(shelf):
     assert "same document id, '01_regulatory_gst', as '01_regulatory/gst.markdown'" in problem.reason
 
 
+def test_a_file_that_cannot_be_read_takes_no_other_files_document_id(shelf):
+    shelf.write("02_carriers/line.docx", "no Word document")
+    shelf.write("02_carriers/line.md", "Sails weekly.")
+
+    assert [problem.path for problem in shelf.ingest().problems] == ["02_carriers/line.docx"]
+    assert shelf.store.count() == 4
+
+
 def test_a_path_that_does_not_exist_stops_before_anything_changes(shelf, tmp_path):
     with pytest.raises(IngestionError, match="does not exist"):
         shelf.ingest(shelf.corpus, tmp_path / "nowhere")

@@ -65,9 +65,9 @@ def test_one_worker_reads_many_files_and_ends_with_the_ingestion(documents):
 @pytest.mark.parametrize(
     ("bomb", "reason"),
     [
-        ("bomb_of_paragraphs.docx", "unpacks to more than 32 MB"),
+        ("word_bomb_of_paragraphs.docx", "unpacks to more than 32 MB"),
         ("many_headings.md", "INGEST_FILE_MEMORY_MB|INGEST_FILE_TIMEOUT_S"),
-        ("blank_lines.html", "INGEST_FILE_TIMEOUT_S"),
+        ("page_blank_lines.html", "INGEST_FILE_TIMEOUT_S"),
     ],
 )
 def test_a_bomb_is_refused_within_its_limits_and_the_files_after_it_are_read(tmp_path, documents, bomb, reason):
@@ -102,7 +102,7 @@ def test_the_worker_knows_no_secret_of_this_process(documents, monkeypatch):
 
 
 def test_no_outside_file_is_read_by_an_entity(tmp_path):
-    names = ["entity_file.docx", "entity_file_in_title.docx", "entities.html"]
+    names = ["word_entity_file.docx", "word_entity_file_in_title.docx", "page_entities.html"]
     with parser() as isolated:
         for name in names:
             (tmp_path / name).write_bytes(hostile_files.content(name))
@@ -131,10 +131,15 @@ def test_the_worker_answers_a_task_a_line_until_one_has_taken_too_much(documents
 
 
 SMALL = [name for name in hostile_files.names() if name.startswith("front_matter_") and "huge" not in name] + [
-    *("utf16.md", "null_bytes.md", "half_a_character.txt", "overlong_utf8.txt", "heading_of_entities.md"),
-    *("line_separators.md", "entity_bomb.docx", "entity_bomb.xhtml", "colspan.html", "no_parts.docx", "utf7.html"),
-    *("pages_loop.pdf", "form_in_itself.pdf", "xref_loop.pdf", "deep_dictionary.pdf", "same_entry_twice.docx"),
+    *("utf16.md", "null_bytes.md", "half_a_character_plain.txt", "overlong_utf8.txt", "heading_of_entities.md"),
+    *("line_separators.md", "word_entity_bomb.docx", "page_entity_bomb.xhtml", "page_colspan.html"),
+    *("word_no_parts.docx", "page_utf7.html", "pdf_pages_loop.pdf", "pdf_form_in_itself.pdf"),
+    *("pdf_xref_loop.pdf", "pdf_deep_dictionary.pdf", "word_same_entry_twice.docx"),
 ]
+
+
+def test_every_hostile_file_has_a_document_id_of_its_own():
+    assert len({Path(name).stem for name in hostile_files.names()}) == len(hostile_files.names())
 
 
 def test_hostile_files_leave_the_others_alone(tmp_path):
