@@ -8,7 +8,7 @@ generation  context -> answer
 citations   answer -> citations, sources, related documents
 confidence  documents, citations, answer -> confidence
 
-`build_chain` composes them into a LangChain Runnable; `STAGES` names them.
+`build_chain` composes them into a RunnableSequence of LangChain; `STAGES` names them.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The time -> whoever has to wait or to time: one clock that is handed in, so that tests need not wait."""
+"""A clock that is handed in, so that tests need not wait."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time and lets it pass."""
+    """Tells the time and waits."""
 
     def now(self) -> float:
         """Return a time in seconds that only grows; its zero means nothing."""

@@ -1,4 +1,4 @@
-"""What goes wrong -> one tree of errors, each naming the stage it happened in.
+"""The errors of this project, each with the stage it happens in.
 
 WaypointError
 ├── QuestionError            the question itself cannot be answered (empty, too long, no text)

@@ -32,7 +32,7 @@ def build_chain(
     scope: ScopeGate | None = None,
     timeout_s: float = 90,
     clock: Clock | None = None,
-) -> Runnable[Question, Answer]:
+) -> RunnableBinding[Question, Answer]:
     """Compose the five stages into a RunnableSequence; each adds its field to the state.
 
     Args:

@@ -1,4 +1,4 @@
-"""The seams for which LangChain has no base class, as Protocols."""
+"""Protocols for parts that LangChain has no base class for."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 
 class Progress(Protocol):
-    """Is told how far a long piece of work has come."""
+    """Is told the progress of a long task."""
 
     def __call__(self, done: int, total: int, label: str, /) -> None:
         """Report `done` of `total` units; `label` names the one just finished."""
 
 
 class WordSimilarity(Protocol):
-    """Tells how near words are in meaning."""
+    """Compares words by their meaning."""
 
     def __call__(self, first: Sequence[str], second: Sequence[str], /) -> NDArray[np.float32]:
         """Return the cosines of the words, folded to lower case, shape (len(first), len(second))."""
 
 
 class TokenCounter(Protocol):
-    """Tells the size of a text in tokens."""
+    """Counts the tokens of a text."""
 
     def count(self, text: str, /) -> int:
         """Return the number of tokens."""

@@ -1,4 +1,4 @@
-"""What travels through the pipeline: a Question goes in, each stage adds a field, an Answer comes out."""
+"""The state of the pipeline: a Question goes in, each stage adds a field, an Answer comes out."""
 
 import re
 from typing import Any, Literal, NotRequired
@@ -15,7 +15,7 @@ CitationStyle = Literal["title", "numbered"]
 
 QUESTION_MAX_CHARACTERS = 1000
 QUESTION_PATTERN = r"[^\s\x1c-\x1f\x85]"
-"""Something that `str.strip` keeps, in words that every dialect of regular expressions reads alike."""
+"""A character that `str.strip` keeps, written so that every dialect of regular expressions reads it alike."""
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -90,7 +90,7 @@ class Confidence(TypedDict):
 
 
 class Metadata(TypedDict):
-    """What happened on the way; times in milliseconds, usage in tokens."""
+    """How the answer was made; times in milliseconds, usage in tokens."""
 
     query: str
     search_query: str
@@ -122,7 +122,7 @@ class Redirect(TypedDict):
 
 
 class Retrieved(Question):
-    """After stage 1; `scope` is there where a gate stands before it, and None for a question in scope."""
+    """After stage 1. `scope` is set where there is a scope gate, and None for a question in scope."""
 
     scope: NotRequired[Redirect | None]
     documents: list[Passage]
@@ -162,7 +162,7 @@ class Scored(Cited):
 
 
 class Answer(TypedDict):
-    """The answer object: what the chain returns. A stream whose words are replaced has a `replacement` beside."""
+    """What the chain returns. A stream whose words are replaced has a `replacement` as well."""
 
     question: str
     answer: str
@@ -197,7 +197,7 @@ def check_question(question: object) -> str:
 
 
 def is_text(words: str) -> bool:
-    """Return whether the words can be written down; half of a surrogate pair, which JSON allows, cannot."""
+    """Return whether the words can be encoded; half of a surrogate pair, which JSON allows, cannot."""
     return _HALF_A_PAIR.search(words) is None
 
 

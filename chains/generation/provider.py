@@ -26,7 +26,7 @@ Chunks = Generator[ChatGenerationChunk]
 AsyncChunks = AsyncGenerator[ChatGenerationChunk]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Request:
     """One request for a model: the messages and LangChain's own arguments.
 
@@ -34,6 +34,7 @@ class Request:
         callbacks: Those of the call, which hold its deadline.
         prompt_tokens: Counts the prompt's tokens, which takes milliseconds; called only where needed.
         max_tokens: The longest reply.
+        attempts: How often a provider was asked; a trace shows the retries with the message.
     """
 
     messages: list[BaseMessage]
@@ -43,6 +44,7 @@ class Request:
     prompt_tokens: Callable[[], int]
     max_tokens: int
     options: dict[str, Any] = field(default_factory=dict)
+    attempts: int = 0
 
     def left_s(self) -> float:
         """Return the seconds until the call's deadline, 0 or more."""
@@ -127,6 +129,7 @@ class Provider:
             self.clock.sleep(wait)
             result = compat.generate(self.model, **self._arguments(request))
             _reconcile(reservation, result.generations[0].message)
+            _describe_retries(request, result.generations[0].message)
             return result
 
     async def _agenerate(self, request: Request) -> ChatResult:
@@ -134,6 +137,7 @@ class Provider:
             await self.clock.asleep(wait)
             result = await compat.agenerate(self.model, **self._arguments(request))
             _reconcile(reservation, result.generations[0].message)
+            _describe_retries(request, result.generations[0].message)
             return result
 
     def _open(self, request: Request) -> tuple[list[ChatGenerationChunk], Chunks]:
@@ -158,16 +162,24 @@ class Provider:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
             with closing(compat.stream(self.model, **self._arguments(request))) as chunks:
+                first = True
                 for chunk in chunks:
                     _reconcile(reservation, chunk.message)
+                    if first:
+                        _describe_retries(request, chunk.message)
+                        first = False
                     yield chunk
 
     async def _astream(self, request: Request) -> AsyncChunks:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
             async with aclosing(compat.astream(self.model, **self._arguments(request))) as chunks:
+                first = True
                 async for chunk in chunks:
                     _reconcile(reservation, chunk.message)
+                    if first:
+                        _describe_retries(request, chunk.message)
+                        first = False
                     yield chunk
 
     @contextmanager
@@ -175,6 +187,7 @@ class Provider:
         with self.breaker.guard():
             tokens = request.prompt_tokens() + request.max_tokens if self.limiter.counts_tokens else 0
             reservation, wait = self.limiter.reserve(tokens, left_s=request.require_time_s())
+            request.attempts += 1
             try:
                 yield reservation, wait
             except LLMRateLimitError as error:
@@ -203,3 +216,8 @@ def _reconcile(reservation: Reservation, message: BaseMessage) -> None:
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
     if usage:
         reservation.tokens = usage.get("total_tokens", reservation.tokens)
+
+
+def _describe_retries(request: Request, message: BaseMessage) -> None:
+    if request.attempts > 1:
+        message.response_metadata["retries"] = request.attempts - 1

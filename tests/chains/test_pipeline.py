@@ -84,11 +84,18 @@ def test_the_longest_question_passes():
     assert build().invoke({"question": "x" * 1000})["outcome"] == "answered"
 
 
-@pytest.mark.parametrize("way", ["invoke", "stream"])
-def test_each_stage_is_timed_once_and_the_laps_add_up(way):
-    answer = (
-        build().invoke({"question": "Rate?"}) if way == "invoke" else merged(list(build().stream({"question": "Q"})))
-    )
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+async def test_each_stage_is_timed_once_and_the_laps_add_up(way):
+    chain, question = build(), {"question": "Rate?"}
+    match way:
+        case "invoke":
+            answer = chain.invoke(question)
+        case "ainvoke":
+            answer = await chain.ainvoke(question)
+        case "stream":
+            answer = merge(chain.stream(question))
+        case _:
+            answer = merge([part async for part in chain.astream(question)])
     metadata = answer["metadata"]
 
     assert tuple(metadata["timings_ms"]) == chains.STAGES

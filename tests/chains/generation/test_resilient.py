@@ -75,6 +75,7 @@ async def test_a_provider_that_fails_is_asked_again_and_nothing_of_it_shows(groq
 
     assert message.text == "Nine percent [GST Guide > Rate]."
     assert (len(groq.requests), model.providers[0].retries.count) == (3, 2)
+    assert message.response_metadata["retries"] == 2
     assert 1 <= clock.slept[0] <= 1.25
     assert clock.slept[1:] == [7]
 
