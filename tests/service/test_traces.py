@@ -20,7 +20,7 @@ from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
 from chains.errors import LLMError
-from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.fakes import MODEL, FakeGroq, Reply, fake_groq
 from tests.langsmith_stub import Backend, backend
 from tests.traced import CONFIG, QUESTION, ask, tracing, tree
 from tests.waiting import wait_until
@@ -90,6 +90,25 @@ async def test_the_trace_of_a_call_is_a_tree_of_its_stages(services, stub, way):
     [model] = [run for run in stub.runs.values() if run["run_type"] == "llm"]
     assert model["outputs"]["generations"][0][0]["text"] == WORDS
     assert all(run["end_time"] and not run.get("error") for run in stub.runs.values())
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_trace_holds_the_documents_the_prompt_and_what_the_model_used(services, stub, way):
+    answer = await ask(services, way)
+    stub.wait_for(lambda: stub.runs)
+
+    [retriever], [prompt], [model] = (
+        [run for run in stub.runs.values() if run["run_type"] == kind] for kind in ("retriever", "prompt", "llm")
+    )
+    message = model["outputs"]["generations"][0][0]["message"]["kwargs"]
+    assert [document["page_content"] for document in retriever["outputs"]["documents"]] == [
+        document["content"] for document in answer["documents"]
+    ]
+    assert "The rate of GST on imports into Singapore is 9 %." in str(prompt["outputs"])
+    assert {name: message["usage_metadata"][name] for name in answer["metadata"]["usage"]} == answer["metadata"][
+        "usage"
+    ]
+    assert message["response_metadata"]["model_name"] == model["extra"]["metadata"]["ls_model_name"] == MODEL
 
 
 async def test_a_streamed_request_is_one_trace_one_line_in_the_log_and_one_in_the_metrics(services, stub):
