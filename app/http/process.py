@@ -1,7 +1,7 @@
 """Run the HTTP service in one process or several, until a signal has drained it.
 
-uvicorn closes its listeners at the signal. So the signal is taken before: new requests are refused and running ones
-end, then uvicorn gets it.
+uvicorn closes its listeners at the signal. This module handles the signal first: new requests are refused and running
+ones end, then uvicorn's handler is called.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def raise_file_limit() -> None:
 
 
 def check_workers(settings: Settings, workers: int) -> None:
-    """Refuse several processes over a store that one process has to have to itself.
+    """Refuse several processes over a store that only one process may open.
 
     Raises:
         ConfigurationError: the store is a folder of Chroma's.
@@ -95,7 +95,7 @@ def serve(services: Services, *, host: str, port: int, workers: int = 1) -> None
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens to nobody yet: an address that is taken is told before anything is loaded."""
+    """Return a bound socket that does not listen yet, so that a taken address is reported before anything is loaded."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind)
@@ -122,7 +122,7 @@ def _serve_in_this_process(config: uvicorn.Config, listener: socket.socket) -> N
 
 
 def worker() -> "FastAPI":
-    """Return the application of one process among several; uvicorn calls it there."""
+    """Return the application of one worker process; uvicorn calls it there."""
     settings = load_settings()
     configure_logs(settings.log_level, settings.log_format)
     try:
@@ -133,7 +133,7 @@ def worker() -> "FastAPI":
 
 
 def application(services: Services) -> "FastAPI":
-    """Return the application with the signals in its hands; called inside the event loop that will serve it."""
+    """Return the application, which drains at signals; called inside the event loop that will serve it."""
     from app.http.server import create_app
 
     app = create_app(services)
@@ -142,15 +142,15 @@ def application(services: Services) -> "FastAPI":
 
 
 def drain_at_signals(in_flight: InFlight, timeout_s: float) -> None:
-    """Drain at a signal, and hand it on to the server's own handler after; a second signal ends the process."""
+    """Drain at a signal, then call the server's own handler; a second signal ends the process at once."""
     loop = asyncio.get_running_loop()
     begun: list[asyncio.Task[None]] = []
 
     def drain(number: signal.Signals, stop: Callable[..., Any]) -> None:
         if not begun:
             begun.append(loop.create_task(_drain_and_stop(in_flight, timeout_s, partial(stop, number, None))))
-        elif multiprocessing.parent_process() is None:  # A worker may get it from its parent and its terminal alike.
-            os._exit(128 + number)  # Whatever still runs: threads are not waited for.
+        elif multiprocessing.parent_process() is None:  # A worker may get one signal twice: from parent and terminal.
+            os._exit(128 + number)  # Threads are not waited for.
 
     for number in SIGNALS:
         stop = signal.getsignal(number)
