@@ -1,6 +1,7 @@
 """Read footnotes and the bibliography at an answer's end: which documents their labels and numbers stand for."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,11 +15,14 @@ from chains.state import Passage
 
 MOST_NOTES = 100
 
-_FOOTNOTE = re.compile(r"^[ ]{0,3}\[\^([^\]\s]{1,40})\]:[ \t]*(\S.*)$", re.MULTILINE)
-_MARK = re.compile(r"\[\^([^\]\s]{1,40})\](?!:)")
+_SUPERSCRIPT = "[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3}"
+_FOOTNOTE = re.compile(rf"^[ ]{{0,3}}(?:\[\^([^\]\s]{{1,40}})\]:|({_SUPERSCRIPT})[.:)]?)[ \t]*(\S.*)$", re.MULTILINE)
+_MARK = re.compile(rf"\[\^([^\]\s]{{1,40}})\](?!:)|(?:(?<=[.,;:!?)\"”’\]])|(?<=\w{{4}}))({_SUPERSCRIPT})")
+_NUMBER = r"(?:(?:source|reference|ref\.?|document)\s*)?#?(\d{1,3})"
 _LINE = re.compile(
-    r"[ \t]*(?:[-*+][ \t]+)?(?:\*\*)?(?:\\?[\[【［](\d{1,3})\\?[\]】］](?!\()|(\d{1,3})[.)])(?:\*\*)?"
-    r"[:.]?[ \t]+(\S.*)"
+    rf"[ \t]*(?:[-*+][ \t]+)?(?:\*\*)?(?:\\?[\[【［]{_NUMBER}\\?[\]】］](?!\()|{_NUMBER}[.):])(?:\*\*)?"
+    r"[:.]?[ \t]+(\S.*)",
+    re.IGNORECASE,
 )
 _HEADING = re.compile(r"\W*(?:sources?|references?|bibliography|citations?|works cited|notes)\W*", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]]{1,300})\]\([^()\s]{0,600}\)")
@@ -36,37 +40,45 @@ class Note:
 
 
 def footnotes(answer: str, shown: Sequence[Passage]) -> list[Note]:
-    """Return the footnotes (`[^1]: Title > Section`) that name a document."""
+    """Return the footnotes (`[^1]: Title > Section`, `¹ Title`) that name a document."""
     lines = islice(_FOOTNOTE.finditer(answer), MOST_NOTES)
-    found = [_note(line.start(), line.end(), line[1], line[2], shown) for line in lines]
+    found = [_note(line.start(), line.end(), line[1] or line[2], line[3], shown) for line in lines]
     return [note for note in found if note.references]
 
 
 def bibliography(answer: str, shown: Sequence[Passage]) -> list[Note]:
-    """Return the numbered lines at the end of the answer, where at least one of them names a shown passage.
+    """Return the numbered lines below a heading like "Sources", or at the answer's end; none if none names a passage.
 
     Lines that begin with `[1]` need no heading above them; those that begin with `1.` do.
     """
-    notes: list[Note] = []
-    end = len(answer)
-    headed = bracketed = False
-    for line in reversed(answer.splitlines(keepends=True)):
-        start = end - len(line)
-        found = _LINE.fullmatch(line.rstrip())
-        if found and len(notes) < MOST_NOTES:
-            bracketed = bracketed or bool(found[1])
-            notes.append(_note(start, start + len(line.rstrip()), found[1] or found[2], found[3], shown))
-        elif line.strip():
-            headed = bool(_HEADING.fullmatch(line.strip()))
-            break
-        end = start
-    known = any(reference.passage for note in notes for reference in note.references)
-    return notes[::-1] if known and (headed or bracketed) else []
+    lines = [(line.start(), line.group()) for line in re.finditer(r"[^\n]+", answer) if line.group().strip()]
+    heading = next((place for place in reversed(range(len(lines))) if _HEADING.fullmatch(lines[place][1])), None)
+    if heading is not None:
+        listed = _listed(lines[heading + 1 :], shown)
+    else:
+        first = next((place for place in reversed(range(len(lines))) if not _LINE.fullmatch(lines[place][1])), -1) + 1
+        bracketed = any((found := _LINE.fullmatch(line)) and found[1] for _, line in lines[first:])
+        listed = _listed(lines[first:], shown) if bracketed else []
+    return listed if any(reference.passage for note in listed for reference in note.references) else []
+
+
+def _listed(lines: Sequence[tuple[int, str]], shown: Sequence[Passage]) -> list[Note]:
+    found = [(start, _LINE.fullmatch(line)) for start, line in lines[:MOST_NOTES]]
+    return [
+        _note(start, start + line.end(), line[1] or line[2], line[3], shown)
+        for start, line in found
+        if line is not None
+    ]
 
 
 def _note(start: int, end: int, label: str, text: str, shown: Sequence[Passage]) -> Note:
     named = _LINK.sub(r"\1", text).strip(_AROUND)
-    return Note(start, end, str(int(label)) if label.isdecimal() else label, tuple(read_names(named, 0, shown)))
+    return Note(start, end, _label(label), tuple(read_names(named, 0, shown)))
+
+
+def _label(label: str) -> str:
+    plain = unicodedata.normalize("NFKC", label)
+    return str(int(plain)) if plain.isdecimal() else label
 
 
 def read_notes(answer: str, shown: Sequence[Passage]) -> tuple[list[Reference], list[tuple[int, int]]]:
@@ -90,7 +102,7 @@ def _footnote_marks(answer: str, notes: Sequence[Note]) -> Iterator[tuple[int, i
     by_label = {note.label: note for note in notes}
     code = code_ranges(answer) if notes else []
     for mark in _MARK.finditer(answer) if notes else ():
-        label = str(int(mark[1])) if mark[1].isdecimal() else mark[1]
+        label = _label(mark[1] or mark[2])
         if label in by_label and not _inside(mark.start(), code):
             yield mark.start(), mark.end(), by_label[label]
 
@@ -113,9 +125,13 @@ def numbered_sources(raw: str, shown: Sequence[Passage]) -> list[Passage | None]
     for note in bibliography(raw, shown):
         number = int(note.label)
         sources += [None] * (number - len(sources))
-        named = next((reference.passage for reference in note.references if reference.passage), None)
+        named = next((reference for reference in note.references if reference.passage), None)
         ranked = sources[number - 1] if number else None
-        # A line that names only the document leaves the passage of that rank, which is of this document.
-        if number and not (named and ranked and source_key(named)[0] == source_key(ranked)[0]):
-            sources[number - 1] = named
+        if number and not (named and ranked and _agrees(named, ranked)):
+            sources[number - 1] = named.passage if named else None
     return sources
+
+
+def _agrees(named: Reference, ranked: Passage) -> bool:
+    """Return whether a line names only the document of the passage that has this rank."""
+    return bool(named.passage and not named.section_matched and source_key(named.passage)[0] == source_key(ranked)[0])

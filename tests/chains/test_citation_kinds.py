@@ -205,6 +205,7 @@ NOTES = [
     "[^1]: *Service Terms and Conditions*, 6.3 Cargo Insurance.",
     "[^1]: [Service Terms and Conditions](https://example.org), 6.3",
     "[^1]: terms.md, 6.3",
+    "[^1]: See Service Terms and Conditions (6.3 Cargo Insurance).",
     "[^1]: T&C > 6.3",
 ]
 
@@ -212,6 +213,11 @@ NOTES = [
 @pytest.mark.parametrize("note", NOTES)
 def test_a_footnote_stands_for_the_document_that_its_note_names(note):
     assert cited(f"{KEPT}[^1] It is so.\n\n{note}\n") == [("[^1]", "terms", "6.3 Cargo Insurance")]
+
+
+def test_a_superscript_is_a_footnote_where_a_note_has_its_number():
+    answer = f"It is 3 m² large.¹ {KEPT}²\n\n¹ FAQ > Overview\n² Service Terms and Conditions, 6.3"
+    assert [(raw, doc_id) for raw, doc_id, _ in cited(answer)] == [("¹", "faq"), ("²", "terms")]
 
 
 def test_a_footnote_may_be_named_by_a_word_and_used_twice_and_carries_its_own_sentence():
@@ -244,6 +250,7 @@ LISTS = [
     "## Sources\n- [1] FAQ > Overview\n- [2] T&C > 6.3 Cargo Insurance",
     "References\n\n[2] terms.md > 6.3\n[1] faq.md > Overview",
     "Sources:\n[1] [Frequently Asked Questions > Overview]\n[2] [Service Terms and Conditions > 6.3]",
+    "Sources:\nSource 1: FAQ > Overview\nSource 2: Service Terms and Conditions > 6.3\n\nAsk for more.",
 ]
 
 
