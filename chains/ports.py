@@ -43,6 +43,10 @@ class ChunkStore(Protocol):
     def embeddings(self) -> Embeddings | None:
         """The model that made the vectors."""
 
+    @property
+    def generation(self) -> str:
+        """What tells this store from another that took its place."""
+
     def count(self) -> int:
         """Return the number of chunks."""
 

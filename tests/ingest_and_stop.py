@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.adapters.stores import chroma
 from app.adapters.stores.chroma import DocumentChroma
+from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
+from app.adapters.stores.index import StoredIndex
+from app.adapters.stores.memory import MemoryIndex, SavedMemoryStore
 from app.adapters.stores.records import Records
 from app.settings import load_settings
 from app.wiring import Parts, Services
@@ -17,26 +19,37 @@ from tests.fakes import WordEmbeddings
 POINTS: dict[str, tuple[Any, str, bool]] = {
     "embedding": (WordEmbeddings, "embed_documents", False),
     "chunks added": (DocumentChroma, "add_documents", True),
+    "chunks added in memory": (SavedMemoryStore, "add_documents", True),
     "chunks recorded": (Records, "update", True),
     "chunks deleted": (DocumentChroma, "delete", True),
-    "collection deleted": (chroma, "delete_collection", True),
     "records deleted": (Records, "delete_keys", True),
+    "copied": (FolderIndex, "_copied", True),
+    "cleaned": (FolderIndex, "_clean", False),
+    "swapped in memory": (MemoryIndex, "_swap", True),
+    "renamed": (ServerIndex, "_rename", True),
+    "swapped": (ServerIndex, "_swap", True),
+    "version written": (StoredIndex, "_write_version", True),
 }
 
 
-def ingest(folder: Path, corpus: Path, *, reset: bool = False) -> Report:
+def make_services(folder: Path, **settings: Any) -> Services:
+    """Return services over the store of the folder."""
+    places = {"chroma_path": folder / "store", "memory_store_path": folder / "store" / "vectors.json"}
+    chosen = load_settings(_env_file=None, **(places | settings))
+    return Services(chosen, parts=Parts(embeddings=WordEmbeddings()))
+
+
+def ingest(folder: Path, corpus: Path, *, reset: bool = False, **settings: Any) -> Report:
     """Ingest the corpus into the store of the folder."""
-    settings = load_settings(_env_file=None, chroma_path=folder / "store")
-    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
-    return services.ingest([corpus], reset=reset)
+    return make_services(folder, **settings).ingest([corpus], reset=reset)
 
 
-def ingest_and_stop(folder: Path, corpus: Path, *, reset: bool, point: str, times: int) -> None:
+def ingest_and_stop(folder: Path, corpus: Path, *, reset: bool, point: str, times: int, **settings: Any) -> None:
     """Ingest in small batches; at the given call, write the file `stopped` into the folder and wait."""
     writing.CHUNKS_A_BATCH = 8
     owner, name, after = POINTS[point]
     setattr(owner, name, _hanging(getattr(owner, name), folder / "stopped", after=after, times=times))
-    ingest(folder, corpus, reset=reset)
+    ingest(folder, corpus, reset=reset, **settings)
 
 
 def _hanging(original: Callable[..., Any], told: Path, *, after: bool, times: int) -> Callable[..., Any]:

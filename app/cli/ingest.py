@@ -28,11 +28,11 @@ def ingest(
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Bring the index in line with the files: only what changed is embedded again, what vanished is removed."""
-    from app.wiring import Services, sample_corpus
+    from app.wiring import Services
 
     services = Services(read_settings())
     with progress_bar() as progress:
-        report = services.ingest(paths or [sample_corpus()], reset=reset, dry_run=dry_run, progress=progress)
+        report = services.ingest(paths or [], reset=reset, dry_run=dry_run, progress=progress)
     for line in problem_lines(report):
         complain(line)
     show(as_json(asdict(report)) if json else report_text(report))
@@ -49,13 +49,15 @@ def read_settings() -> Settings:
 
 
 def open_services(settings: Settings | None = None) -> "Services":
-    """Return the services over an index that is not empty: the sample corpus fills one that is."""
-    from app.wiring import Services, sample_corpus
+    """Return the services; the sample corpus fills an empty index, unless a user's documents ever went into it."""
+    from app.wiring import Services
 
     services = Services(settings or read_settings())
-    if services.count() == 0:
+    if services.count() == 0 and services.stored.holds_own_documents():
+        complain("The index is empty: it holds none of your documents. Run `waypoint ingest PATH`.")
+    elif services.count() == 0:
         complain("The index is empty: ingesting the sample corpus first.")
         with progress_bar() as progress:
-            report = services.ingest([sample_corpus()], progress=progress)
+            report = services.ingest([], progress=progress)
         complain(f"Ingested {report.files} files, {report.chunks} chunks in {report.seconds:.1f} s.")
     return services

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,27 +15,27 @@ from langchain_core.runnables import Runnable
 from app.observability.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.access import Access
-from app.wiring.caches import Caches, index_version
+from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
-from app.wiring.checks import Check, breaker_check, broker_check, embeddings_check, redis_check, store_check
+from app.wiring.checks import Check, breaker_check, broker_check, embeddings_check, index_check, redis_check
 from app.wiring.llm import chat_model, close, offline_model, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, scores_of, tracing_of
-from app.wiring.scope import scope_gate, scope_text
-from app.wiring.storage import beside, open_store
+from app.wiring.scope import sample_corpus, scope_gate, scope_text
+from app.wiring.storage import IndexReader, stored_index
 from chains.clock import Clock, SystemClock
 from chains.observers import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
-from chains.retrieval import ChunkRetriever
+from chains.retrieval import ChunkRetriever, CurrentRetriever
 from chains.scope import ScopeGate
 from chains.state import Answer, CitationStyle, Question
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
     from app.adapters.stores.fts import LexicalIndex
+    from app.adapters.stores.index import Snapshot, Store, StoredIndex
     from app.adapters.tracing.langsmith_scores import LangSmithScores
     from app.observability.metrics import Metrics
-    from app.wiring.storage import Store
     from chains.ingestion import Report
     from chains.ports import Progress
 
@@ -73,7 +73,7 @@ class Services:
     @cached_property
     def caches(self) -> Caches:
         """Return what keeps vectors, passages and answers."""
-        return Caches(self.settings, self.clock)
+        return Caches(self.settings, self.clock, index_version=self.index_version)
 
     @cached_property
     def tokens(self) -> TokenCounter:
@@ -81,22 +81,28 @@ class Services:
         return token_counter(self.embedder)
 
     @cached_property
-    def store(self) -> "Store":
-        """Return the vector store, checked against the embedding model, with the word index in line with it."""
-        store = open_store(self.settings, self.embeddings, self.words)
-        if store.count() != self.words.count():
-            with index_version(self.settings).changing():
-                self.words.align(store)
-        return store
+    def stored(self) -> "StoredIndex":
+        """Return the index: where it is, how it is opened and changed."""
+        return stored_index(self.settings, self.embeddings)
 
     @cached_property
+    def index(self) -> IndexReader:
+        """Return what keeps the index open for questions."""
+        return IndexReader(lambda: self.stored)
+
+    def index_version(self) -> str | None:
+        """Return what changes whenever the index does."""
+        return self.stored.version()
+
+    @property
+    def store(self) -> "Store":
+        """Return the vector store, checked against the embedding model."""
+        return self.index.current().store
+
+    @property
     def words(self) -> "LexicalIndex":
         """Return the index of the words that the store holds."""
-        from app.adapters.stores.fts import LexicalIndex
-        from chains.ingestion.index import indexed_fields
-
-        folder, name = beside(self.settings)
-        return LexicalIndex(folder / f"{name.replace('/', '_')}.words.sqlite3", fields=indexed_fields)
+        return self.index.current().words
 
     @property
     def model(self) -> BaseChatModel:
@@ -118,9 +124,15 @@ class Services:
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
-        """Return the retriever that RETRIEVER_TYPE names."""
-        found = retriever_of(self.settings, store=self.store, words=self.words, model=lambda: self.model)
-        return self.caches.retriever(found)
+        """Return the retriever that RETRIEVER_TYPE names, over the index as it is when a question comes."""
+
+        @lru_cache(maxsize=1)
+        def over(index: "Snapshot") -> ChunkRetriever:
+            return retriever_of(self.settings, store=index.store, words=index.words, model=lambda: self.model)
+
+        first = over(self.index.current())
+        limits: dict[str, Any] = {name: getattr(first, name) for name in ("top_k", "threshold", "executor")}
+        return self.caches.retriever(CurrentRetriever(current=lambda: over(self.index.current()), **limits))
 
     @cached_property
     def word_similarity(self) -> WordSimilarity:
@@ -236,7 +248,7 @@ class Services:
     def checks(self) -> list[Check]:
         """Return what readiness asks: everything that these settings, and the models made so far, lean on."""
         settings, default = self.settings, self.settings.llm_model
-        checks = [store_check(self.count)]
+        checks = [index_check(self.parts.embeddings or self.embedder, lambda: self.store)]
         if settings.embedding_provider == "openai-compatible":
             checks.append(embeddings_check(self.embedder))
         for name, provider in providers_of({default: self.model} | self.models):
@@ -280,19 +292,16 @@ class Services:
         dry_run: bool = False,
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Bring the store in line with the files below `paths`; `reset` rebuilds it from nothing.
+        """Bring the index in line with the files below `paths`; `reset` rebuilds it and replaces it at the end.
+
+        No path means the sample corpus, which only an index that has held nothing else takes.
 
         Raises:
-            IngestionError: a path does not exist.
+            IngestionError: a path does not exist, or the sample corpus would go into a user's index.
             VectorStoreError: another ingestion is at work, or the store cannot be written.
             ConfigurationError: the store was made with another model or distance.
         """
         from app.wiring.ingestion import Ingestion
 
-        ingestion = Ingestion(self.settings, store=lambda: self.store, words=lambda: self.words, reopen=self._reopen)
+        ingestion = Ingestion(self.settings, self.stored, sample_corpus())
         return ingestion.run(paths, reset=reset, dry_run=dry_run, progress=progress)
-
-    def _reopen(self) -> None:
-        """Forget what was made with the store that is there no more."""
-        for made in ("store", "retriever", "chain", "_numbered_chains"):
-            self.__dict__.pop(made, None)

@@ -1,6 +1,6 @@
 """Put the caches that are switched on around embeddings, retriever and chain."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +13,7 @@ from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter
 
 import prompts
-from app.adapters.stores.index_version import IndexVersion
 from app.settings import Settings
-from app.wiring.storage import beside
 from chains.caching.stats import CacheStats, LevelName
 from chains.caching.typed_cache import TypedCache, canonical
 from chains.clock import Clock
@@ -42,18 +40,13 @@ _WITHOUT_EFFECT = (
 )
 
 
-def index_version(settings: Settings) -> IndexVersion:
-    """Return the version of the index that the settings name."""
-    folder, name = beside(settings)
-    return IndexVersion(folder / f"{name.replace('/', '_')}.version")
-
-
 @dataclass(frozen=True)
 class Caches:
     """The three levels over one store; a level that is switched off returns what it was given."""
 
     settings: Settings
     clock: Clock
+    index_version: Callable[[], str | None]
     stats: CacheStats = field(default_factory=CacheStats)
     store: "ExpiringStore | None" = None
 
@@ -92,7 +85,7 @@ class Caches:
             facts |= {"prompt": prompts.load("compression", settings.prompts_path)}
         level = self._level("retrieval", TypeAdapter(list[Document]), facts)
         same: dict[str, Any] = {name: getattr(retriever, name) for name in ("top_k", "threshold", "executor")}
-        return CachedRetriever(retriever=retriever, cache=level, version=index_version(settings).current, **same)
+        return CachedRetriever(retriever=retriever, cache=level, version=self.index_version, **same)
 
     def answers(self, chain: Runnable[Question, Answer], **facts: Any) -> Runnable[Question, Answer]:
         """Return the chain with its answers cached; `facts` are what it was made of beside the settings."""
@@ -104,7 +97,7 @@ class Caches:
         return CachedAnswers(
             chain,
             cache=self._level("answer", TypeAdapter(Answer), self._answer_facts() | facts),
-            version=index_version(settings).current,
+            version=self.index_version,
             stats=self.stats,
             clock=self.clock,
             ttl_s=settings.cache_ttl,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from langchain_core.embeddings import Embeddings
 
-from chains.errors import LLMCircuitError
+from chains.errors import LLMCircuitError, VectorStoreError
+from chains.ports import ChunkStore
 from chains.resilience.breaker import CircuitBreaker
 
 # How long a check waits; readiness itself waits no longer for any of them.
@@ -28,11 +29,19 @@ class Check:
     required: bool = False
 
 
-def store_check(count: Callable[[], int]) -> Check:
-    """Ask the vector store for the number of its chunks."""
+def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Check:
+    """Search the index: it is ready if a question can be embedded and finds a chunk where there is one."""
+
+    def search() -> str:
+        index = store()
+        chunks = index.count()
+        if chunks and not index.get_by_ids(list(index.nearest(embeddings.embed_query("ready"), 1, {}))):
+            msg = f"a search finds none of {chunks} chunks; rebuild the index with `waypoint ingest --reset PATH`"
+            raise VectorStoreError(msg)
+        return f"{chunks} chunks"
 
     async def ask() -> str:
-        return f"{await asyncio.to_thread(count)} chunks"
+        return await asyncio.to_thread(search)
 
     return Check("vector_store", ask, required=True)
 

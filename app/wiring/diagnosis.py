@@ -82,7 +82,7 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
         return f"{settings.embedding_model}, {len(services.embeddings.embed_query(QUESTION))} dimensions"
 
     def search() -> str:
-        found = services.store.similarity_search(QUESTION, k=1)
+        found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
         count = services.count()
         empty = "; `waypoint ingest PATH` fills it, and `waypoint ask` with the sample corpus" if count == 0 else ""
         return f"{_store(settings)}: {count} chunks, a search found {len(found)}{empty}"
@@ -92,7 +92,7 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
     else:
         yield _Trial("embedding model", embed, "install the package again: its model files are missing or changed")
     yield _Trial(
-        "vector store", search, "check VECTOR_STORE_TYPE, CHROMA_PATH or CHROMA_HOST; `waypoint ingest --reset`"
+        "vector store", search, "check VECTOR_STORE_TYPE, CHROMA_PATH or CHROMA_HOST; `waypoint ingest --reset PATH`"
     )
 
 

@@ -1,76 +1,73 @@
-"""Settings, a store and the index of its words -> both in line with a folder of files."""
+"""Bring an index in line with folders of files, alone, and let its readers see the result as a whole."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from app.adapters.stores.index import Contents, StoredIndex
 from app.settings import Settings
-from app.wiring.caches import index_version
-from app.wiring.storage import alone, beside, delete_store, parser
+from app.wiring.storage import parser
+from chains.errors import IngestionError
 from chains.ingestion import Index, ingest
+from chains.ingestion.writing import align_records
 
 if TYPE_CHECKING:
-    from langchain_core.indexing import RecordManager
+    from langchain_core.vectorstores import VectorStore
 
-    from app.adapters.stores.fts import LexicalIndex
-    from app.wiring.storage import Store
     from chains.ingestion import Report
     from chains.ports import Progress
 
 
 @dataclass(frozen=True)
 class Ingestion:
-    """Writes what `store` and `words` open; `reopen` is called when the store is to be opened anew."""
+    """Writes into the index `into`; `sample` is the folder of the sample corpus."""
 
     settings: Settings
-    store: "Callable[[], Store]"
-    words: "Callable[[], LexicalIndex]"
-    reopen: Callable[[], None]
+    into: StoredIndex
+    sample: Path
 
     def run(self, paths: list[Path], *, reset: bool, dry_run: bool, progress: "Progress | None") -> "Report":
-        """Bring the store in line with the files, alone and under a new version of the index."""
-        with alone(beside(self.settings)[0]):
-            if dry_run:
-                return self._ingest(paths, dry_run=True, progress=progress)
-            with index_version(self.settings).changing() as keep:
-                if reset:
-                    self._reset()
-                report = self._ingest(paths, dry_run=False, progress=progress)
-                if not (reset or report.changed):
-                    keep()
-                return report
+        """Bring the index in line with the files, or with the sample corpus where no path is given."""
+        with self.into.locked():
+            self._check_owner(paths, dry_run=dry_run)
+            change = self.into.change(reset=reset and not dry_run)
+            with parser(self.settings) as files:
+                report = ingest(
+                    paths or [self.sample],
+                    into=_index(change.before),
+                    writable=lambda: _index(change.writable()),
+                    parser=files,
+                    progress=progress,
+                    dry_run=dry_run,
+                    min_chunks=self.settings.min_chunks,
+                )
+            if not dry_run:
+                change.publish()
+            if reset:
+                align_records(_index(self.into.open()))
+            return report
 
-    def _ingest(self, paths: list[Path], *, dry_run: bool, progress: "Progress | None") -> "Report":
-        with parser(self.settings) as files:
-            return ingest(
-                paths,
-                into=self._index(),
-                parser=files,
-                progress=progress,
-                dry_run=dry_run,
-                min_chunks=self.settings.min_chunks,
+    def _check_owner(self, paths: list[Path], *, dry_run: bool) -> None:
+        """Keep the sample corpus out of an index of a user's own documents.
+
+        Raises:
+            IngestionError: no path is given, and the index has held other documents.
+        """
+        if any(path.expanduser().resolve() != self.sample.resolve() for path in paths):
+            if not dry_run:
+                self.into.mark_own_documents()
+        elif not paths and self.into.holds_own_documents():
+            msg = (
+                "the index is not one of the sample corpus only, so name the folder of your documents: `waypoint "
+                f"ingest PATH`; for the sample corpus itself that is `waypoint ingest {self.sample}`"
             )
+            raise IngestionError(msg)
 
-    def _index(self) -> Index:
-        store = self.store()
-        if store.count() == 0:
-            self._forget()  # A store that was emptied or deleted holds nothing, whatever the records say.
-        return Index(store, *self._records(), store.ids)
 
-    def _records(self) -> "tuple[RecordManager, RecordManager]":
-        from app.adapters.stores.records import open_records
-
-        folder, name = beside(self.settings)
-        return open_records(folder, name), open_records(folder, f"{name}/sources")
-
-    def _reset(self) -> None:
-        self.reopen()
-        delete_store(self.settings)
-        self.words().clear()
-        self._forget()
-
-    def _forget(self) -> None:
-        for records in self._records():
-            if keys := records.list_keys():
-                records.delete_keys(keys)
+def _index(contents: Contents) -> Index:
+    records, sources = contents.records()
+    if contents.store.count() == 0:  # A store that was emptied or deleted holds nothing, whatever the records say.
+        for some in (records, sources):
+            if keys := some.list_keys():
+                some.delete_keys(keys)
+    return Index(cast("VectorStore", contents.store), records, sources, contents.store.ids)

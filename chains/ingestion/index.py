@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from chains.errors import IngestionError
 from chains.ingestion.files import Problem, SourceFile, find_files, real_path
 from chains.ingestion.parsing import Parsed, Parser
 from chains.ingestion.sources import Sources
-from chains.ingestion.writing import DOC_ID, Changes, Index, Writer, mend
+from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
 from chains.ports import Progress
 
 
@@ -48,6 +48,7 @@ def ingest(
     *,
     into: Index,
     parser: Parser,
+    writable: Callable[[], Index] | None = None,
     progress: Progress | None = None,
     dry_run: bool = False,
     min_chunks: int = 0,
@@ -59,6 +60,7 @@ def ingest(
             index may be given after it was deleted.
         into: the store and its records.
         parser: how to read and cut a file.
+        writable: asked before the first write for what to write into, where that is not `into` itself.
         progress: told after each file how many are in the store.
         dry_run: count what would change, and change nothing.
         min_chunks: warn where the whole index holds fewer.
@@ -71,7 +73,7 @@ def ingest(
     sources = Sources(into.sources)
     found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], parser.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
-    writer = Writer(into, sources, mend(into, dry_run=dry_run), dry_run=dry_run)
+    writer = Writer(into, sources, writable=None if dry_run else writable or (lambda: into))
     for number, file in enumerate(found.files, start=1):
         try:
             report = _add(report, file, parser=parser, writer=writer)

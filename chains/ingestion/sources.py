@@ -67,6 +67,10 @@ class Sources:
             self._replaced[source.doc_id] = before
         self._by_id[source.doc_id] = self._by_path[source.path] = source
 
+    def write_to(self, records: RecordManager) -> None:
+        """Write to other records from now on, which are a copy of those that were read."""
+        self._records = records
+
     def is_deleted(self, path: Path) -> bool:
         """Say whether a file of the index is gone, while its folder is there."""
         source = self._by_path.get(path)

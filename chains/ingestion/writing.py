@@ -1,14 +1,14 @@
-"""Chunks of documents in, a store and records that agree out, however often a run is cut off.
+"""Write the chunks of documents into a store and its records so that both agree, even after a run that was killed.
 
-The order makes it so. The source of a document is recorded before its chunks are written; its new chunks are in
-the store before the old ones leave; and a run starts by mending what the one before it left half done: a chunk that
-only the store holds is recorded, a record whose chunk is gone is deleted.
+The source of a document is recorded before its chunks are written. Its new chunks are in the store before the old ones
+are deleted. A run starts by aligning the records with the store: a chunk without a record is recorded, a record without
+a chunk is deleted.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from langchain_core.documents import Document
@@ -59,11 +59,9 @@ class Changes:
         )
 
 
-def mend(into: Index, *, dry_run: bool = False) -> set[str]:
-    """Bring the store and its records to agree, and return the ids that both hold."""
+def align_records(into: Index) -> None:
+    """Bring the records in line with the store."""
     stored, recorded = set(into.list_ids()), set(into.records.list_keys())
-    if dry_run:
-        return stored & recorded
     for ids in _batches(sorted(stored - recorded), KEYS_A_BATCH):
         found = into.store.get_by_ids(ids)
         into.records.update(
@@ -71,23 +69,31 @@ def mend(into: Index, *, dry_run: bool = False) -> set[str]:
         )
     for ids in _batches(sorted(recorded - stored), KEYS_A_BATCH):
         into.records.delete_keys(ids)
-    return stored
 
 
-@dataclass
 class Writer:
-    """Writes documents to an index, many small ones in one batch; `flush` writes what still waits.
+    """Writes documents to an index, many small ones in one batch; `flush` writes what is still waiting.
 
-    `held` are the ids that the index holds, kept up to date. In a dry run everything is counted and nothing written.
+    What the index holds is read from `into`. Before the first write, `writable` is asked for what to write into, which
+    may be a copy of it; None means a dry run, in which everything is counted and nothing is written.
+
+    Attributes:
+        held: The ids that the index holds, kept up to date.
     """
 
-    into: Index
-    sources: Sources
-    held: set[str]
-    dry_run: bool = False
-    _new: list[Document] = field(default_factory=list)
-    _stale: list[str] = field(default_factory=list)
-    _waiting: dict[str, Source] = field(default_factory=dict)
+    def __init__(self, into: Index, sources: Sources, *, writable: Callable[[], Index] | None) -> None:
+        self.sources = sources
+        self._writable = writable
+        self._target: Index | None = None
+        self._into = into
+        stored, recorded = set(into.list_ids()), set(into.records.list_keys())
+        if stored != recorded and writable:
+            self._into = self._open_target()
+            align_records(self._into)
+        self.held = stored if writable else stored & recorded
+        self._new: list[Document] = []
+        self._stale: list[str] = []
+        self._waiting: dict[str, Source] = {}
 
     @property
     def waiting(self) -> int:
@@ -97,7 +103,7 @@ class Writer:
     def write(self, source: Source, chunks: Collection[Document]) -> Changes:
         """Take over all chunks of a document, and return what changes."""
         keys = {chunk_id(chunk): chunk for chunk in chunks}
-        before = self.held.intersection(self.into.records.list_keys(group_ids=[source.doc_id]))
+        before = self.held.intersection(self._into.records.list_keys(group_ids=[source.doc_id]))
         new, stale = keys.keys() - before, before - keys.keys()
         self._new += [keys[key] for key in keys if key in new]
         self._stale += stale
@@ -111,42 +117,51 @@ class Writer:
         return Changes(len(new) - updated, updated, len(before & keys.keys()), len(stale) - updated)
 
     def flush(self) -> None:
-        """Write what waits: the sources of the documents, then their new chunks; then the old ones leave."""
-        if not self.dry_run:
+        """Write what is waiting: the documents' sources, then their new chunks; then delete the old chunks."""
+        if self._writable and self._waiting:
+            target = self._open_target()
             for sources in _batches(list(self._waiting.values()), KEYS_A_BATCH):
                 self.sources.record(sources)
-            self._add()
-            self._delete(self._stale)
+            _add(target, self._new)
+            _delete(target, self._stale)
         self._new, self._stale, self._waiting = [], [], {}
 
     def remove(self, sources: Collection[Source]) -> Changes:
         """Remove documents with all their chunks."""
         batches = list(_batches(sorted(sources, key=lambda source: source.doc_id), KEYS_A_BATCH))
         groups = [[source.doc_id for source in batch] for batch in batches]
-        keys = [key for ids in groups for key in self.into.records.list_keys(group_ids=ids)]
+        keys = [key for ids in groups for key in self._into.records.list_keys(group_ids=ids)]
         stale = self.held.intersection(keys)
         self.held -= stale
-        if not self.dry_run:
-            self._delete(sorted(stale))
+        if self._writable and sources:
+            _delete(self._open_target(), sorted(stale))
             for batch in batches:
                 self.sources.forget(batch)
         return Changes(deleted=len(stale))
 
-    def _add(self) -> None:
-        index(
-            self._new,
-            self.into.records,
-            self.into.store,
-            batch_size=CHUNKS_A_BATCH,
-            cleanup=None,
-            source_id_key=DOC_ID,
-            key_encoder=chunk_id,
-        )
+    def _open_target(self) -> Index:
+        if self._target is None:
+            self._target = self._writable() if self._writable else self._into
+            self.sources.write_to(self._target.sources)
+        return self._target
 
-    def _delete(self, keys: list[str]) -> None:
-        for ids in _batches(keys, KEYS_A_BATCH):
-            self.into.store.delete(ids)
-            self.into.records.delete_keys(ids)
+
+def _add(into: Index, chunks: list[Document]) -> None:
+    index(
+        chunks,
+        into.records,
+        into.store,
+        batch_size=CHUNKS_A_BATCH,
+        cleanup=None,
+        source_id_key=DOC_ID,
+        key_encoder=chunk_id,
+    )
+
+
+def _delete(into: Index, keys: list[str]) -> None:
+    for ids in _batches(keys, KEYS_A_BATCH):
+        into.store.delete(ids)
+        into.records.delete_keys(ids)
 
 
 def chunk_id(chunk: Document) -> str:

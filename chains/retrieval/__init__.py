@@ -8,6 +8,7 @@ is on it, `rank` counts from 1, and the filters of the call hold.
 
 from chains.audience import Audience
 from chains.retrieval.compression import CompressionRetriever
+from chains.retrieval.current import CurrentRetriever
 from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.hybrid import HybridRetriever
 from chains.retrieval.mmr import MmrRetriever
@@ -19,6 +20,7 @@ __all__ = [
     "Audience",
     "ChunkRetriever",
     "CompressionRetriever",
+    "CurrentRetriever",
     "Filters",
     "HybridRetriever",
     "MmrRetriever",

@@ -12,18 +12,13 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from app.adapters.stores.chroma import open_chroma
-from app.adapters.stores.records import open_records
-from chains.errors import VectorStoreError
-from chains.ingestion.index import indexed_text
-from tests.fakes import WordEmbeddings
-from tests.ingest_and_stop import ingest, ingest_and_stop
+from app.cli.ingest import open_services
+from chains.errors import IngestionError, VectorStoreError
+from tests.ingest_and_stop import ingest, ingest_and_stop, make_services
 
 ROOT = Path(__file__).parents[2]
-MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,9 +37,11 @@ def start(function: Any, *arguments: Any, **options: Any) -> ForkServerProcess:
 
 
 @contextmanager
-def stopped(folder: Path, corpus: Path, point: str, times: int, *, reset: bool = False) -> Iterator[None]:
+def stopped(
+    folder: Path, corpus: Path, point: str, times: int, *, reset: bool = False, **settings: Any
+) -> Iterator[None]:
     """Ingest until the process hangs; kill it after the body."""
-    process = start(ingest_and_stop, folder, corpus, reset=reset, point=point, times=times)
+    process = start(ingest_and_stop, folder, corpus, reset=reset, point=point, times=times, **settings)
     try:
         while not (folder / "stopped").exists():
             assert process.is_alive(), f"the process never came to {point!r} for the {times}. time"
@@ -55,18 +52,21 @@ def stopped(folder: Path, corpus: Path, point: str, times: int, *, reset: bool =
         process.join()
 
 
-def contents(folder: Path) -> dict[str, Any]:
-    """Return what an index holds: chunks with their vectors, records, sources; all chunks are found by searching."""
-    path = folder / "store"
-    store = open_chroma(path, "waypoint_kb", WordEmbeddings(), embedding_model=MODEL, indexed_text=indexed_text)
-    found = store.get(include=["documents", "metadatas", "embeddings"])
-    rows = zip(found["ids"], found["documents"], found["metadatas"], np.array(found["embeddings"]), strict=True)
-    chunks = {key: (text, metadata, vector.tobytes()) for key, text, metadata, vector in rows}
-    assert {document.id for document in store.similarity_search("words", k=10 * len(chunks))} == set(chunks)
+def contents(folder: Path, **settings: Any) -> dict[str, Any]:
+    """Return what an index holds: chunks with their vectors, words, records, sources; a search finds all chunks."""
+    index = make_services(folder, **settings).index.current()
+    store: Any = index.store
+    chunks = {chunk.id: (chunk.page_content, chunk.metadata) for chunk in store.get_by_ids(store.ids())}
+    vectors = {key: vector.tobytes() for key, vector in store.vectors(list(chunks)).items()}
+    assert {document.id for document in store.similarity_search("words", k=10 * len(chunks) + 1)} == set(chunks)
+    assert set(index.words.places(list(chunks))) == set(chunks)
+    assert index.words.count() == len(chunks)
+    records, sources = index.records()
     return {
         "chunks": chunks,
-        "records": sorted(open_records(path, "waypoint_kb").list_keys()),
-        "sources": sorted(json.loads(key)[0] for key in open_records(path, "waypoint_kb/sources").list_keys()),
+        "vectors": vectors,
+        "records": sorted(records.list_keys()),
+        "sources": sorted(json.loads(key)[0] for key in sources.list_keys()),
     }
 
 
@@ -95,23 +95,24 @@ def _made_at_once(folder: Path, word: str, documents: int) -> Any:
 
 
 STEPS = ("embedding", "chunks added", "chunks recorded", "chunks deleted", "records deleted")
+RESET_STEPS = (("embedding", 1), ("chunks added", 1), ("chunks recorded", 1), ("cleaned", 2))
 CASES = [
-    *((None, AFTER, False, step, times) for step in STEPS[:3] for times in (1, 3)),
-    *((BEFORE, AFTER, False, step, times) for step in STEPS for times in (1, 2)),
-    *((BEFORE, BEFORE, False, step, 2) for step in STEPS),
-    *((BEFORE, AFTER, True, step, 1) for step in ("collection deleted", "records deleted", *STEPS[:2])),
+    *((None, AFTER, step, times) for step, times in (("embedding", 1), ("chunks added", 3), ("chunks recorded", 1))),
+    *((BEFORE, AFTER, step, times) for step, times in (("copied", 1), ("cleaned", 1), ("cleaned", 2))),
+    *((BEFORE, AFTER, step, 1) for step in STEPS),
+    *((BEFORE, BEFORE, step, 2) for step in ("chunks added", "records deleted")),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_run_after_a_killed_one_ends_with_the_index_of_an_undisturbed_one(undisturbed, tmp_path, case):
-    first, last, reset, step, times = case
+    first, last, step, times = case
     corpus = tmp_path / "corpus"
     if first:
         write_corpus(corpus, *first)
         start(ingest, tmp_path, corpus).join()
     write_corpus(corpus, *AFTER)
-    with stopped(tmp_path, corpus, step, times, reset=reset):
+    with stopped(tmp_path, corpus, step, times):
         pass
     write_corpus(corpus, *last)
     ingest(tmp_path, corpus)
@@ -119,6 +120,80 @@ def test_a_run_after_a_killed_one_ends_with_the_index_of_an_undisturbed_one(undi
     assert contents(tmp_path) == undisturbed[last]
     again = ingest(tmp_path, corpus)
     assert (again.added, again.updated, again.deleted) == (0, 0, 0)
+
+
+PLACES = [
+    *(({}, step, times) for step, times in RESET_STEPS),
+    *(({"vector_store_type": "memory"}, step, 1) for step in ("embedding", "chunks added in memory")),
+    *(({"vector_store_type": "memory"}, step, 1) for step in ("swapped in memory", "version written")),
+]
+
+
+@pytest.mark.parametrize(("settings", "step", "times"), PLACES, ids=str)
+def test_a_killed_reset_leaves_the_old_index_or_the_new_one_whole(undisturbed, tmp_path, settings, step, times):
+    corpus = tmp_path / "corpus"
+    write_corpus(corpus, *BEFORE)
+    start(ingest, tmp_path, corpus, **settings).join()
+    write_corpus(corpus, *AFTER)
+    with stopped(tmp_path, corpus, step, times, reset=True, **settings):
+        pass
+
+    expected = undisturbed[AFTER if step in {"cleaned", "swapped in memory"} else BEFORE]
+    assert contents(tmp_path, **settings)["chunks"] == expected["chunks"]
+    ingest(tmp_path, corpus, reset=True, **settings)
+    assert {**contents(tmp_path, **settings), "vectors": {}} == {**undisturbed[AFTER], "vectors": {}}
+
+
+@pytest.mark.parametrize("store", ["chroma", "memory"])
+@pytest.mark.parametrize("reset", [False, True])
+def test_an_index_whose_first_ingestion_was_killed_never_receives_the_sample_corpus(tmp_path, capsys, store, reset):
+    corpus = tmp_path / "corpus"
+    write_corpus(corpus, *AFTER)
+    with stopped(tmp_path, corpus, "embedding", 1, reset=reset, vector_store_type=store):
+        pass
+
+    services = make_services(tmp_path, vector_store_type=store)
+    opened = open_services(services.settings)
+    assert opened.count() == 0
+    assert "waypoint ingest PATH" in capsys.readouterr().err
+    with pytest.raises(IngestionError, match="waypoint ingest PATH"):
+        services.ingest([])
+    with pytest.raises(IngestionError, match="waypoint ingest PATH"):
+        services.ingest([], reset=True)
+
+
+def test_an_index_that_lost_its_documents_never_receives_the_sample_corpus(tmp_path):
+    corpus = tmp_path / "corpus"
+    write_corpus(corpus, *AFTER)
+    ingest(tmp_path, corpus)
+    for file in corpus.rglob("*.md"):
+        file.unlink()
+    assert ingest(tmp_path, corpus).deleted
+
+    assert open_services(make_services(tmp_path).settings).count() == 0
+
+
+def test_a_run_of_which_nothing_is_new_copies_nothing(undisturbed, tmp_path):
+    corpus = tmp_path / "corpus"
+    write_corpus(corpus, *AFTER)
+    ingest(tmp_path, corpus)
+    folder = tmp_path / "store" / "waypoint_kb"
+    before = sorted(folder.iterdir())
+    ingest(tmp_path, corpus)
+
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_killed_run_is_gone_on_with_and_nothing_is_embedded_twice(tmp_path):
+    corpus = tmp_path / "corpus"
+    write_corpus(corpus, *AFTER)
+    with stopped(tmp_path, corpus, "chunks added", 3):
+        pass
+    services = make_services(tmp_path)
+    services.ingest([corpus])
+
+    embeddings: Any = services.embeddings
+    assert 0 < embeddings.embedded < services.count()
 
 
 def test_the_second_of_two_runs_at_once_refuses_and_changes_nothing(undisturbed, tmp_path):

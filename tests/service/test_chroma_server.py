@@ -14,7 +14,7 @@ import pytest
 from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import Server, delete_collection, open_chroma
-from app.adapters.stores.chroma.client import _session as chroma_session
+from app.adapters.stores.chroma.compat import http_sessions
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError, VectorStoreError
@@ -170,4 +170,5 @@ def test_a_server_that_falls_silent_is_not_waited_for(server, tmp_path):
     settings = load_settings(
         chroma_host=server.host, chroma_port=server.port, chroma_path=tmp_path, vector_store_timeout_s=7
     )
-    assert chroma_session(cast("Any", Services(settings).store)._client).timeout.read == 7
+    sessions = http_sessions(cast("Any", Services(settings).store)._client)
+    assert [session.timeout.read for session in sessions] == [7, 7]

@@ -1,7 +1,7 @@
-"""Chunks -> an index of their words in an SQLite file (FTS5, BM25, English stems), changed chunk by chunk.
+"""Full-text index of chunks in an SQLite file: FTS5, BM25, English stems.
 
-It stands beside the vector store, which hands it what it adds and deletes. It holds nothing that the store does not:
-a file that is missing, broken, of another version or out of step is filled again from the store.
+The vector store passes on what it adds and deletes. The index holds nothing that the store does not hold: a file that
+is missing, broken, of another version or out of step is filled again from the store.
 """
 
 import json
@@ -24,7 +24,7 @@ STOP_WORDS = word_set("""
     the their them then there these they this those to under up us was we were what when where which who whom why
     will with would you your
     """)
-VERSION = 1
+VERSION = 2
 SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(title, section, text, tokenize = 'porter unicode61');
@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS chunks (
     id TEXT PRIMARY KEY, row INTEGER NOT NULL UNIQUE, document TEXT NOT NULL, number INTEGER NOT NULL,
     section TEXT NOT NULL, audience TEXT, category TEXT, jurisdiction TEXT
 );
+CREATE TABLE IF NOT EXISTS state (generation TEXT NOT NULL);
 PRAGMA user_version = {VERSION};
 """
 SEARCH = """
@@ -118,18 +119,24 @@ class LexicalIndex:
         return found
 
     def align(self, store: ChunkStore) -> None:
-        """Bring the index in line with what the store holds.
+        """Bring the index in line with the store, unless it already is: same generation, same number of chunks.
 
         The words are listed before the store's ids: the store adds to itself first and deletes from itself last, so
         that what another process adds meanwhile is never taken for a remnant.
         """
         with self._reading() as connection:
+            generations = connection.execute("SELECT generation FROM state").fetchall()
+            if generations == [(store.generation,)] and self.count() == store.count():
+                return
             known = {id_ for (id_,) in connection.execute("SELECT id FROM chunks")}
         present = store.ids()
         self.delete(sorted(known.difference(present)))
         for batch in _batches([id_ for id_ in present if id_ not in known]):
             documents = store.get_by_ids(batch)
             self.add([str(document.id) for document in documents], documents)
+        with self._changing() as connection:
+            connection.execute("DELETE FROM state")
+            connection.execute("INSERT INTO state VALUES (?)", (store.generation,))
 
     def _open(self) -> None:
         try:

@@ -1,9 +1,8 @@
-"""A JSON file -> LangChain's store in memory, with its vectors, written back whole after every change."""
+"""LangChain's in-memory store, kept with its vectors in a JSON file that is written whole after every change."""
 
 import base64
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,19 +17,25 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 from numpy.typing import NDArray
 
+from app.adapters.atomic_file import write_atomically
+from app.adapters.stores.index import ChangedInPlace, Recipe
+from app.adapters.stores.label import FORMAT, REBUILD, check_label
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.ports import WordIndex
 from chains.vectors import cosines
 
 VERSION = "1.0.0"
-
-_REBUILD = "rebuild it with `waypoint ingest --reset`"
 # In the file a vector is 32-bit floats, little-endian, in base64: a quarter of the digits, and exact.
 _FLOAT = np.dtype("<f4")
 
 
 class SavedMemoryStore(InMemoryVectorStore):
-    """A store in memory that embeds what `indexed_text` makes of a document, and keeps its file and `words` in step."""
+    """A store in memory that embeds what `indexed_text` makes of a document, and keeps its file and `words` in step.
+
+    `generation` tells this store from another that was in the same file before it: the time of its making.
+    """
+
+    gone = False
 
     def __init__(
         self,
@@ -46,7 +51,7 @@ class SavedMemoryStore(InMemoryVectorStore):
         self._embedding_model = embedding_model
         self._indexed_text = indexed_text
         self._words = words
-        self._created = _now()
+        self.generation = _now()
         self._changing = threading.Lock()
         self._matrix: tuple[dict[str, dict[str, Any]], NDArray[np.float32]] | None = None
         if path.exists():
@@ -125,13 +130,14 @@ class SavedMemoryStore(InMemoryVectorStore):
     def _save(self, store: dict[str, dict[str, Any]]) -> None:
         kept = {
             "version": VERSION,
+            "format": FORMAT,
             "embeddingModel": self._embedding_model,
-            "createdAt": self._created,
+            "createdAt": self.generation,
             "updatedAt": _now(),
             "documents": [_encoded(row) for row in store.values()],
         }
         try:
-            _write(self._path, json.dumps(kept, ensure_ascii=False))
+            write_atomically(self._path, json.dumps(kept, ensure_ascii=False))
         except OSError as error:
             msg = f"the vector store {str(self._path)!r} cannot be written ({error.strerror}); check MEMORY_STORE_PATH"
             raise VectorStoreError(msg) from error
@@ -141,26 +147,55 @@ class SavedMemoryStore(InMemoryVectorStore):
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             self._check(kept)
             self.store = {row["id"]: row for row in map(_decoded, kept["documents"])}
-            self._created = kept["createdAt"]
+            self.generation = kept["createdAt"]
         except OSError as error:
             msg = f"the vector store {str(self._path)!r} cannot be read ({error.strerror}); check MEMORY_STORE_PATH"
             raise VectorStoreError(msg) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            msg = f"the vector store {str(self._path)!r} is broken ({type(error).__name__}: {error}); {_REBUILD}"
+            msg = f"the vector store {str(self._path)!r} is broken ({type(error).__name__}: {error}); {REBUILD}"
             raise ConfigurationError(msg) from error
 
     def _check(self, kept: dict[str, Any]) -> None:
         if kept.get("version") != VERSION:
             found = kept.get("version")
-            msg = f"the vector store {str(self._path)!r} has version {found!r}, not {VERSION!r}; {_REBUILD}"
+            msg = f"the vector store {str(self._path)!r} has version {found!r}, not {VERSION!r}; {REBUILD}"
             raise ConfigurationError(msg)
-        made_with = kept.get("embeddingModel")
-        if made_with != self._embedding_model:
-            msg = (
-                f"the vector store {str(self._path)!r} was made with the embedding model {made_with!r}, "
-                f"not {self._embedding_model!r}; {_REBUILD}, or set EMBEDDING_MODEL"
-            )
-            raise ConfigurationError(msg)
+        check_label(
+            str(self._path),
+            made_format=kept.get("format"),
+            made_with=kept.get("embeddingModel"),
+            embedding_model=self._embedding_model,
+        )
+
+
+class MemoryIndex(ChangedInPlace):
+    """An index whose store is a file that is read into memory."""
+
+    def __init__(self, file: Path, recipe: Recipe) -> None:
+        super().__init__(file.with_name(f"{file.name}.index"), recipe)
+        self._file = file
+        self._beside = self.folder / "building" / "store.json"
+
+    def holds_own_documents(self) -> bool:
+        """Say whether a user's documents ever went in; of a file that an earlier version made it is not known."""
+        return super().holds_own_documents() or (self._file.exists() and not self.folder.exists())
+
+    def _open_store(self, words: WordIndex | None) -> SavedMemoryStore:
+        return self._opened(self._file, words)
+
+    def _open_beside(self) -> SavedMemoryStore:
+        return self._opened(self._beside, None)
+
+    def _swap(self) -> None:
+        if not self._beside.exists():
+            self._open_beside().delete()  # This writes the file of an empty store.
+        os.replace(self._beside, self._file)
+
+    def _opened(self, file: Path, words: WordIndex | None) -> SavedMemoryStore:
+        recipe = self.recipe
+        return SavedMemoryStore(
+            file, recipe.embeddings, embedding_model=recipe.embedding_model, indexed_text=recipe.text, words=words
+        )
 
 
 def _has(row: dict[str, Any], where: Mapping[str, str]) -> bool:
@@ -179,21 +214,6 @@ def _encoded(row: dict[str, Any]) -> dict[str, Any]:
 def _decoded(kept: dict[str, Any]) -> dict[str, Any]:
     vector = np.frombuffer(base64.b64decode(kept["vector"], validate=True), dtype=_FLOAT)
     return _row(kept["id"], vector, kept["pageContent"], dict(kept["metadata"]))
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the file so that at any moment it is the old one or the new one, whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _now() -> str:

@@ -201,8 +201,8 @@ def test_callers_of_another_audience_never_share_passages(corpus, groq):
 def told_by_another(*, settings: dict[str, Any] | None = None, scope: str = "intents") -> str | None:
     """Return whether an answer that was made with the default settings is told under others, over the same store."""
     store = MemoryStore(capacity=10**6)
-    first = Caches(load_settings(cache_enabled=True), SystemClock(), store=store)
-    other = Caches(load_settings(cache_enabled=True, **(settings or {})), SystemClock(), store=store)
+    first = Caches(load_settings(cache_enabled=True), SystemClock(), lambda: "1", store=store)
+    other = Caches(load_settings(cache_enabled=True, **(settings or {})), SystemClock(), lambda: "1", store=store)
     first.answers(Chain(), scope="intents").invoke(QUESTION)
     return other.answers(Chain(), scope=scope).invoke(QUESTION)["metadata"]["cache"]
 

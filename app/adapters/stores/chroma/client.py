@@ -1,15 +1,18 @@
-"""A folder or the address of a server -> Chroma's client of it."""
+"""Open Chroma's client of a folder or a server."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import chromadb
 import httpx
-from chromadb.api import ClientAPI
+from chromadb.api.client import Client
 from chromadb.config import Settings as ChromaSettings
 from chromadb.errors import ChromaError
 
+from app.adapters.stores.chroma.compat import http_sessions
 from chains.errors import VectorStoreError
 
 
@@ -28,7 +31,7 @@ class Server:
         return f"{'https' if self.ssl else 'http'}://{self.host}:{self.port}"
 
 
-def client_of(place: Path | Server) -> ClientAPI:
+def client_of(place: Path | Server) -> Client:
     """Return a client of the folder or the server.
 
     Raises:
@@ -37,11 +40,30 @@ def client_of(place: Path | Server) -> ClientAPI:
     return _server_client(place) if isinstance(place, Server) else _folder_client(place)
 
 
-def _folder_client(path: Path) -> ClientAPI:
+@contextmanager
+def connected(place: Path | Server) -> Iterator[Client]:
+    """Open a client for the body only."""
+    client = client_of(place)
+    try:
+        yield client
+    finally:
+        close(client)
+
+
+def close(client: Client) -> None:
+    """Close the client; what clients of one folder share in a process is closed with the last of them."""
+    sessions = http_sessions(client)
+    client.close()
+    for session in sessions:
+        session.close()
+
+
+def _folder_client(path: Path) -> Client:
     try:
         path.mkdir(parents=True, exist_ok=True)
         # Clients are shared by their path's name: a relative one would mean two folders after a change of directory.
-        return chromadb.PersistentClient(str(path.resolve()), settings=ChromaSettings(anonymized_telemetry=False))
+        client = chromadb.PersistentClient(str(path.resolve()), settings=ChromaSettings(anonymized_telemetry=False))
+        return cast("Client", client)
     except (ChromaError, OSError, ValueError, RuntimeError) as error:
         msg = (
             f"the vector store in {str(path)!r} cannot be opened ({type(error).__name__}); "
@@ -50,19 +72,16 @@ def _folder_client(path: Path) -> ClientAPI:
         raise VectorStoreError(msg) from error
 
 
-def _server_client(server: Server) -> ClientAPI:
+def _server_client(server: Server) -> Client:
     headers = {"X-Chroma-Token": server.api_key} if server.api_key else {}
     try:
-        # The client waits for ever for a server that accepts and says nothing; one that says this much is asked more.
+        # The client has no time limit of its own for its first requests: ask for the heartbeat with one.
         httpx.get(f"{server}/api/v2/heartbeat", headers=headers, timeout=server.timeout_s).raise_for_status()
-        client = chromadb.HttpClient(
-            server.host,
-            server.port,
-            ssl=server.ssl,
-            headers=headers,
-            settings=ChromaSettings(anonymized_telemetry=False),
-        )
-        _session(client).timeout = httpx.Timeout(server.timeout_s)
+        options: dict[str, Any] = {"ssl": server.ssl, "headers": headers}
+        settings = ChromaSettings(anonymized_telemetry=False)
+        client = cast("Client", chromadb.HttpClient(server.host, server.port, settings=settings, **options))
+        for session in http_sessions(client):
+            session.timeout = httpx.Timeout(server.timeout_s)
     except Exception as error:  # The client raises what it meets, down to a bare Exception.
         msg = (
             f"no Chroma server answers at {server} ({type(error).__name__}); start one (`chroma run`), "
@@ -70,9 +89,3 @@ def _server_client(server: Server) -> ClientAPI:
         )
         raise VectorStoreError(msg) from error
     return client
-
-
-def _session(client: ClientAPI) -> httpx.Client:
-    """Return what the client sends its requests with; it has no setting for their timeout."""
-    session: httpx.Client = cast("Any", client)._server._session
-    return session

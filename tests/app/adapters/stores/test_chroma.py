@@ -6,6 +6,7 @@ from chromadb.config import Settings
 from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import DocumentChroma, delete_collection, open_chroma
+from app.adapters.stores.chroma.cache import FetchCache
 from chains.errors import ConfigurationError, EmbeddingError, VectorStoreError
 from tests.fakes import WordEmbeddings
 
@@ -150,9 +151,9 @@ def test_an_embedding_error_stays_one(tmp_path):
         store.similarity_search("x")
 
 
-def test_what_is_replaced_or_deleted_is_not_remembered(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.adapters.stores.chroma.recent.RECENT", 1)
+def test_what_is_replaced_or_deleted_is_not_remembered(tmp_path):
     store = open_store(tmp_path)
+    store._documents = FetchCache(1)
     store.add_documents([Document(name, metadata={"n": 1}) for name in "ab"], ids=list("ab"))
     first = store.get_by_ids(["a", "b"])
     first[0].metadata["n"] = 2

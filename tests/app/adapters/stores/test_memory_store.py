@@ -62,7 +62,7 @@ def test_the_store_lasts_and_embeds_nothing_again(store, tmp_path):
 def test_the_file_names_its_version_and_model(store, tmp_path):
     kept = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
 
-    assert set(kept) == {"version", "embeddingModel", "createdAt", "updatedAt", "documents"}
+    assert set(kept) == {"version", "embeddingModel", "createdAt", "format", "updatedAt", "documents"}
     assert (kept["version"], kept["embeddingModel"]) == ("1.0.0", "words")
     assert set(kept["documents"][0]) == {"id", "pageContent", "metadata", "vector"}
 

@@ -4,16 +4,19 @@ import socket
 
 import httpx
 import pytest
+from langchain_core.documents import Document
 
+from app.adapters.stores.chroma import open_chroma
 from app.http.middleware.drain import InFlight
 from app.http.routes.health import Readiness
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
-from app.wiring.checks import Check, breaker_check, broker_check, redis_check, store_check
+from app.wiring.checks import Check, breaker_check, broker_check, index_check, redis_check
 from chains.clock import SystemClock
-from chains.errors import LLMUnavailableError, VectorStoreError
+from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.resilience.breaker import CircuitBreaker
+from tests.fakes import WordEmbeddings
 from tests.processes import free_port
 
 
@@ -33,16 +36,31 @@ async def fails() -> None:
     raise ConnectionError(msg)
 
 
-async def test_the_store_is_really_asked():
-    def away() -> int:
-        msg = "no Chroma server answers"
-        raise VectorStoreError(msg)
+def open_store(folder, embeddings):
+    store = open_chroma(
+        folder, "desk", WordEmbeddings(), embedding_model="words", indexed_text=lambda chunk: chunk.page_content
+    )
+    store.add_documents([Document("some words", metadata={"n": 1})], ids=["a"])
+    return index_check(embeddings, lambda: store), store
 
-    up = await readiness(store_check(lambda: 216)).report()
-    down = await readiness(store_check(away)).report()
 
-    assert (up.status, up.checks["vector_store"].detail) == ("ready", "216 chunks")
+async def test_the_index_is_really_searched(tmp_path):
+    check, store = open_store(tmp_path, WordEmbeddings())
+    up = await readiness(check).report()
+    store.delete_collection()
+    down = await readiness(check).report()
+
+    assert (up.status, up.checks["vector_store"].detail) == ("ready", "1 chunks")
     assert (down.status, down.checks["vector_store"].detail) == ("down", "VectorStoreError")
+
+
+async def test_a_service_whose_questions_cannot_be_embedded_is_not_ready(tmp_path):
+    class Down(WordEmbeddings):
+        def embed_query(self, text):
+            raise EmbeddingError
+
+    report = await readiness(open_store(tmp_path, Down())[0]).report()
+    assert (report.status, report.checks["vector_store"].detail) == ("down", "EmbeddingError")
 
 
 @pytest.mark.parametrize(("required", "status"), [(True, "down"), (False, "degraded")])

@@ -1,0 +1,234 @@
+"""Indexes in Chroma: in a folder, where each change is made in a copy, or on a server, where it is made in place."""
+
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from filelock import FileLock
+
+from app.adapters.atomic_file import write_atomically
+from app.adapters.stores.chroma.client import Server, connected
+from app.adapters.stores.chroma.store import (
+    DocumentChroma,
+    delete_collection,
+    existing_collection,
+    open_chroma,
+    rename_collection,
+)
+from app.adapters.stores.fts import LexicalIndex
+from app.adapters.stores.index import Change, ChangedInPlace, Contents, Recipe, Snapshot, StoredIndex
+from app.adapters.stores.label import REBUILD
+from chains.errors import ConfigurationError, VectorStoreError
+
+# Chroma's file in a folder; earlier versions kept it in CHROMA_PATH itself.
+DATABASE = "chroma.sqlite3"
+# In the metadata of a collection on a server: whether a user's documents went in.
+OWN_DOCUMENTS = "own_documents"
+
+
+class FolderIndex(StoredIndex):
+    """An index in a folder of generations, each whole: Chroma's files, the words, the records.
+
+    Chroma's files bear no second process while they change, so an ingestion changes a copy and then names it in the
+    version file. A copy that was not finished is gone on with by the next ingestion of the same index.
+    """
+
+    def __init__(self, path: Path, collection: str, recipe: Recipe) -> None:
+        super().__init__(path / collection, recipe)
+        self._collection = collection
+        self._earlier = path / DATABASE
+        self._building = self.folder / "building"
+
+    def version(self) -> str | None:
+        """Return the name of the generation in use; None before there is one."""
+        return self._read_version() or None
+
+    def holds_own_documents(self) -> bool:
+        """Say whether a user's documents ever went in; of an index that an earlier version made it is not known."""
+        return super().holds_own_documents() or self._made_by_an_earlier_version()
+
+    def open(self) -> Snapshot:
+        """Open the generation in use."""
+        version = self.version() or self._make_first()
+        try:
+            return self._opened(version)
+        except VectorStoreError:
+            if self.version() == version:
+                raise
+        return self.open()  # It was replaced meanwhile.
+
+    def change(self, *, reset: bool) -> Change:
+        """Begin an ingestion: nothing is copied before the first write."""
+        if reset:
+            target = self._begin(uuid4().hex, after="")
+            return Change(target, lambda: target, self._publish, target)
+        before = self.open()
+        generation, _, after = self._read_building().partition(" ")
+        if generation and after == before.version and (self.folder / generation).is_dir():
+            target = self._opened(generation)
+            return Change(target, lambda: target, self._publish, target)
+        return Change(before, lambda: self._begin(self._copied(before), after=str(before.version)), self._publish)
+
+    def _opened(self, generation: str, *, create: bool = False) -> Snapshot:
+        folder, recipe = self.folder / generation, self.recipe
+        if not create and not (folder / DATABASE).exists():
+            msg = f"the index in {str(folder)!r} is missing; {REBUILD}"
+            raise VectorStoreError(msg)
+        words = self._words(folder)
+        store = open_chroma(
+            folder,
+            self._collection,
+            recipe.embeddings,
+            embedding_model=recipe.embedding_model,
+            indexed_text=recipe.text,
+            words=words,
+            create=create,
+        )
+        words.align(store)
+        return Snapshot(store, folder, words, generation)
+
+    def _make_first(self) -> str:
+        if self._made_by_an_earlier_version():
+            msg = f"the index {self._collection!r} was made by an earlier version of this program; {REBUILD}"
+            raise ConfigurationError(msg)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.folder / "first.lock", timeout=60):
+                return self.version() or self._write_version(self._made_empty())
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _made_empty(self) -> str:
+        generation = uuid4().hex
+        self._opened(generation, create=True)
+        return generation
+
+    def _copied(self, before: Snapshot) -> str:
+        generation = uuid4().hex
+        try:
+            shutil.copytree(
+                before.folder,
+                self.folder / generation,
+                copy_function=_copy,
+                ignore=shutil.ignore_patterns("*-wal", "*-shm", "*-journal"),
+            )
+        except (OSError, sqlite3.Error) as error:
+            shutil.rmtree(self.folder / generation, ignore_errors=True)
+            reason = getattr(error, "strerror", None) or str(error)
+            msg = f"the index in {str(self.folder)!r} cannot be copied to be changed ({reason}); check the disk"
+            raise VectorStoreError(msg) from error
+        return generation
+
+    def _begin(self, generation: str, *, after: str) -> Snapshot:
+        """Open a generation to write into; what is neither in use nor written into is deleted."""
+        write_atomically(self._building, f"{generation} {after}")
+        with FileLock(self.folder / "first.lock", timeout=60):
+            self._clean(keep={generation, self._read_version()})
+        return self._opened(generation, create=True)
+
+    def _publish(self, target: Contents) -> None:
+        target.store.count()  # Chroma applies what it has only logged so far; then readers have nothing to write.
+        self._write_version(target.folder.name)
+        self._building.unlink(missing_ok=True)
+        self._clean(keep={target.folder.name})
+        self._delete_earlier()
+
+    def _clean(self, *, keep: set[str]) -> None:
+        for folder in self.folder.iterdir():
+            if folder.is_dir() and folder.name not in keep:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _read_building(self) -> str:
+        try:
+            return self._building.read_text(encoding="ascii", errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def _made_by_an_earlier_version(self) -> bool:
+        if self._version.exists() or not self._earlier.exists():
+            return False
+        try:
+            with closing(sqlite3.connect(self._earlier)) as connection:
+                query = "SELECT count(*) FROM collections WHERE name = ?"
+                return bool(connection.execute(query, (self._collection,)).fetchone()[0])
+        except sqlite3.Error:
+            return True  # What cannot be read may hold anything.
+
+    def _delete_earlier(self) -> None:
+        """Delete what an earlier version kept in CHROMA_PATH itself, once a new index has taken its place."""
+        parent = self._earlier.parent
+        if not self._earlier.exists():
+            return
+        with suppress(VectorStoreError):
+            delete_collection(parent, self._collection)
+        for file in parent.glob(f"{self._collection}.words.sqlite3*"):
+            file.unlink(missing_ok=True)
+
+
+class ServerIndex(ChangedInPlace):
+    """An index in a collection on a Chroma server, its words and records in a folder of this machine."""
+
+    def __init__(self, server: Server, collection: str, folder: Path, recipe: Recipe) -> None:
+        super().__init__(folder / f"{server.host}-{server.port}_{collection}", recipe)
+        self._server = server
+        self._collection = collection
+
+    def holds_own_documents(self) -> bool:
+        """Say whether a user's documents ever went in, from this machine or another."""
+        with connected(self._server) as client:
+            found = existing_collection(client, self._collection)
+        return super().holds_own_documents() or (
+            found is not None and (found.metadata or {}).get(OWN_DOCUMENTS) is not False
+        )
+
+    def mark_own_documents(self) -> None:
+        """Remember for good, on the server too, that a user's documents go in."""
+        super().mark_own_documents()
+        with connected(self._server) as client:
+            if found := existing_collection(client, self._collection):
+                found.modify(metadata={**(found.metadata or {}), OWN_DOCUMENTS: True})
+
+    def _open_store(self, words: LexicalIndex | None) -> DocumentChroma:
+        with connected(self._server) as client:
+            if existing_collection(client, self._collection) is None:
+                rename_collection(client, f"{self._collection}.ready", self._collection)
+        return self._opened(self._collection, words)
+
+    def _open_beside(self) -> DocumentChroma:
+        for ending in ("building", "ready", "replaced"):
+            delete_collection(self._server, f"{self._collection}.{ending}")
+        return self._opened(f"{self._collection}.building", None)
+
+    def _swap(self) -> None:
+        """Rename the collections. A run that is cut off between two steps is completed by whoever opens the index."""
+        name = self._collection
+        self._rename(f"{name}.building", f"{name}.ready")
+        self._rename(name, f"{name}.replaced")
+        self._rename(f"{name}.ready", name)
+        delete_collection(self._server, f"{name}.replaced")
+
+    def _rename(self, name: str, new: str) -> None:
+        with connected(self._server) as client:
+            rename_collection(client, name, new)
+
+    def _opened(self, collection: str, words: LexicalIndex | None) -> DocumentChroma:
+        return open_chroma(
+            self._server,
+            collection,
+            self.recipe.embeddings,
+            embedding_model=self.recipe.embedding_model,
+            indexed_text=self.recipe.text,
+            words=words,
+            metadata={OWN_DOCUMENTS: self._own.exists()},
+        )
+
+
+def _copy(source: str, target: str) -> str:
+    """Copy a file; a database through SQLite, so that the copy is whole whatever other connections do."""
+    if not source.endswith(".sqlite3"):
+        return str(shutil.copy2(source, target))
+    with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(target)) as copy:
+        original.backup(copy)
+    return target

@@ -1,0 +1,219 @@
+"""An index and all that belongs to it: open it for questions, lock it, change it, replace it as a whole."""
+
+import os
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+
+from app.adapters.atomic_file import write_atomically
+from app.adapters.stores.fts import Fields, LexicalIndex
+from chains.errors import VectorStoreError
+from chains.ports import ChunkStore
+
+if TYPE_CHECKING:
+    from langchain_core.indexing import RecordManager
+
+# Before the version while an ingestion changes the index in place, and after one that was killed.
+UNFINISHED = "unfinished "
+
+
+class Store(ChunkStore, Protocol):
+    """A vector store that says when it has to be opened again."""
+
+    gone: bool
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How chunks become vectors and searchable words."""
+
+    embeddings: Embeddings
+    embedding_model: str
+    text: Callable[[Document], str]
+    fields: Fields
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The chunks of an index in their store, and the folder of the records of them."""
+
+    store: Store
+    folder: Path
+
+    def records(self) -> "tuple[RecordManager, RecordManager]":
+        """Open the records: the chunks of each document, and the sources of the documents.
+
+        Raises:
+            VectorStoreError: they cannot be written.
+        """
+        from app.adapters.stores.records import open_records  # noqa: PLC0415 - SQLAlchemy; questions do without it.
+
+        return open_records(self.folder, "chunks"), open_records(self.folder, "sources")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot(Contents):
+    """An index as it was opened, with the index of its words."""
+
+    words: LexicalIndex
+    version: str | None
+
+
+@dataclass
+class Change:
+    """One ingestion's hold on an index: `before` is what it starts from; nothing is written until it asks to."""
+
+    before: Contents
+    prepare: Callable[[], Contents]
+    finish: Callable[[Contents], None]
+    _target: Contents | None = field(default=None)
+
+    def writable(self) -> Contents:
+        """Return what to write into; it may be another copy than `before`."""
+        if self._target is None:
+            self._target = self.prepare()
+        return self._target
+
+    def publish(self) -> None:
+        """Let all readers see what was written; nothing happens if nothing was."""
+        if self._target is not None:
+            self.finish(self._target)
+
+
+class StoredIndex(ABC):
+    """An index of chunks; `folder` holds its version, its lock and the mark of a user's own documents."""
+
+    def __init__(self, folder: Path, recipe: Recipe) -> None:
+        self.folder = folder
+        self.recipe = recipe
+        self._version = folder / "version"
+        self._own = folder / "own-documents"
+
+    def version(self) -> str | None:
+        """Return what changes whenever the index does, for any process; None where it cannot be kept."""
+        try:
+            return self._read_version() or self._write_version(str(uuid4()))
+        except OSError:
+            return None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of an ingestion while the body runs.
+
+        Raises:
+            VectorStoreError: another ingestion holds it, or the folder cannot be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.folder / "ingest.lock", timeout=0):
+                yield
+        except Timeout as error:
+            msg = "another ingestion into the same store is at work; wait until it is done"
+            raise VectorStoreError(msg) from error
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def holds_own_documents(self) -> bool:
+        """Say whether a user's documents ever went in, or were about to: the sample corpus must not."""
+        return self._own.exists()
+
+    def mark_own_documents(self) -> None:
+        """Remember for good that a user's documents go in."""
+        if not self._own.exists():
+            write_atomically(self._own, "")
+
+    @abstractmethod
+    def open(self) -> Snapshot:
+        """Open the index as it is now; one that was never made is made, empty.
+
+        Raises:
+            ConfigurationError: it was made by an earlier version, or with another distance or embedding model.
+            VectorStoreError: it cannot be opened.
+        """
+
+    @abstractmethod
+    def change(self, *, reset: bool) -> Change:
+        """Begin an ingestion, under the lock; with `reset` it starts from nothing.
+
+        Raises:
+            ConfigurationError: as `open`, but not with `reset`.
+            VectorStoreError: as `open`.
+        """
+
+    def _words(self, folder: Path) -> LexicalIndex:
+        return LexicalIndex(folder / "words.sqlite3", fields=self.recipe.fields)
+
+    def _read_version(self) -> str:
+        try:
+            return self._version.read_text(encoding="ascii", errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def _write_version(self, version: str) -> str:
+        write_atomically(self._version, version)
+        return version
+
+    def _unwritable(self, error: OSError) -> VectorStoreError:
+        return VectorStoreError(
+            f"the vector store in {str(self.folder)!r} cannot be written ({error.strerror}); "
+            "check CHROMA_PATH and the disk"
+        )
+
+
+class ChangedInPlace(StoredIndex):
+    """An index whose store is changed while others read it; only a reset is built beside it."""
+
+    def open(self) -> Snapshot:
+        """Open the index as it is now, the words in line with the store."""
+        version, words = self.version(), self._words(self.folder)
+        store = self._open_store(words)
+        words.align(store)
+        return Snapshot(store, self.folder, words, version)
+
+    def change(self, *, reset: bool) -> Change:
+        """Begin an ingestion: in place, or beside the index for a `reset`."""
+        if not reset:
+            before = self.open()
+            return Change(before, lambda: self._begin(before), lambda _: self._end())
+        building = self.folder / "building"
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir(parents=True)
+        target = Contents(self._open_beside(), building)
+        return Change(target, lambda: target, self._replace, target)
+
+    @abstractmethod
+    def _open_store(self, words: LexicalIndex | None) -> Store:
+        """Open the store that is in use, or make it."""
+
+    @abstractmethod
+    def _open_beside(self) -> Store:
+        """Return an empty store beside the one in use."""
+
+    @abstractmethod
+    def _swap(self) -> None:
+        """Put the store that was built beside in the place of the one in use."""
+
+    def _begin(self, before: Snapshot) -> Contents:
+        self._write_version(f"{UNFINISHED}{uuid4()}")
+        return before
+
+    def _end(self) -> None:
+        self._write_version(str(uuid4()))
+
+    def _replace(self, target: Contents) -> None:
+        self._write_version(f"{UNFINISHED}{uuid4()}")
+        target.records()  # They exist even if nothing was written.
+        self._swap()
+        os.replace(target.folder / "records.sqlite3", self.folder / "records.sqlite3")
+        shutil.rmtree(target.folder, ignore_errors=True)
+        self.open()  # This brings the words in line.
+        self._end()

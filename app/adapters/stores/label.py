@@ -1,0 +1,28 @@
+"""What an index says about how it was made, and the check that it fits this version and these settings."""
+
+from chains.errors import ConfigurationError
+
+# Raised whenever an older index would answer wrongly. 2: the audience of a document comes from all of its folders.
+FORMAT = 2
+
+REBUILD = "rebuild it with `waypoint ingest --reset PATH`, where PATH is the folder of your documents"
+
+
+def check_label(index: str, *, made_format: object, made_with: object, embedding_model: str) -> None:
+    """Check the format and the embedding model that an index states.
+
+    Raises:
+        ConfigurationError: one of them is another than this version or these settings need.
+    """
+    if made_format != FORMAT:
+        msg = (
+            f"the index {index!r} was made by an earlier version, which could take internal documents for public "
+            f"ones; {REBUILD}"
+        )
+        raise ConfigurationError(msg)
+    if made_with != embedding_model:
+        msg = (
+            f"the index {index!r} was made with the embedding model {made_with!r}, not {embedding_model!r}; "
+            f"{REBUILD}, or set EMBEDDING_MODEL"
+        )
+        raise ConfigurationError(msg)

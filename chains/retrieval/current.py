@@ -1,0 +1,34 @@
+"""A retriever over an index that may be replaced while questions are asked."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.documents import Document
+from pydantic import SkipValidation
+
+from chains.errors import VectorStoreError
+from chains.retrieval.filters import Filters
+from chains.retrieval.retriever import ChunkRetriever
+
+
+class CurrentRetriever(ChunkRetriever):
+    """Asks the retriever that `current` returns, which is the one over the index as it is now."""
+
+    current: SkipValidation[Callable[[], ChunkRetriever]]
+
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        """Return what the current retriever finds; an index that was replaced meanwhile is asked again, once."""
+        retriever = self.current()
+        options: dict[str, Any] = {
+            "top_k": top_k,
+            "threshold": threshold,
+            "filters": filters,
+            "callbacks": callbacks,
+        }
+        try:
+            return retriever.find(query, **options)
+        except VectorStoreError:
+            renewed = self.current()
+            if renewed is retriever:
+                raise
+        return renewed.find(query, **options)
