@@ -138,6 +138,7 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         for pool in tuple(self._pools):  # A stream that ends meanwhile removes its pool.
             await pool.aclose()
+        await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _close_stream(self, stream: httpx.AsyncByteStream, pool: "_Pool") -> None:
         async def close() -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from safetensors import safe_open
@@ -28,7 +29,6 @@ SHA256 = {
 class Place:
     """Where a tensor lies in the weights' file; offset and length in bytes."""
 
-    dtype: str
     shape: tuple[int, ...]
     offset: int
     length: int
@@ -81,14 +81,11 @@ def tensor_places(weights: Path) -> dict[str, Place]:
     """
     with safe_open(weights, framework="numpy") as file:
         tensors = {name: file.get_slice(name) for name in file.offset_keys()}
-        shapes = {name: (tensor.get_dtype(), tuple(tensor.get_shape())) for name, tensor in tensors.items()}
-    lengths = {name: math.prod(shape) * int(dtype[1:]) // 8 for name, (dtype, shape) in shapes.items()}  # "F32"
-    offset = weights.stat().st_size - sum(lengths.values())
-    places = {}
-    for name, (dtype, shape) in shapes.items():
-        places[name] = Place(dtype, shape, offset, lengths[name])
-        offset += lengths[name]
-    return places
+        shapes = {name: tuple(tensor.get_shape()) for name, tensor in tensors.items()}
+        bits = {name: int(tensor.get_dtype()[1:]) for name, tensor in tensors.items()}  # Like "F32".
+    lengths = [math.prod(shape) * bits[name] // 8 for name, shape in shapes.items()]
+    offsets = accumulate(lengths[:-1], initial=weights.stat().st_size - sum(lengths))
+    return dict(zip(shapes, map(Place, shapes.values(), offsets, lengths), strict=True))
 
 
 def graph_file(folder: Path, cache_dir: Path) -> Path:
