@@ -42,6 +42,9 @@ load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, beside a bare 
 soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and print what was promised and held
 	$(BIN)/python -m benchmarks.soak
 
+hostile: $(VENV)/.dev ## Try malformed requests, files, settings, commands, replies and servers, and print what held
+	$(BIN)/python -m benchmarks.hostile
+
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m benchmarks.parity
 
@@ -94,4 +97,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check docs format bench eval load soak parity serve ingest wheel lock clean help bench-events services
+.PHONY: ask test check docs hostile format bench eval load soak parity serve ingest wheel lock clean help bench-events services

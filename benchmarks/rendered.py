@@ -94,6 +94,13 @@ def bench_table() -> str:
     return "\n".join([_dated(group), "", "| what | measured | aim |", "|---|---|---|", *rows])
 
 
+def hostile_table() -> str:
+    """Return what `make hostile` tried and what held, with its date and command."""
+    group = read_figures()["hostile"]
+    rows = [f"| {' | '.join(row)} |" for row in group["values"]["rows"]]
+    return "\n".join([_dated(group), "", "| tried | cases | held | held means |", "|---|---|---|---|", *rows])
+
+
 def house_table() -> str:
     """Return the size of the code, the way of one question and the cost of the tests, before and after."""
     figures = read_figures()

@@ -155,11 +155,11 @@ async def holding(url: str, number: int) -> AsyncIterator[list[asyncio.StreamWri
 
 async def _misbehave(url: str, report: Report) -> None:
     for name, request in cycle(REQUESTS.items()):
-        report.told[name] = await _told(url, request)
+        report.told[name] = await told(url, request)
         await asyncio.sleep(PAUSE_S)
 
 
-async def _told(url: str, request: bytes) -> str:
+async def told(url: str, request: bytes) -> str:
     """Return the status of the answer, or that there was none."""
     reader, writer = await asyncio.open_connection(*_address(url))
     answer = b""

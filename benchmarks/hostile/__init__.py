@@ -1,0 +1,1 @@
+"""Hostile clients, files, settings, commands, replies and servers, each tried and counted: `make hostile`."""
