@@ -122,6 +122,7 @@ async def measure(url: str, *, questions: int, held_open: int) -> Report:
         while len(report.told) < len(REQUESTS):
             report.attacked_ms += await _ask(url, 1, report)
         misbehaving.cancel()
+        await asyncio.gather(misbehaving, return_exceptions=True)
         report.held = len(connections)
     return report
 
@@ -151,6 +152,7 @@ async def holding(url: str, number: int) -> AsyncIterator[list[asyncio.StreamWri
     finally:
         for writer in opened:
             writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in opened), return_exceptions=True)
 
 
 async def _misbehave(url: str, report: Report) -> None:
@@ -163,15 +165,17 @@ async def told(url: str, request: bytes) -> str:
     """Return the status of the answer, or that there was none."""
     reader, writer = await asyncio.open_connection(*_address(url))
     answer = b""
-    with suppress(ConnectionError):
-        writer.write(request)
-        await writer.drain()
-    with suppress(ConnectionError):
-        async with asyncio.timeout(PAUSE_S * 50 + PATIENCE_S):
-            answer = await reader.readline()
-    writer.close()
-    with suppress(ConnectionError):
-        await writer.wait_closed()
+    try:
+        with suppress(ConnectionError):
+            writer.write(request)
+            await writer.drain()
+        with suppress(ConnectionError):
+            async with asyncio.timeout(PAUSE_S * 50 + PATIENCE_S):
+                answer = await reader.readline()
+    finally:
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
     return answer.split()[1].decode() if answer else NOT_ANSWERED
 
 
