@@ -1,4 +1,4 @@
-"""Settings and parts -> the pipeline, in a citation style and with a model."""
+"""Build the pipeline for a citation style and a model, from the settings."""
 
 from functools import partial
 from typing import cast
@@ -12,6 +12,7 @@ from app.settings import Settings
 from chains.citations import CiteSources
 from chains.clock import Clock
 from chains.context import FormatContext
+from chains.errors import ConfigurationError
 from chains.pipeline import build_chain
 from chains.ports import TokenCounter, WordSimilarity
 from chains.scope import ScopeGate
@@ -32,32 +33,41 @@ def pipeline(
     passage_characters: int | None = None,
     temperature: float | None = None,
 ) -> Runnable[Question, Answer]:
-    """Return the pipeline, with the deployment's own texts where there are any."""
+    """Return the pipeline, with the deployment's own texts where there are any.
+
+    Raises:
+        ConfigurationError: the deployment's prompt cannot be used.
+    """
     text = partial(prompts.load, folder=settings.prompts_path)
-    system = text("system" if style == "title" else "system_numbered")
+    prompt = "system" if style == "title" else "system_numbered"
+    system = text(prompt)
     # The second provider gets the same prompt.
     window = min(settings.context_tokens(name) for name in (model_id, settings.llm_fallback_model) if name)
-    return build_chain(
-        retriever=retriever,
-        model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
-        system=system,
-        no_results=text("no_results"),
-        context=FormatContext(
-            max_tokens=settings.max_context_tokens,
-            style=style,
-            window=window,
-            reserved=tokens.count(system) + settings.llm_max_tokens,
-            tokens=tokens,
-            passage_characters=passage_characters,
-        ),
-        citations=CiteSources(
-            style=style,
-            min_citations=settings.min_citations,
-            attribution=settings.citation_repair,
-            similarity=similarity,
-            fallback=text("ungrounded"),
-        ),
-        scope=scope,
-        timeout_s=settings.request_timeout_s,
-        clock=clock,
-    )
+    try:
+        return build_chain(
+            retriever=retriever,
+            model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
+            system=system,
+            no_results=text("no_results"),
+            context=FormatContext(
+                max_tokens=settings.max_context_tokens,
+                style=style,
+                window=window,
+                reserved=tokens.count(system) + settings.llm_max_tokens,
+                tokens=tokens,
+                passage_characters=passage_characters,
+            ),
+            citations=CiteSources(
+                style=style,
+                min_citations=settings.min_citations,
+                attribution=settings.citation_repair,
+                similarity=similarity,
+                fallback=text("ungrounded"),
+            ),
+            scope=scope,
+            timeout_s=settings.request_timeout_s,
+            clock=clock,
+        )
+    except ConfigurationError as error:
+        msg = f"{prompt}.txt in PROMPTS_PATH={settings.prompts_path}: {error}"
+        raise ConfigurationError(msg) from error

@@ -1,7 +1,8 @@
 """Stage 3. The context and the question -> the model's message, streamed token by token.
 
-`ask` prompts a chat model. `resilient` is a chat model that outlasts outages: it calls each `provider` behind its
-retries, circuit breaker and `rate_limiter`, and marks an answer that had to do without them as `degraded`.
+`generate` prompts a chat model and groups its chunks into `pieces`. `resilient` is a chat model that outlasts outages:
+it calls each `provider` behind its retries, circuit breaker and `rate_limiter`, and marks an answer that had to do
+without them as `degraded`.
 """
 
 from chains.generation.generate import generate

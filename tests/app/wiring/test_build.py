@@ -5,6 +5,7 @@ import pytest
 import structlog
 
 from app.adapters.embeddings.cached import DiskCachedEmbeddings
+from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Parts, Services, sample_corpus
 from chains.errors import ConfigurationError, EmbeddingError
@@ -141,6 +142,21 @@ def test_warming_up_makes_the_chain_of_numbered_answers_too(groq, tmp_path):
     services.numbered_chain().invoke({"question": QUESTION})
 
     assert groq.requests[0]["messages"][0]["content"].startswith("Cite by numbers.")
+
+
+def start(services: Services) -> None:
+    create_app(services)
+    services.warm_up()
+
+
+@pytest.mark.parametrize("prompt", ["system", "system_numbered"])
+def test_a_prompt_that_shows_no_documents_stops_the_service_when_it_starts(groq, tmp_path, prompt):
+    (tmp_path / "desk").mkdir()
+    (tmp_path / f"{prompt}.txt").write_text("Answer the question.")
+    services = small_services(tmp_path / "desk", groq, prompts_path=tmp_path)
+
+    with pytest.raises(ConfigurationError, match=rf"{prompt}\.txt in PROMPTS_PATH=.* has no \{{context\}}"):
+        start(services)
 
 
 def test_what_is_loaded_is_no_longer_the_garbage_collectors_business(groq):
