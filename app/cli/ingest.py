@@ -48,11 +48,11 @@ def read_settings() -> Settings:
     return settings
 
 
-def open_services(settings: Settings | None = None) -> "Services":
+def open_services(settings: Settings | None = None, *, serving: bool = False) -> "Services":
     """Return the services; the sample corpus fills an empty index, unless a user's documents ever went into it."""
     from app.wiring import Services
 
-    services = Services(settings or read_settings())
+    services = Services(settings or read_settings(), serving=serving)
     if services.count() == 0 and services.stored.holds_own_documents():
         complain("The index is empty: it holds none of your documents. Run `waypoint ingest PATH`.")
     elif services.count() == 0:

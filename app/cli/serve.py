@@ -26,7 +26,7 @@ def serve(
     require_authentication(settings, host)
     check_workers(settings, workers)
     configure_logs(settings.log_level, settings.log_format)
-    services = open_services(settings)
+    services = open_services(settings, serving=True)
     if services.outbox is not None:
         services.outbox.check()
     log.info("starting", **summary(services))

@@ -57,6 +57,8 @@ class Services:
     settings: Settings
     clock: Clock = field(default_factory=SystemClock)
     parts: Parts = Parts()
+    serving: bool = True
+    """Whether calls are counted and published as events; a single command needs neither."""
 
     @cached_property
     def embedder(self) -> Embeddings:
@@ -190,8 +192,10 @@ class Services:
     @cached_property
     def observers(self) -> list[Observer]:
         """Return the observers of every call of the chain."""
-        log = AnswerLog(questions=self.settings.log_questions)
-        return [log, self.metrics, *self.tracing.observers, *event_observers(self.settings, self.outbox)]
+        observers: list[Observer] = [AnswerLog(questions=self.settings.log_questions), *self.tracing.observers]
+        if self.serving:
+            observers += [self.metrics, *event_observers(self.settings, self.outbox)]
+        return observers
 
     @cached_property
     def outbox(self) -> "Outbox | None":

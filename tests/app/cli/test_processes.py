@@ -20,6 +20,17 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 WAYPOINT = (sys.executable, "-c", "from app.cli import main; main()")
+NEEDLESS = [
+    "aio_pika",
+    "prometheus_client",
+    "fastapi",
+    "langserve",
+    "redis",
+    "sqlalchemy",
+    "langchain_groq",
+    "onnx",
+    "pypdf",
+]
 QUESTION = "What is the GST rate on imports into Singapore?"
 
 
@@ -133,6 +144,25 @@ def test_a_user_whom_the_system_does_not_know_can_open_an_index(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stdout) == (0, "/dev/null\n"), done.stderr
+
+
+def test_one_question_imports_only_what_it_needs(desk):
+    program = (
+        "import sys\n"
+        f"NEEDLESS = set({NEEDLESS!r})\n"
+        "from app.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n    print(sorted(set(sys.modules) & NEEDLESS), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "ask", QUESTION, "--top-k", "3"],
+        cwd=desk,
+        env=environment(desk, RABBITMQ_URL="amqp://127.0.0.1:9/"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "[]\n")
 
 
 def test_output_that_is_not_utf8_shows_escapes_in_place_of_what_it_cannot_show(desk):
