@@ -17,7 +17,7 @@ from app.settings import Settings
 from app.wiring.access import Access
 from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
-from app.wiring.checks import Check, breaker_check, broker_check, embeddings_check, index_check, redis_check
+from app.wiring.checks import Check, backend_checks, breaker_check, embeddings_check, index_check
 from app.wiring.llm import chat_model, close, offline_model, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, scores_of, tracing_of
@@ -250,20 +250,14 @@ class Services:
         return self.store.count()
 
     def checks(self) -> list[Check]:
-        """Return what readiness asks: everything that these settings, and the models made so far, lean on."""
+        """Return the readiness checks of all that these settings, and the models made so far, depend on."""
         settings, default = self.settings, self.settings.llm_model
         checks = [index_check(self.parts.embeddings or self.embedder, lambda: self.store)]
         if settings.embedding_provider == "openai-compatible":
             checks.append(embeddings_check(self.embedder))
         for name, provider in providers_of({default: self.model} | self.models):
             checks.append(breaker_check(provider.breaker, model=None if name == default else name))
-        sessions = settings.auth_mode == "session" and settings.auth_url is None
-        counted = settings.rate is not None and settings.rate_limit_backend == "redis"
-        if sessions or counted or (settings.cache_enabled and settings.cache_backend == "redis"):
-            checks.append(redis_check(settings.redis_url.get_secret_value(), required=sessions))
-        if settings.rabbitmq_url and settings.events_enabled:
-            checks.append(broker_check(settings.rabbitmq_url.get_secret_value()))
-        return checks
+        return checks + backend_checks(settings)
 
     def warm_up(self) -> None:
         """Answer a question without the language model, so that the first real one finds everything made and loaded."""

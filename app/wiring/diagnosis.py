@@ -8,6 +8,7 @@ from typing import Any, Literal
 from app.observability.logs import masked
 from app.settings import Settings
 from app.wiring.build import Services
+from app.wiring.checks import uses_redis
 from app.wiring.llm import first_model, second_model
 from chains.errors import WaypointError
 
@@ -67,7 +68,7 @@ def findings(services: Services) -> Iterator[Finding]:
             yield Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
     for part, name, used in (
         ("language model", "LLM_API_KEY", settings.provider != "offline"),
-        ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND or AUTH_MODE", _uses_redis(settings)),
+        ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND or AUTH_MODE", uses_redis(settings)),
         ("rabbitmq", "RABBITMQ_URL", services.outbox is not None),
         ("tracing", "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT", bool(services.tracing.exports)),
     ):
@@ -111,7 +112,7 @@ def _models(settings: Settings) -> Iterator[_Trial]:
 
 def _backends(services: Services) -> Iterator[_Trial]:
     settings = services.settings
-    if _uses_redis(settings):
+    if uses_redis(settings):
         remedy = "start Redis, or check REDIS_URL"
         yield _Trial(
             "redis", lambda: _ping("redis", settings.redis_url), remedy, required=settings.auth_mode == "session"
@@ -141,12 +142,6 @@ def _done(work: Callable[[], None]) -> Callable[[], str]:
         return "works"
 
     return run
-
-
-def _uses_redis(settings: Settings) -> bool:
-    sessions = settings.auth_mode == "session" and settings.auth_url is None
-    counted = settings.rate is not None and settings.rate_limit_backend == "redis"
-    return sessions or counted or (settings.cache_enabled and settings.cache_backend == "redis")
 
 
 def _base_url(settings: Settings) -> str | None:
