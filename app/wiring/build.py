@@ -57,8 +57,7 @@ class Services:
     settings: Settings
     clock: Clock = field(default_factory=SystemClock)
     parts: Parts = Parts()
-    serving: bool = True
-    """Whether calls are counted and published as events; a single command needs neither."""
+    serving: bool = True  # Whether calls are counted and published as events; a single command needs neither.
 
     @cached_property
     def embedder(self) -> Embeddings:
@@ -210,13 +209,8 @@ class Services:
     @cached_property
     def metrics(self) -> "Metrics":
         """Return the metrics of GET /metrics."""
-        return metrics_of(
-            self.settings,
-            tracing=self.tracing,
-            caches=self.caches.stats,
-            outbox=self.outbox,
-            models=self.models,
-        )
+        stats, models = self.caches.stats, self.models
+        return metrics_of(self.settings, tracing=self.tracing, caches=stats, outbox=self.outbox, models=models)
 
     @cached_property
     def tracing(self) -> Tracing:
