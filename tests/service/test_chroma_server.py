@@ -17,8 +17,10 @@ from app.adapters.stores.chroma import Server, delete_collection, open_chroma
 from app.adapters.stores.chroma.compat import http_sessions
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
-from chains.errors import ConfigurationError, VectorStoreError
+from chains.errors import ConfigurationError, IngestionError, VectorStoreError
+from tests.app.test_interruption import stopped, write_corpus
 from tests.fakes import WordEmbeddings
+from tests.ingest_and_stop import ingest, make_services
 from tests.processes import PATIENCE_S, free_port, service
 from tests.waiting import wait_until
 
@@ -172,3 +174,63 @@ def test_a_server_that_falls_silent_is_not_waited_for(server, tmp_path):
     )
     sessions = http_sessions(cast("Any", Services(settings).store)._client)
     assert [session.timeout.read for session in sessions] == [7, 7]
+
+
+@pytest.mark.parametrize(
+    ("step", "times", "new"),
+    [
+        ("chunks added", 1, False),
+        ("renamed", 1, False),
+        ("renamed", 2, True),
+        ("renamed", 3, True),
+        ("swapped", 1, True),
+    ],
+)
+def test_a_killed_reset_on_a_server_leaves_the_old_index_or_the_new_one_whole(server, tmp_path, step, times, new):
+    settings: dict[str, Any] = {
+        "chroma_host": server.host,
+        "chroma_port": server.port,
+        "collection_name": f"reset-{step.replace(' ', '-')}-{times}",
+    }
+    corpus = tmp_path / "corpus"
+    write_corpus(corpus, "rates", 2)
+    ingest(tmp_path, corpus, **settings)
+    old = set(make_services(tmp_path, **settings).store.ids())
+    write_corpus(corpus, "fees", 3)
+    with stopped(tmp_path, corpus, step, times, reset=True, **settings):
+        pass
+
+    index = make_services(tmp_path, **settings).index.current()
+    found = set(index.store.ids())
+    assert (found == old) is not new
+    assert set(index.words.places(sorted(found))) == found
+    assert index.words.count() == len(found)
+    assert ingest(tmp_path, corpus, reset=True, **settings).added == make_services(tmp_path, **settings).count()
+
+
+def test_a_users_index_on_a_server_refuses_the_sample_corpus_from_every_machine(server, tmp_path):
+    settings: dict[str, Any] = {"chroma_host": server.host, "chroma_port": server.port, "collection_name": "own"}
+    write_corpus(tmp_path / "corpus", "fees", 1)
+    ingest(tmp_path / "one", tmp_path / "corpus", **settings)
+
+    other = make_services(tmp_path / "other", **settings)
+    with pytest.raises(IngestionError, match="waypoint ingest PATH"):
+        other.ingest([], reset=True)
+
+
+def test_an_index_that_was_replaced_is_opened_again_by_a_service_on_another_machine(server, tmp_path):
+    settings: dict[str, Any] = {
+        "chroma_host": server.host,
+        "chroma_port": server.port,
+        "collection_name": "elsewhere",
+        "scope_enabled": False,
+        "relevance_threshold": 0,
+    }
+    write_corpus(tmp_path / "corpus", "fees", 1)
+    ingest(tmp_path / "one", tmp_path / "corpus", **settings)
+    other = make_services(tmp_path / "other", **settings)
+    assert other.retriever.invoke("words")
+    write_corpus(tmp_path / "corpus", "rates", 1)
+    ingest(tmp_path / "one", tmp_path / "corpus", reset=True, **settings)
+
+    assert "rates" in " ".join(document.page_content for document in other.retriever.invoke("words on rates"))
