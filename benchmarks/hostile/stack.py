@@ -55,7 +55,7 @@ def _redis(url: str) -> Tried:
             for key in keys:
                 with suppress(redis.ResponseError):
                     kept.set(key, value, keepttl=True)
-            tried.add(f"{value[:20]!r} under {len(keys)} keys", held=_ask(url) == httpx.codes.OK)
+            tried.add(f"{value[:20]!r} under {len(keys)} keys", held=bool(keys) and _ask(url) == httpx.codes.OK)
         kept.flushdb()  # A database of this command alone.
     return tried
 
@@ -101,6 +101,7 @@ def chroma_server(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int
 def nginx(folder: Path, upstream: str) -> Iterator[str]:
     """Run nginx in front of the service while the body runs."""
     port = free_port()
+    folder.chmod(0o755)  # nginx writes large bodies there, as a user of its own.
     config = folder / "nginx.conf"
     paths = "".join(
         f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
