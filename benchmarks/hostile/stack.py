@@ -106,7 +106,8 @@ def nginx(folder: Path, upstream: str) -> Iterator[str]:
     paths = "".join(
         f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    server = f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass {upstream}; proxy_buffering off; }} }}"
+    place = f"location / {{ proxy_pass {upstream}; client_max_body_size 16k; }}"  # As docs/operations.md says.
+    server = f"server {{ listen 127.0.0.1:{port}; {place} }}"
     log = f"pid {folder}/nginx.pid; error_log {folder}/nginx.log;"
     config.write_text(f"daemon off; {log} events {{}} http {{ access_log off; {paths} {server} }}", encoding="utf-8")
     with subprocess.Popen([str(shutil.which("nginx")), "-p", str(folder), "-c", str(config)]) as process:
