@@ -133,7 +133,9 @@ class Services:
 
         first = over(self.index.current())
         limits: dict[str, Any] = {name: getattr(first, name) for name in ("top_k", "threshold", "executor")}
-        return self.caches.retriever(CurrentRetriever(current=lambda: over(self.index.current()), **limits))
+        # A trace names the strategy.
+        current = CurrentRetriever(current=lambda: over(self.index.current()), name=first.get_name(), **limits)
+        return self.caches.retriever(current)
 
     @cached_property
     def word_similarity(self) -> WordSimilarity:
