@@ -1,4 +1,4 @@
-"""Compression: the chunks of another retriever -> the same chunks, cut down to the words that matter, by an LLM."""
+"""Compression: a language model cuts the chunks of another retriever down to the words that matter."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Candidates and their BM25 -> the candidates ranked: cosine plus BM25, near-duplicates and documents in order.
+"""Rank candidates by cosine plus BM25; put near-duplicates and the documents in order.
 
 The plain sum beats min-max scaling and reciprocal ranks: it needs no set of candidates to scale by, and a long
 question, which matches more words, leans on the words by itself.

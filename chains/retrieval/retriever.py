@@ -1,4 +1,4 @@
-"""What the strategies share: limits and filters of the call in, scored and ranked documents out."""
+"""The base class of the strategies: limits, filters, scores and ranks."""
 
 from abc import abstractmethod
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Similarity: a question -> the chunks nearest to it, from any vector store of LangChain with relevance scores."""
+"""Similarity retrieval from any vector store of LangChain that has relevance scores."""
 
 from typing import Any
 

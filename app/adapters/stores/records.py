@@ -1,4 +1,4 @@
-"""A folder -> LangChain record managers in an SQLite file: which chunks the vector store holds, and from where."""
+"""LangChain's record managers in an SQLite file: which chunks the store holds, and which files they come from."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,12 +23,12 @@ class Records(SQLRecordManager):
         time_at_least: float | None = None,
     ) -> None:
         """Remember the keys, each in its group."""
-        with _explained():
+        with _errors_translated():
             super().update(keys, group_ids=group_ids, time_at_least=time_at_least)
 
     def exists(self, keys: Sequence[str]) -> list[bool]:
         """Return whether each key is remembered."""
-        with _explained():
+        with _errors_translated():
             return super().exists(keys)
 
     def list_keys(
@@ -40,12 +40,12 @@ class Records(SQLRecordManager):
         limit: int | None = None,
     ) -> list[str]:
         """Return the keys of the groups, or all."""
-        with _explained():
+        with _errors_translated():
             return super().list_keys(before=before, after=after, group_ids=group_ids, limit=limit)
 
     def delete_keys(self, keys: Sequence[str]) -> None:
         """Forget the keys."""
-        with _explained():
+        with _errors_translated():
             super().delete_keys(keys)
 
 
@@ -57,13 +57,13 @@ def open_records(folder: Path, namespace: str) -> Records:
     """
     folder.mkdir(parents=True, exist_ok=True)
     records = Records(namespace, db_url=f"sqlite:///{folder / FILE}")
-    with _explained():
+    with _errors_translated():
         records.create_schema()
     return records
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _errors_translated() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
