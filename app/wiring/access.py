@@ -98,8 +98,14 @@ class Access:
         finally:
             if self.authenticator is not None:
                 await self.authenticator.aclose()
-            if "redis" in self.__dict__:
+            if self._uses_redis:
                 await self.redis.disconnect()
+
+    @property
+    def _uses_redis(self) -> bool:
+        settings = self.settings
+        sessions = settings.auth_mode == "session" and settings.auth_url is None
+        return sessions or bool(settings.rate and settings.rate_limit_backend == "redis")
 
 
 def require_authentication(settings: Settings, host: str) -> None:

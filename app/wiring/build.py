@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from app.adapters.stores.index import Snapshot, Store, StoredIndex
     from app.adapters.tracing.langsmith_scores import LangSmithScores
     from app.observability.metrics import Metrics
+    from chains.caching.stores import ExpiringStore
     from chains.ingestion import Report
     from chains.ports import Progress
 
@@ -48,6 +49,7 @@ class Parts:
     model: BaseChatModel | None = None
     chain: Runnable[Any, Any] | None = None
     outbox: "Outbox | None" = None
+    cache_store: "ExpiringStore | None" = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Services:
     @cached_property
     def caches(self) -> Caches:
         """Return what keeps vectors, passages and answers."""
-        return Caches(self.settings, self.clock, index_version=self.index_version)
+        return Caches(self.settings, self.clock, index_version=self.index_version, store=self.parts.cache_store)
 
     @cached_property
     def tokens(self) -> TokenCounter:

@@ -67,8 +67,8 @@ def text(values):
 
 
 def another_model(given, tmp_path, groq):
-    first, second = (services(groq, llm_model=model) for model in ("gpt-4o-mini", "gpt-4o"))
-    second.caches.__dict__["_store"] = first.caches._store
+    shared = MemoryStore(capacity=1000000, clock=StoppedClock())
+    first, second = (services(groq, shared, llm_model=model) for model in ("gpt-4o-mini", "gpt-4o"))
     ingest(first, tmp_path, "The rate is nine.")
     first.chain.invoke(QUESTION)
     told = second.chain.invoke(QUESTION)["metadata"]
@@ -85,9 +85,9 @@ def rebuilt_index(given, tmp_path, groq):
     return {"retrievalHit": told["metadata"]["cache"] == "retrieval", "docs": len(told["documents"])}
 
 
-def services(groq, **settings):
+def services(groq, cache_store=None, **settings):
     options = {"llm_api_key": "k", "llm_base_url": groq.url, "scope_enabled": False, "cache_enabled": True}
-    return Services(load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings()))
+    return Services(load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings(), cache_store=cache_store))
 
 
 def ingest(service, tmp_path, words, **options):
