@@ -87,7 +87,9 @@ def rebuilt_index(given, tmp_path, groq):
 
 def services(groq, cache_store=None, **settings):
     options = {"llm_api_key": "k", "llm_base_url": groq.url, "scope_enabled": False, "cache_enabled": True}
-    return Services(load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings(), cache_store=cache_store))
+    return Services(
+        load_settings(**options, **settings), parts=Parts(embeddings=WordEmbeddings(), cache_store=cache_store)
+    )
 
 
 def ingest(service, tmp_path, words, **options):
