@@ -37,11 +37,6 @@ class Report:
     skipped: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
-    @property
-    def changed(self) -> bool:
-        """Say whether the index holds anything else than before."""
-        return bool(self.added or self.updated or self.deleted)
-
 
 def ingest(
     paths: Sequence[Path],
