@@ -12,7 +12,7 @@ ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need fo
 	@$(BIN)/waypoint ask "$${Q:?give a question, like: make ask Q=\"What documents do I need for Indonesia?\"}"
 
 test: $(VENV)/.dev ## Run the tests in two processes, with the coverage of chains/ held at 95 %
-	$(BIN)/pytest --numprocesses=2 --dist=loadfile --cov=chains --cov-report=
+	MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile --cov=chains --cov-report=
 	$(BIN)/coverage report --include='chains/*' --fail-under=95
 
 check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import rules, dependencies, tests
