@@ -1,5 +1,6 @@
 """Stream the text of an answer so that no marker is shown half and no number has to change later."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from chains.citations.markers import BRACKETS, LONGEST_MARKER, OPENING
 from chains.state import Passage
 
 _OPENING_BRACKETS = frozenset(OPENING.values())
+_BACKTICKS = re.compile("`+")
 
 Record = dict[str, Any]
 
@@ -54,11 +56,16 @@ class MarkerBuffer:
                 open_at.append((bracket, found.start()))
             elif bracket not in OPENING:
                 open_at.clear()
-            elif open_at and open_at[-1][0] == OPENING[bracket]:
+            elif self._closes(bracket, found.start(), open_at):
                 open_at.pop()
         waiting = [start for _, start in open_at if len(self._held) - start <= LONGEST_MARKER]
         ends_in_escape = self._held.endswith("\\")
         return waiting[0] if waiting else len(self._held) - ends_in_escape
+
+    def _closes(self, bracket: str, at: int, open_at: Sequence[tuple[str, int]]) -> bool:
+        if not open_at or open_at[-1][0] != OPENING[bracket]:
+            return False
+        return not _ends_in_code(self._held[open_at[-1][1] : at])
 
 
 class AnswerStream(Runnable[Any, Any]):
@@ -113,6 +120,14 @@ class AnswerStream(Runnable[Any, Any]):
 
     def _marked(self, state: Mapping[str, Any]) -> StreamRewriter:
         return self._rewriter(state["context"]["passages"])
+
+
+def _ends_in_code(text: str) -> bool:
+    """Return whether a code span is open at the end: a bracket in it closes nothing."""
+    opened = ""
+    for run in _BACKTICKS.findall(text):
+        opened = "" if run == opened else opened or run
+    return bool(opened)
 
 
 def _joined(pieces: Sequence[BaseMessage]) -> BaseMessage:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from chains.citations.cite import read_references
@@ -84,6 +84,7 @@ def test_any_way_of_cutting_an_answer_into_tokens_gives_the_same_text(text, cuts
         assert shown([text]) == text
 
 
+@example("[GST`Guide]`Guide]")
 @settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_a_marker_is_never_shown_half(text):

@@ -63,7 +63,7 @@ def test_compression_cuts_the_passages_of_any_retriever_with_the_deployment_s_pr
     retriever: Any = services.retriever
     found = retriever.invoke("Which rate does GST have?")
 
-    assert type(retriever.retriever).__name__.lower().startswith(base)
+    assert type(retriever.current().retriever).__name__.lower().startswith(base)
     assert [document.page_content for document in found] == ["nine percent"]
     assert groq.requests[0]["messages"][0]["content"].startswith("Our own words: ")
 
