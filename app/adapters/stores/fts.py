@@ -10,12 +10,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from string import ascii_lowercase
 
 from langchain_core.documents import Document
 
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
-from chains.text.words import plain_words, word_set
+from chains.text.words import plain_words, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`: words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""
@@ -32,6 +33,7 @@ CREATE TABLE IF NOT EXISTS chunks (
     id TEXT PRIMARY KEY, row INTEGER NOT NULL UNIQUE, document TEXT NOT NULL, number INTEGER NOT NULL,
     section TEXT NOT NULL, audience TEXT, category TEXT, jurisdiction TEXT
 );
+CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5vocab(words, 'row');
 CREATE TABLE IF NOT EXISTS state (generation TEXT NOT NULL);
 PRAGMA user_version = {VERSION};
 """
@@ -52,9 +54,14 @@ PLACES = """
 SELECT id, document, number, chunks.section, text FROM chunks JOIN words ON words.rowid = row
 WHERE id IN (SELECT value FROM json_each(?))
 """
+NEAREST = "SELECT term FROM terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
 FILTERED = ("audience", "category", "jurisdiction")
 # How many chunks are named in a statement, or read from a store, at once.
 BATCH = 1000
+# Shorter stems have too many neighbours to tell a typing error from another word.
+SHORTEST_CORRECTED = 5
+# A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
+MOST_CORRECTED = 5
 
 Fields = Callable[[Document], tuple[str, str, str]]
 
@@ -100,9 +107,12 @@ class LexicalIndex:
             return int(connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
-        """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known."""
+        """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known.
+
+        A word that no chunk holds is searched as the known word that is one typing error away, if there is one.
+        """
         with self._reading() as connection:
-            words = self._affordable(connection, _words(question))
+            words = self._affordable(connection, self._correct(connection, _words(question)))
             if not words:
                 return {}
             wanted = {name: where.get(name) for name in FILTERED}
@@ -179,6 +189,18 @@ class LexicalIndex:
             "check that it can be written and that the disk is not full"
         )
 
+    def _correct(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+        """Replace the first few unknown words by the most frequent known stem that is one typing error away."""
+        unknown = [word for word in words if word.isalpha() and not self._frequency(connection, word)]
+        corrected = {word: self._nearest(connection, stem(word)) for word in unknown[:MOST_CORRECTED]}
+        return list(dict.fromkeys(corrected.get(word) or word for word in words))
+
+    def _nearest(self, connection: sqlite3.Connection, unknown: str) -> str | None:
+        if len(unknown) < SHORTEST_CORRECTED:
+            return None
+        row = connection.execute(NEAREST, (json.dumps(sorted(_one_error_away(unknown))),)).fetchone()
+        return str(row[0]) if row else None
+
     def _affordable(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
         """Return the known words from rare to frequent, the rarest always, the others while the budget lasts."""
         (version,) = connection.execute("PRAGMA data_version").fetchone()
@@ -229,6 +251,17 @@ def _words(question: str) -> list[str]:
     """Return the words that say something, or all when none does, each once."""
     words = list(dict.fromkeys(plain_words(question)))
     return [word for word in words if word not in STOP_WORDS] or words
+
+
+def _one_error_away(word: str) -> set[str]:
+    """Return what differs from the word by one letter that is missing, added, replaced or swapped with the next."""
+    splits = [(word[:place], word[place:]) for place in range(len(word) + 1)]
+    return {
+        *(left + right[1:] for left, right in splits if right),
+        *(left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1),
+        *(left + letter + right[1:] for left, right in splits if right for letter in ascii_lowercase),
+        *(left + letter + right for left, right in splits for letter in ascii_lowercase),
+    }
 
 
 def _drop(connection: sqlite3.Connection, ids: Sequence[str]) -> None:

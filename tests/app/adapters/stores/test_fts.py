@@ -49,6 +49,28 @@ def test_a_question_without_known_words_finds_nothing(index, question):
     assert found(index, question) == []
 
 
+@pytest.mark.parametrize("error", ["prcels", "parrcels", "porcels", "pacrels"])
+def test_a_word_with_one_typing_error_is_searched_as_the_known_word(index, error):
+    assert found(index, error) == ["b"]
+
+
+def test_a_known_word_is_not_corrected(index):
+    index.add(["d"], [chunk("Porcels")])
+    assert found(index, "porcels") == ["d"]
+
+
+@pytest.mark.parametrize("word", ["lice", "parce1s", "prcls"])
+def test_short_words_codes_and_words_with_two_errors_are_not_corrected(index, word):
+    assert found(index, word) == []
+
+
+def test_only_the_first_unknown_words_are_corrected(index):
+    unknown = " ".join(f"unheard{letter}" for letter in "abcde")
+
+    assert found(index, f"prcels {unknown}") == ["b"]
+    assert found(index, f"{unknown} prcels") == []
+
+
 @given(st.text(max_size=60))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_no_question_breaks_the_search(index, question):
