@@ -1,9 +1,9 @@
-"""Stage 1. A question -> the passages that may hold its answer, best first, each with its cosine similarity.
+"""Retrieval: find the passages that may answer a question, best first, each with its cosine similarity.
 
-Four strategies: `HybridRetriever` (meaning and words, the default), `SimilarityRetriever` (meaning alone),
-`MmrRetriever` (meaning, with repetitions held back) and `CompressionRetriever` (the passages of another retriever, cut
-down to the words that matter). Whatever the strategy, `score` is the cosine similarity clipped to 0-1, the threshold
-is on it, `rank` counts from 1, and the filters of the call hold.
+There are four strategies. `HybridRetriever` (the default) ranks by meaning and words, `SimilarityRetriever` by meaning
+alone, and `MmrRetriever` by meaning while it avoids repetition. `CompressionRetriever` shortens the passages of another
+retriever. In all of them `score` is the cosine similarity clipped to 0-1, the threshold applies to `score`, `rank`
+counts from 1, and the filters of the call apply.
 """
 
 from chains.audience import Audience

@@ -11,9 +11,9 @@ from chains.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a call may see: all, or public chunks only; and, where given, one category and one jurisdiction.
+    """What a call may see: all chunks or the public ones, and optionally one category and one jurisdiction only.
 
-    Categories and jurisdictions are compared as the documents state them. A chunk without an audience is not public.
+    Categories and jurisdictions have to equal those of the document exactly. A chunk without an audience is internal.
     """
 
     audience: Audience = "internal"
@@ -21,7 +21,7 @@ class Filters:
     jurisdiction: str | None = None
 
     def where(self) -> dict[str, str]:
-        """Return the metadata values that a chunk has to have, by name; none for a call that may see all."""
+        """Return the metadata values that a chunk must have, by name; empty for a call that may see everything."""
         wanted = {
             "audience": "public" if self.audience == "public" else None,
             "category": self.category,
@@ -30,7 +30,7 @@ class Filters:
         return {name: value for name, value in wanted.items() if value is not None}
 
     def allow(self, metadata: dict[str, Any]) -> bool:
-        """Say whether a chunk with this metadata may be seen."""
+        """Return whether the call may see a chunk with this metadata."""
         seen = {**metadata, "audience": audience_of(metadata)}
         return all(seen.get(name) == value for name, value in self.where().items())
 
@@ -38,11 +38,11 @@ class Filters:
 def filters_of(config: RunnableConfig | None) -> Filters:
     """Return the filters in the config's `configurable`: `audience`, `category`, `jurisdiction`.
 
-    The audience is `internal` where none is given: the command line is for the staff. A route that serves others sets
-    it from the caller's identity; clients of LangServe cannot, since no `configurable` key is open to them.
+    The default audience is `internal`, because the command line is for the staff. The HTTP routes set the audience
+    from the caller's identity. LangServe's clients cannot set it: no `configurable` key is open to them.
 
     Raises:
-        ConfigurationError: a value is none that can be filtered by. A misspelt audience never means all.
+        ConfigurationError: the audience is unknown, or a category or jurisdiction is not text.
     """
     given = (config or {}).get("configurable") or {}
     audience = given.get("audience", "internal")
@@ -56,5 +56,5 @@ def _text(given: dict[str, Any], name: str) -> str | None:
     value = given.get(name)
     if value is None or isinstance(value, str):
         return value
-    msg = f"{name}={value!r} is no text to filter by"
+    msg = f"{name}={value!r} has to be text"
     raise ConfigurationError(msg)

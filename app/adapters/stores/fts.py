@@ -1,7 +1,7 @@
 """Full-text index of chunks in an SQLite file: FTS5, BM25, English stems.
 
-The vector store passes on what it adds and deletes. The index holds nothing that the store does not hold: a file that
-is missing, broken, of another version or out of step is filled again from the store.
+The vector store passes on every change. Everything in the index comes from the store, so a file that is missing,
+broken, of another version or out of date is rebuilt from the store.
 """
 
 import json
@@ -18,7 +18,7 @@ from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
 from chains.text.words import plain_words, stem, word_set
 
-# Fewer than `chains.text.words.STOP_WORDS`: words like "after" and "between" help to find a passage.
+# Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""
     a about am an and any are as at be been but by can could did do does for from had has have he her him his how i
     if in into is it its may me might must my no not of on or our out over per shall she should so such than that
@@ -56,7 +56,7 @@ WHERE id IN (SELECT value FROM json_each(?))
 """
 NEAREST = "SELECT term FROM terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
 FILTERED = ("audience", "category", "jurisdiction")
-# How many chunks are named in a statement, or read from a store, at once.
+# How many chunks one statement names, or one read of the store returns.
 BATCH = 1000
 # Shorter stems have too many neighbours to tell a typing error from another word.
 SHORTEST_CORRECTED = 5
@@ -69,9 +69,9 @@ Fields = Callable[[Document], tuple[str, str, str]]
 class LexicalIndex:
     """BM25 over chunks in an SQLite file, for any number of threads, each with a connection of its own.
 
-    `fields` says what of a chunk is searched: its title, its section path, and its words. A question costs at most
-    `budget` matching rows: its rarest words are looked up first, and the frequent ones, which would cost most and say
-    least, only as long as the budget lasts. Small collections always use every word.
+    `fields` returns the searched parts of a chunk: its title, its section path and its text. A search reads at most
+    about `budget` matching rows: it uses the question's rarest words first, and leaves out frequent words once they
+    would exceed the budget. In a small collection it uses every word.
     """
 
     def __init__(self, path: Path, *, fields: Fields, budget: int = 5000) -> None:
@@ -82,7 +82,7 @@ class LexicalIndex:
         self._open()
 
     def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
-        """Put the chunks in, in one transaction; one replaces what had its id."""
+        """Add the chunks in one transaction; a chunk replaces the one with its id."""
         with self._changing() as connection:
             _drop(connection, ids)
             for id_, document in zip(ids, documents, strict=True):
@@ -91,12 +91,12 @@ class LexicalIndex:
                 connection.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Take the chunks out, in one transaction; an unknown id is not an error."""
+        """Delete the chunks in one transaction; an unknown id is not an error."""
         with self._changing() as connection:
             _drop(connection, ids)
 
     def clear(self) -> None:
-        """Take everything out, in one transaction."""
+        """Delete all chunks in one transaction."""
         with self._changing() as connection:
             connection.execute("DELETE FROM words")
             connection.execute("DELETE FROM chunks")
@@ -120,7 +120,7 @@ class LexicalIndex:
             return dict(connection.execute(SEARCH_WHERE if where else SEARCH, values).fetchall())
 
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
-        """Return where the given chunks stand by id, without those that are not there."""
+        """Return the places of the given chunks by id; an unknown id is left out."""
         found: dict[str, Place] = {}
         with self._reading() as connection:
             for batch in _batches(ids):
@@ -129,10 +129,10 @@ class LexicalIndex:
         return found
 
     def align(self, store: ChunkStore) -> None:
-        """Bring the index in line with the store, unless it already is: same generation, same number of chunks.
+        """Bring the index in line with the store, unless generation and number of chunks are already the same.
 
-        The words are listed before the store's ids: the store adds to itself first and deletes from itself last, so
-        that what another process adds meanwhile is never taken for a remnant.
+        The ids of the index are read before those of the store. The store adds to itself first and deletes from itself
+        last, so a chunk that another process adds meanwhile is never deleted here.
         """
         with self._reading() as connection:
             generations = connection.execute("SELECT generation FROM state").fetchall()
@@ -179,7 +179,7 @@ class LexicalIndex:
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with self._reading() as connection, connection:
-            connection.execute("BEGIN IMMEDIATE")  # Wait for the turn now, not after a stale read.
+            connection.execute("BEGIN IMMEDIATE")  # Take the write lock before anything is read.
             self._local.frequencies.clear()
             yield connection
 
@@ -202,7 +202,7 @@ class LexicalIndex:
         return str(row[0]) if row else None
 
     def _affordable(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-        """Return the known words from rare to frequent, the rarest always, the others while the budget lasts."""
+        """Return the known words, rarest first, within the budget; the rarest is always included."""
         (version,) = connection.execute("PRAGMA data_version").fetchone()
         if version != self._local.version:  # Another connection has written.
             self._local.frequencies.clear()
@@ -224,7 +224,7 @@ class LexicalIndex:
 
 
 class _Local(threading.local):
-    """What a thread has for itself: its connection, and how many chunks hold a word, as of the file's version."""
+    """A thread's own connection, and its cached number of chunks for each word at one version of the file."""
 
     def __init__(self) -> None:
         self.connection: sqlite3.Connection | None = None
@@ -248,7 +248,7 @@ def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _words(question: str) -> list[str]:
-    """Return the words that say something, or all when none does, each once."""
+    """Return the distinct words that are not stop words, or all words if there are no others."""
     words = list(dict.fromkeys(plain_words(question)))
     return [word for word in words if word not in STOP_WORDS] or words
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from app.adapters.stores.chroma.cache import FetchCache
 from app.adapters.stores.chroma.client import Server, client_of, close, connected
+from app.adapters.stores.chroma.compat import collection_of
 from app.adapters.stores.label import FORMAT, REBUILD, check_label
 from chains.errors import ConfigurationError, VectorStoreError, WaypointError
 from chains.ports import WordIndex
@@ -61,7 +62,7 @@ class DocumentChroma(Chroma):
         with self._errors():
             for start in range(0, len(documents), self._batch_size):
                 batch = slice(start, start + self._batch_size)
-                self._collection.upsert(
+                collection_of(self).upsert(
                     ids=ids[batch],
                     embeddings=vectors[batch],
                     documents=[document.page_content for document in documents[batch]],
@@ -79,7 +80,7 @@ class DocumentChroma(Chroma):
             self._words.delete(gone)
         with self._errors():
             for start in range(0, len(gone), self._batch_size):
-                self._collection.delete(ids=gone[start : start + self._batch_size])
+                collection_of(self).delete(ids=gone[start : start + self._batch_size])
         self._forget()
 
     def similarity_search_with_score(
@@ -97,17 +98,17 @@ class DocumentChroma(Chroma):
     def count(self) -> int:
         """Return the number of documents."""
         with self._errors():
-            return int(self._collection.count())
+            return int(collection_of(self).count())
 
     def ids(self) -> list[str]:
         """Return the ids of all documents."""
         with self._errors():
-            return self._collection.get(include=[])["ids"]
+            return collection_of(self).get(include=[])["ids"]
 
     def nearest(self, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return the similarities of the documents nearest to `vector` by id, the nearest first."""
         with self._errors():
-            found = self._collection.query(
+            found = collection_of(self).query(
                 query_embeddings=[vector], n_results=limit, include=["distances"], where=_where(where)
             )
         distances = (found["distances"] or [[]])[0]
@@ -124,7 +125,7 @@ class DocumentChroma(Chroma):
 
     def _fetch_vectors(self, ids: list[str]) -> dict[str, NDArray[np.float32]]:
         with self._errors():
-            found = self._collection.get(ids=ids, include=["embeddings"])
+            found = collection_of(self).get(ids=ids, include=["embeddings"])
         return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
 
     def _fetch_documents(self, ids: list[str]) -> dict[str, Document]:
@@ -134,7 +135,7 @@ class DocumentChroma(Chroma):
     @property
     def generation(self) -> str:
         """What tells this collection from another of the same name."""
-        return str(self._collection.id)
+        return str(collection_of(self).id)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -150,7 +151,7 @@ class DocumentChroma(Chroma):
         self._vectors.clear()
 
     def _embed(self, texts: list[str]) -> Any:
-        return self._embedding_function.embed_documents(texts) if self._embedding_function else None
+        return self.embeddings.embed_documents(texts) if self.embeddings else None
 
 
 def open_chroma(

@@ -7,6 +7,8 @@ from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import DocumentChroma, delete_collection, open_chroma
 from app.adapters.stores.chroma.cache import FetchCache
+from app.adapters.stores.chroma.client import connected
+from app.adapters.stores.chroma.compat import collection_of, http_sessions
 from chains.errors import ConfigurationError, EmbeddingError, VectorStoreError
 from tests.fakes import WordEmbeddings
 
@@ -15,6 +17,13 @@ def open_store(path: Path, model: str = "words") -> DocumentChroma:
     return open_chroma(
         path, "shelf", WordEmbeddings(), embedding_model=model, indexed_text=lambda document: document.page_content
     )
+
+
+def test_the_private_names_that_compat_uses_are_there(tmp_path):
+    store = open_store(tmp_path)
+    with connected(tmp_path) as client:
+        assert http_sessions(client) == []
+        assert collection_of(store).id == client.get_collection("shelf").id
 
 
 def test_scores_are_cosine_similarities(tmp_path):
