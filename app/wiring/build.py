@@ -60,6 +60,9 @@ class Services:
     clock: Clock = field(default_factory=SystemClock)
     parts: Parts = Parts()
     serving: bool = True  # Whether calls are counted and published as events; a single command needs neither.
+    # What was made so far, by the name of the language model.
+    models: dict[str, BaseChatModel] = field(default_factory=dict, init=False)
+    _numbered_chains: dict[str, Runnable[Question, Answer]] = field(default_factory=dict, init=False)
 
     @cached_property
     def embedder(self) -> Embeddings:
@@ -112,11 +115,6 @@ class Services:
         """Return the chat model: the providers that are set, and the offline answerer."""
         return self._model_of(self.settings.llm_model)
 
-    @cached_property
-    def models(self) -> dict[str, BaseChatModel]:
-        """Return the chat models that were made so far, by the name of the language model."""
-        return {}
-
     def _model_of(self, name: str) -> BaseChatModel:
         if self.parts.model is not None:
             return self.parts.model
@@ -162,10 +160,6 @@ class Services:
                 temperature=self.settings.chat_temperature,
             )
         return self._numbered_chains[name]
-
-    @cached_property
-    def _numbered_chains(self) -> dict[str, Runnable[Question, Answer]]:
-        return {}
 
     def _pipeline(
         self,

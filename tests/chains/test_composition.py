@@ -20,9 +20,6 @@ import chains
 from chains.errors import QuestionError
 from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting, writing
 
-WAYS = ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"]
-EMPTY: Any = {"question": ""}
-
 
 def refuse_blank(state: Any) -> Any:
     if not state["question"]:
@@ -30,24 +27,24 @@ def refuse_blank(state: Any) -> Any:
     return state["question"]
 
 
+def first_document(state: Any) -> str:
+    return state["documents"][0].page_content
+
+
 def plain_chain(answer: str = ANSWER) -> Any:
     """Return the same stages as LangChain's documentation composes them."""
     prompt = ChatPromptTemplate([("system", "Answer from {context}"), ("human", "{question}")], name="prompt")
+    answer_step = prompt | writing(answer) | StrOutputParser()
     return RunnableSequence(
         RunnablePassthrough.assign(documents=refuse_blank | Shelf()).with_config(run_name="retrieval"),
-        RunnablePassthrough.assign(context=lambda state: state["documents"][0].page_content).with_config(
-            run_name="context"
-        ),
-        RunnablePassthrough.assign(answer=prompt | writing(answer) | StrOutputParser()).with_config(
-            run_name="generation"
-        ),
+        RunnablePassthrough.assign(context=first_document).with_config(run_name="context"),
+        RunnablePassthrough.assign(answer=answer_step).with_config(run_name="generation"),
         name="cited_answer",
     )
 
 
-CHAINS = [gst_chain, plain_chain]
-both = pytest.mark.parametrize("build", CHAINS)
-every_way = pytest.mark.parametrize("way", WAYS)
+both = pytest.mark.parametrize("build", [gst_chain, plain_chain])
+every_way = pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
 
 
 async def called(chain: Runnable[Any, Any], way: str, config: Any = None, question: Any = QUESTION) -> Any:
@@ -276,7 +273,7 @@ def _names(run: Run) -> list[str]:
 @pytest.mark.parametrize("way", ["batch", "abatch"])
 @both
 async def test_a_question_that_fails_leaves_the_others_of_its_batch_answered(build, way):
-    chain, questions = build(), [QUESTION, EMPTY, QUESTION]
+    chain, questions = build(), [QUESTION, {"question": ""}, QUESTION]
     answers = (
         chain.batch(questions, return_exceptions=True)
         if way == "batch"
