@@ -132,4 +132,4 @@ def house_table() -> str:
 
 
 def _dated(group: dict[str, Any]) -> str:
-    return f"Measured on {group['date']} by `{group['command']}`."
+    return " ".join(filter(None, [f"Measured on {group['date']} by `{group['command']}`.", group.get("note")]))
