@@ -1,15 +1,20 @@
-"""An ingestion through the real wiring, with vectors that need no model, that hangs at a given point until killed."""
+"""Ingestions for a process of their own: as a command, or with vectors that need no model, to hang until killed."""
 
+import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from app.adapters.stores.chroma import DocumentChroma
 from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
 from app.adapters.stores.index import StoredIndex
 from app.adapters.stores.memory import MemoryIndex, SavedMemoryStore
 from app.adapters.stores.records import Records
+from app.cli import main
 from app.settings import load_settings
 from app.wiring import Parts, Services
 from chains.ingestion import Report, writing
@@ -50,6 +55,18 @@ def ingest_and_stop(folder: Path, corpus: Path, *, reset: bool, point: str, time
     owner, name, after = POINTS[point]
     setattr(owner, name, _hanging(getattr(owner, name), folder / "stopped", after=after, times=times))
     ingest(folder, corpus, reset=reset, **settings)
+
+
+def waypoint(folder: Path, messages: Path, *words: str, **settings: str) -> None:
+    """Run the command in the folder, with these settings; what it prints goes to the file of messages."""
+    with messages.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(folder)
+    for name, value in settings.items():
+        pytest.MonkeyPatch().setenv(name, value)
+    sys.argv = ["waypoint", *words]
+    main()
 
 
 def _hanging(original: Callable[..., Any], told: Path, *, after: bool, times: int) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
-"""`waypoint serve` as a real process on loopback, started and stopped as an operator does it."""
+"""Real processes: `waypoint serve` on loopback, as an operator starts and stops it, and functions of the tests."""
 
+import multiprocessing
 import os
 import signal
 import socket
@@ -8,10 +9,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
+import pytest
 
 from tests.waiting import wait_until
 
@@ -95,3 +99,14 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
+
+
+def start(function: Any, *arguments: Any, **options: Any) -> ForkServerProcess:
+    """Call a function in a process of its own, forked from one that has imported everything and opened nothing."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.ingest_and_stop"])
+    process = context.Process(target=function, args=arguments, kwargs=options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        process.start()
+    return process

@@ -1,14 +1,11 @@
 """Ingestions that are killed, that meet, or that run out of room: real processes on real stores."""
 
 import json
-import multiprocessing
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +13,8 @@ import pytest
 
 from app.cli.ingest import open_services
 from chains.errors import IngestionError, VectorStoreError
-from tests.ingest_and_stop import ingest, ingest_and_stop, make_services
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _processes_that_start_fast() -> Iterator[None]:
-    """Fork the processes from one that has imported everything and opened nothing."""
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.ingest_and_stop"])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))
-        yield
-
-
-def start(function: Any, *arguments: Any, **options: Any) -> ForkServerProcess:
-    process = multiprocessing.get_context("forkserver").Process(target=function, args=arguments, kwargs=options)
-    process.start()
-    return process
+from tests.ingest_and_stop import ingest, ingest_and_stop, make_services, waypoint
+from tests.processes import start
 
 
 @contextmanager
@@ -223,49 +204,45 @@ def small_disk(tmp_path) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", disk], check=True)
 
 
-def waypoint_ingest(corpus: Path, store: Path) -> subprocess.CompletedProcess[str]:
-    program = "from app.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", program, "ingest", str(corpus)],
-        env={"PYTHONPATH": str(ROOT), "CHROMA_PATH": str(store), "HOME": str(Path.home())},
-        cwd=corpus,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def waypoint_ingest(corpus: Path, store: Path) -> tuple[int | None, str]:
+    """Run `waypoint ingest` in a process of its own; return its exit code and its messages."""
+    messages = corpus.parent / "messages.txt"
+    process = start(waypoint, corpus, messages, "ingest", str(corpus), CHROMA_PATH=str(store))
+    process.join()
+    return process.exitcode, messages.read_text()
 
 
 def test_a_full_disk_is_a_clear_error_and_the_next_run_mends_what_it_left(small_disk, tmp_path):
-    write_corpus(tmp_path / "corpus", "fees", documents=20)
-    done = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
+    write_corpus(tmp_path / "corpus", "fees", documents=8)
+    code, messages = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
 
-    assert done.returncode == 1, done.stderr
-    assert "disk" in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
+    assert code == 1, messages
+    assert "disk" in messages.splitlines()[-1]
+    assert "Traceback" not in messages
 
     subprocess.run(["mount", "-o", "remount,size=200m", small_disk], check=True)
     write_corpus(tmp_path / "corpus", "fees", documents=1)
-    assert waypoint_ingest(tmp_path / "corpus", small_disk / "store").returncode == 0
+    assert waypoint_ingest(tmp_path / "corpus", small_disk / "store")[0] == 0
 
 
 def test_a_folder_that_can_only_be_read_is_a_clear_error(small_disk, tmp_path):
     write_corpus(tmp_path / "corpus", "fees", documents=1)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    done = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
+    code, messages = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
 
-    assert done.returncode == 1, done.stderr
-    assert "Read-only file system" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert code == 1, messages
+    assert "Read-only file system" in messages
+    assert "Traceback" not in messages
 
 
 def test_a_store_that_can_only_be_read_is_a_clear_error(small_disk, tmp_path):
     subprocess.run(["mount", "-o", "remount,size=200m", small_disk], check=True)
     write_corpus(tmp_path / "corpus", "fees", documents=1)
-    assert waypoint_ingest(tmp_path / "corpus", small_disk / "store").returncode == 0
+    assert waypoint_ingest(tmp_path / "corpus", small_disk / "store")[0] == 0
     write_corpus(tmp_path / "corpus", "rates", documents=1)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    done = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
+    code, messages = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
 
-    assert done.returncode == 1, done.stderr
-    assert "cannot be" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert code == 1, messages
+    assert "cannot be" in messages
+    assert "Traceback" not in messages

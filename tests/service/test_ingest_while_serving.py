@@ -1,15 +1,13 @@
 """An ingestion beside a running service: two real processes on one index, and every question is answered."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.processes import PATIENCE_S, ROOT, Service, service
+from tests.ingest_and_stop import waypoint
+from tests.processes import PATIENCE_S, Service, service, start
 
 pytestmark = pytest.mark.service
 
@@ -17,16 +15,10 @@ QUESTION = "What is the fee for storage in the depot?"
 
 
 def waypoint_ingest(folder: Path, *words: str, **settings: str) -> None:
-    program = "from app.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "ingest", *words],
-        env={"PATH": os.defpath, "HOME": str(Path.home()), "PYTHONPATH": str(ROOT), **settings},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    messages = folder / "ingestion.txt"
+    process = start(waypoint, folder, messages, "ingest", *words, **settings)
+    process.join()
+    assert process.exitcode == 0, messages.read_text()
 
 
 def titles(running: Service) -> set[str]:
