@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from string import ascii_lowercase
 
+from cachetools import LRUCache
 from langchain_core.documents import Document
 
 from chains.errors import VectorStoreError
@@ -62,6 +63,8 @@ BATCH = 1000
 SHORTEST_CORRECTED = 5
 # A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
 MOST_CORRECTED = 5
+# Words that a thread remembers: a question may hold any.
+MOST_REMEMBERED = 10_000
 
 Fields = Callable[[Document], tuple[str, str, str]]
 
@@ -112,6 +115,7 @@ class LexicalIndex:
         A word that no chunk holds is searched as the known word that is one typing error away, if there is one.
         """
         with self._reading() as connection:
+            self._forget_if_changed(connection)
             words = self._affordable(connection, self._correct(connection, _words(question)))
             if not words:
                 return {}
@@ -180,7 +184,7 @@ class LexicalIndex:
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with self._reading() as connection, connection:
             connection.execute("BEGIN IMMEDIATE")  # Take the write lock before anything is read.
-            self._local.frequencies.clear()
+            self._local.forget()
             yield connection
 
     def _explain(self, error: Exception) -> str:
@@ -198,15 +202,20 @@ class LexicalIndex:
     def _nearest(self, connection: sqlite3.Connection, unknown: str) -> str | None:
         if len(unknown) < SHORTEST_CORRECTED:
             return None
-        row = connection.execute(NEAREST, (json.dumps(sorted(_one_error_away(unknown))),)).fetchone()
-        return str(row[0]) if row else None
+        known = self._local.nearest
+        if unknown not in known:
+            row = connection.execute(NEAREST, (json.dumps(sorted(_one_error_away(unknown))),)).fetchone()
+            known[unknown] = str(row[0]) if row else None
+        return known[unknown]
+
+    def _forget_if_changed(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        if version != self._local.version:  # Another connection has written.
+            self._local.forget()
+            self._local.version = version
 
     def _affordable(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
         """Return the known words, rarest first, within the budget; the rarest is always included."""
-        (version,) = connection.execute("PRAGMA data_version").fetchone()
-        if version != self._local.version:  # Another connection has written.
-            self._local.frequencies.clear()
-            self._local.version = version
         chosen: list[str] = []
         spent = 0
         for frequency, word in sorted((self._frequency(connection, word), word) for word in words):
@@ -220,16 +229,24 @@ class LexicalIndex:
         if word not in known:
             query = "SELECT count(*) FROM words WHERE words MATCH ?"
             (known[word],) = connection.execute(query, (f'"{word}"',)).fetchone()
-        return known[word]
+        return int(known[word])
 
 
 class _Local(threading.local):
-    """A thread's own connection, and its cached number of chunks for each word at one version of the file."""
+    """A thread's own connection, and what it knows of words at one version of the file.
+
+    `frequencies` holds the number of chunks of a word, `nearest` the known stem one typing error from an unknown one.
+    """
 
     def __init__(self) -> None:
         self.connection: sqlite3.Connection | None = None
-        self.frequencies: dict[str, int] = {}
+        self.frequencies: LRUCache[str, int] = LRUCache(MOST_REMEMBERED)
+        self.nearest: LRUCache[str, str | None] = LRUCache(MOST_REMEMBERED)
         self.version = -1
+
+    def forget(self) -> None:
+        self.frequencies.clear()
+        self.nearest.clear()
 
     def connect(self, path: Path) -> sqlite3.Connection:
         if self.connection is None:
