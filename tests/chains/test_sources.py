@@ -4,7 +4,9 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -134,7 +136,7 @@ def somebody_else(folder: Path) -> Iterator[None]:
         yield
         return
     subprocess.run(["chown", "-R", "65534", folder], check=True)
-    for above in folder.parents[:2]:
+    for above in takewhile(lambda parent: parent != Path(gettempdir()), folder.parents[:-1]):
         above.chmod(0o755)
     os.seteuid(65534)
     try:
