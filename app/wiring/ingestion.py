@@ -9,6 +9,7 @@ from app.settings import Settings
 from app.wiring.storage import parser
 from chains.errors import IngestionError
 from chains.ingestion import Index, ingest
+from chains.ingestion.files import real_path
 from chains.ingestion.writing import align_records
 
 if TYPE_CHECKING:
@@ -51,10 +52,11 @@ class Ingestion:
         """Keep the sample corpus out of an index of a user's own documents.
 
         Raises:
-            IngestionError: no path is given, and the index has held other documents.
+            IngestionError: no path is given and the index has held other documents, or a path cannot be followed.
         """
-        if any(path.expanduser().resolve() != self.sample.resolve() for path in paths):
-            if not dry_run:
+        own = [path for path in map(real_path, paths) if path != self.sample.resolve()]
+        if own:
+            if not dry_run and any(path.exists() for path in own):
                 self.into.mark_own_documents()
         elif not paths and self.into.holds_own_documents():
             msg = (

@@ -91,6 +91,22 @@ def test_a_path_that_does_not_exist_is_bad_usage(waypoint):
     assert "Traceback" not in err
 
 
+def test_a_loop_of_links_is_bad_usage(waypoint, tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    code, _, err = waypoint("ingest", str(tmp_path / "loop"))
+
+    assert code == 2
+    assert "cannot be read" in err
+
+
+def test_a_wrong_path_leaves_a_new_index_free_for_the_sample_corpus(waypoint):
+    waypoint("ingest", "nowhere")
+    code, _, err = waypoint("ask", "Which permits for cosmetics to Indonesia?")
+
+    assert code == 0
+    assert "ingesting the sample corpus first" in err
+
+
 def test_a_dry_run_changes_nothing(waypoint, corpus):
     assert "1 added" in waypoint("ingest", "--dry-run", str(corpus))[1]
     assert "1 added" in waypoint("ingest", str(corpus))[1]
