@@ -1,16 +1,19 @@
 """Text that README and docs take from the code and from docs/figures.json; `make docs` writes it into them."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
 
 import chains
-from app.settings import Settings
-from app.settings.table import default_of
+from app.settings.table import settings_table
 from benchmarks.figures import read_figures
+from benchmarks.load.report import QUERY, STREAM
+from benchmarks.tables import table, verdicts
 from chains import STAGES, build_chain
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -56,8 +59,8 @@ def chain_diagram() -> str:
 def stage_table() -> str:
     """Return a row for each stage: its name, what it does, and where it is."""
     lines = dict(line.split(None, 1) for line in (chains.__doc__ or "").splitlines() if line.startswith(STAGES))
-    rows = [f"| `{name}` | {lines[name]} | `{_place(name)}` |" for name in STAGES]
-    return "\n".join(["| stage | does | module |", "|---|---|---|", *rows])
+    rows = [(f"`{name}`", lines[name], f"`{_place(name)}`") for name in STAGES]
+    return table(("stage", "does", "module"), rows)
 
 
 def _place(name: str) -> str:
@@ -68,13 +71,7 @@ def _place(name: str) -> str:
 
 def first_settings() -> str:
     """Return a table of the settings that a newcomer sets first."""
-    fields = Settings.model_fields
-    rows = [
-        f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(fields[name])) else ''} "
-        f"| {fields[name].description} |"
-        for name in FIRST_SETTINGS
-    ]
-    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows])
+    return settings_table(FIRST_SETTINGS).rstrip()
 
 
 def decisions_index() -> str:
@@ -90,15 +87,13 @@ def decisions_index() -> str:
 def bench_table() -> str:
     """Return what `make bench` measured last, with its date and command."""
     group = read_figures()["bench"]
-    rows = [f"| {what} | {measured} | {aim} |" for what, measured, aim in group["values"]["rows"]]
-    return "\n".join([_dated(group), "", "| what | measured | aim |", "|---|---|---|", *rows])
+    return f"{_dated(group)}\n\n{table(('what', 'measured', 'aim'), group['values']['rows'])}"
 
 
 def hostile_table() -> str:
     """Return what `make hostile` tried and what held, with its date and command."""
     group = read_figures()["hostile"]
-    rows = [f"| {' | '.join(row)} |" for row in group["values"]["rows"]]
-    return "\n".join([_dated(group), "", "| tried | cases | held | held means |", "|---|---|---|---|", *rows])
+    return f"{_dated(group)}\n\n{table(('tried', 'cases', 'held', 'held means'), group['values']['rows'])}"
 
 
 def house_table() -> str:
@@ -106,17 +101,19 @@ def house_table() -> str:
     figures = read_figures()
     house, load = figures["house"]["values"], figures["load_paired"]["values"]
     before, now = house["before"], house["now"]
-    rows = [
-        ("lines of `chains` and `app`", before["lines"], now["lines"]),
-        ("files of `chains` and `app`", before["files"], now["files"]),
-        ("lines of a file, median", before["median_lines"], now["median_lines"]),
-    ]
+    names = {
+        "lines": "lines of `chains` and `app`",
+        "files": "files of `chains` and `app`",
+        "median_lines": "lines of a file, median",
+        "tests": "tests",
+    }
+    rows: list[tuple[str, float, float]] = [(words, before[name], now[name]) for name, words in names.items()]
     rows += [
         (f"{words}: {what}", before["hops"][kind][what], now["hops"][kind][what])
         for kind, words in (("json", "one question as JSON"), ("streamed", "one question streamed"))
         for what in ("files", "functions", "calls")
     ]
-    rows += [(f"processor an answer, {name}", "1", f"{ratio:.2f}") for name, ratio in load.items()]
+    rows += [(f"processor an answer, {name}", 1, round(median(ratios), 2)) for name, ratios in load.items()]
     old, new = figures["suite_before"]["values"], figures["suite"]["values"]
     rows += [
         ("tests: seconds", old["wall_s"], new["wall_s"]),
@@ -124,11 +121,31 @@ def house_table() -> str:
         ("tests: largest process, MB", old["largest_process_mb"], new["largest_process_mb"]),
     ]
     told = [_dated(figures[name]) for name in ("house", "load_paired", "suite_before", "suite")]
-    table = [
-        f"| {what} | {first:,} | {then:,} |" if isinstance(first, int) else f"| {what} | {first} | {then} |"
-        for what, first, then in rows
+    return "\n".join([table(("what", "before", "now"), [(what, f"{a:,}", f"{b:,}") for what, a, b in rows]), "", *told])
+
+
+def aims_table() -> str:
+    """Return what was aimed at with the code, the processor and the tests, and what came of it."""
+    figures = read_figures()
+    lines, suite = figures["house"]["values"]["now"]["lines"], figures["suite"]["values"]
+    ratios = figures["load_paired"]["values"]
+    found = [
+        ("`chains` and `app` in 13,500 lines", f"{lines:,}", lines <= 13_500),
+        _ratio_aim("processor of an `/api/query` answer", 1.15, ratios[QUERY]),
+        _ratio_aim("processor of a stream of 60 words", 1.25, ratios[STREAM]),
+        ("tests within 240 s on two idle cores", f"{suite['wall_s']} s", suite["wall_s"] <= 240),
+        (
+            "no process of the tests above 1,536 MB",
+            f"{suite['largest_process_mb']:,} MB",
+            suite["largest_process_mb"] <= 1536,
+        ),
     ]
-    return "\n".join(["| what | before | now |", "|---|---|---|", *table, "", *told])
+    return verdicts(found)
+
+
+def _ratio_aim(what: str, most: float, ratios: Sequence[float]) -> tuple[str, str, bool]:
+    shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    return f"{what} at most {most} times", f"{shown} in pairs", median(ratios) <= most
 
 
 def _dated(group: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Run the tests and measure what the run takes: `python -m benchmarks.suite [--checkout PATH]`.
 
-Processor time is that of the run with all its processes; memory is that of the largest process, and of all together at
-their highest, sampled twice a second.
+Another commit is run by its own environment where it has one, in one process. Processor time is that of the run with
+all its processes; memory is that of the largest process, and of all together at their highest, sampled twice a second.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 
 from benchmarks.figures import write_figures
+from tests.processes import python_of
 
 ROOT = Path(__file__).parents[1]
 PAUSE_S = 0.5
@@ -24,11 +25,10 @@ PARALLEL = ["--numprocesses=2", "--dist=loadfile"]
 def main() -> None:
     """Run the tests, print what they took, and keep it for the docs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkout", type=Path, help="a checkout of another commit, with an environment of its own")
+    parser.add_argument("--checkout", type=Path, help="a checkout of another commit")
     given = parser.parse_args()
     if given.checkout:
-        python = given.checkout.resolve() / ".venv" / "bin" / "python"
-        found = measure([str(python), "-m", "pytest", "-q", "tests"], given.checkout)
+        found = measure([python_of(given.checkout.resolve()), "-m", "pytest", "-q"], given.checkout)
     else:
         found = measure([sys.executable, "-m", "pytest", "-q", *PARALLEL], ROOT)
     print(found)

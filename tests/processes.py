@@ -66,13 +66,11 @@ def service(folder: Path, *words: str, checkout: Path | str = ROOT, **settings: 
 
     The code is that of `checkout`, run by its own environment where it has one.
     """
-    own = Path(checkout) / ".venv" / "bin" / "python"
-    python = str(own) if checkout != ROOT and own.exists() else sys.executable
     port = free_port()
     messages = folder / "messages.txt"
     with messages.open("wb") as file:
         process = subprocess.Popen(
-            [python, "-c", "from app.cli import main; main()", "serve", "--port", str(port), *words],
+            [python_of(checkout), "-c", "from app.cli import main; main()", "serve", "--port", str(port), *words],
             cwd=folder,
             env={
                 "PATH": os.defpath,
@@ -93,6 +91,12 @@ def service(folder: Path, *words: str, checkout: Path | str = ROOT, **settings: 
     finally:
         process.kill()
         process.wait()
+
+
+def python_of(checkout: Path | str) -> str:
+    """Return what runs the code of a checkout: the Python of its own environment, or this one where it has none."""
+    own = Path(checkout) / ".venv" / "bin" / "python"
+    return str(own) if checkout != ROOT and own.exists() else sys.executable
 
 
 def free_port() -> int:

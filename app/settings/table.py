@@ -1,6 +1,7 @@
 """Print the settings: as a Markdown table, or with `env` as the text of `.env.example`."""
 
 import sys
+from collections.abc import Iterable
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
@@ -12,11 +13,12 @@ HEAD = """# Every setting with its default. Copy this file to `.env` and change 
 """
 
 
-def settings_table() -> str:
-    """Return a Markdown table of all settings: name, default, meaning."""
+def settings_table(names: Iterable[str] = Settings.model_fields) -> str:
+    """Return a Markdown table of settings, by default of all: name, default, meaning."""
+    fields = ((name, Settings.model_fields[name]) for name in names)
     rows = [
         f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(field)) else ''} | {field.description} |"
-        for name, field in Settings.model_fields.items()
+        for name, field in fields
     ]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
 

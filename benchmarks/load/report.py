@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.load.users import Sample
+from benchmarks.tables import table, verdicts
 
 MODEL_MS = 500
 """What the language model takes for an answer, or until the first word of a stream."""
@@ -91,30 +92,34 @@ def aims(loads: Sequence[Measured]) -> str:
         ("first event of a stream within 150 ms, 16 users", _ms(stream.first_events), _p95(stream.first_events) <= 150),
         ("first word 20 ms after the model's own", _ms(stream.first_words), _p95(stream.first_words) <= 20),
     ]
-    rows = [f"| {aim} | {value} | {'held' if held else 'missed'} |" for aim, value, held in found]
-    return "\n".join(["| aim | found | |", "|---|---|---|", *rows])
+    return verdicts(found)
 
 
 def paired(pairs: Sequence[tuple[Measured, Measured]]) -> str:
     """Return a row for each pair of loads, of the commit before and of this one, and the median ratio of each kind."""
     rows = [
-        "| asked | users | errors before / now | processor an answer before / now | ratio |",
-        "|---|---|---|---|---|",
+        (
+            now.name,
+            now.users,
+            f"{before.errors} / {now.errors}",
+            f"{before.processor_ms:.1f} ms / {now.processor_ms:.1f} ms",
+            f"{now.processor_ms / before.processor_ms:.2f}",
+        )
+        for before, now in pairs
     ]
-    for before, now in pairs:
-        errors = f"{before.errors} / {now.errors}"
-        used = f"{before.processor_ms:.1f} ms / {now.processor_ms:.1f} ms"
-        rows.append(f"| {now.name} | {now.users} | {errors} | {used} | {now.processor_ms / before.processor_ms:.2f} |")
-    found = [f"{name}: {ratio:.2f} times the processor an answer, median" for name, ratio in ratios(pairs).items()]
-    return "\n".join([*rows, "", *found])
+    head = ("asked", "users", "errors before / now", "processor an answer before / now", "ratio")
+    found = [
+        f"{name}: {np.median(each):.2f} times the processor an answer, median" for name, each in ratios(pairs).items()
+    ]
+    return "\n".join([table(head, rows), "", *found])
 
 
-def ratios(pairs: Sequence[tuple[Measured, Measured]]) -> dict[str, float]:
-    """Return the median ratio of the processor's time an answer, by what was asked."""
+def ratios(pairs: Sequence[tuple[Measured, Measured]]) -> dict[str, list[float]]:
+    """Return the ratio of the processor's time an answer of each pair, by what was asked."""
     found: dict[str, list[float]] = {}
     for before, now in pairs:
-        found.setdefault(now.name, []).append(now.processor_ms / before.processor_ms)
-    return {name: round(float(np.median(values)), 3) for name, values in found.items()}
+        found.setdefault(now.name, []).append(round(now.processor_ms / before.processor_ms, 3))
+    return found
 
 
 def _p95(values: Sequence[float]) -> float:

@@ -1,0 +1,15 @@
+"""Tables in markdown."""
+
+from collections.abc import Iterable, Sequence
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table with a line for each row."""
+    first, *rest = (f"| {' | '.join(map(str, cells))} |" for cells in (head, *rows))
+    return "\n".join([first, "|" + "---|" * len(head), *rest])
+
+
+def verdicts(found: Iterable[tuple[str, str, bool]]) -> str:
+    """Return a table of aims: what was aimed at, what was found, and whether it held."""
+    rows = [(aim, value, "held" if held else "missed") for aim, value, held in found]
+    return table(("aim", "found", ""), rows)
