@@ -17,7 +17,8 @@ from app.adapters.stores.records import Records
 from app.cli import main
 from app.settings import load_settings
 from app.wiring import Parts, Services
-from chains.ingestion import Report, writing
+from chains.ingestion import writing
+from chains.ingestion.index import Report
 from tests.fakes import WordEmbeddings
 
 # The steps that change something, and whether to hang after them or before: what a kill can leave half done.

@@ -6,9 +6,9 @@ from typing import Any
 from app.adapters.documents.isolation import IsolatedParser
 from app.adapters.stores.chroma import open_chroma
 from app.adapters.stores.records import open_records
-from chains.ingestion import Index, Report, ingest
 from chains.ingestion.chunks import Chunker
-from chains.ingestion.index import indexed_text
+from chains.ingestion.index import Report, indexed_text, ingest
+from chains.ingestion.writing import Index
 from tests.fakes import WordEmbeddings
 
 DOCUMENT = """---

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from app.observability.printable import escaped, printable
 
 if TYPE_CHECKING:
-    from chains.ingestion import Report
+    from chains.ingestion.index import Report
     from chains.ports import Progress
 
 

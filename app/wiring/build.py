@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from app.adapters.tracing.langsmith_scores import LangSmithScores
     from app.observability.metrics import Metrics
     from chains.caching.stores import ExpiringStore
-    from chains.ingestion import Report
+    from chains.ingestion.index import Report
     from chains.ports import Progress
 
 

@@ -8,14 +8,14 @@ from app.adapters.stores.index import Contents, StoredIndex
 from app.settings import Settings
 from app.wiring.storage import parser
 from chains.errors import IngestionError
-from chains.ingestion import Index, ingest
 from chains.ingestion.files import real_path
-from chains.ingestion.writing import align_records
+from chains.ingestion.index import ingest
+from chains.ingestion.writing import Index, align_records
 
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
 
-    from chains.ingestion import Report
+    from chains.ingestion.index import Report
     from chains.ports import Progress
 
 

@@ -1,7 +1,4 @@
-"""The other chain: files -> sections -> chunks -> vector store."""
+"""The other chain: files -> sections -> chunks -> vector store.
 
-from chains.ingestion.files import Problem
-from chains.ingestion.index import Report, ingest
-from chains.ingestion.writing import Index
-
-__all__ = ["Index", "Problem", "Report", "ingest"]
+The package imports none of its modules: the worker that reads files needs a few of them, and starts faster.
+"""

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from chains.errors import IngestionError
-from chains.ingestion import Problem, Report
+from chains.ingestion.files import Problem
+from chains.ingestion.index import Report
 from tests.documents import pdf
 from tests.shelf import DOCUMENT, Shelf
 

@@ -11,7 +11,7 @@ from tempfile import gettempdir
 import pytest
 
 from chains.errors import IngestionError
-from chains.ingestion import Problem
+from chains.ingestion.files import Problem
 from tests.shelf import Shelf
 
 

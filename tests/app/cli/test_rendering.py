@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.cli.rendering import answer_text, as_json, complain, problem_lines, report_text, show
-from chains.ingestion import Report
+from chains.ingestion.index import Report
 from chains.ingestion.files import Problem
 
 
