@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.cli.rendering import answer_text, as_json, complain, problem_lines, report_text, show
-from chains.ingestion.index import Report
 from chains.ingestion.files import Problem
+from chains.ingestion.index import Report
 
 
 def citation(section: str, **values: Any) -> dict[str, Any]:
