@@ -7,7 +7,7 @@ from typing import IO
 import mammoth
 from bs4 import BeautifulSoup
 
-from app.adapters.documents.html import PARSER, markdown_of
+from app.adapters.documents.html import PARSER, markdown_of, words_of
 from chains.errors import IngestionError
 from chains.ingestion.source import SourceText, open_file, title_of
 
@@ -28,8 +28,7 @@ def load_docx(path: Path) -> SourceText:
         properties = _properties(file)
         html = mammoth.convert_to_html(file, style_map=STYLES, convert_image=lambda image: []).value
     page = BeautifulSoup(html, PARSER)
-    heading = page.select_one("h1")
-    title = properties.get("title") or (" ".join(heading.get_text(" ").split()) if heading else "") or title_of(path)
+    title = properties.get("title") or words_of(page.select_one("h1")) or title_of(path)
     metadata = {"title": title, "last_updated": properties.get("modified", "")[:10]}
     return SourceText(markdown_of(page), 0, {name: value for name, value in metadata.items() if value})
 

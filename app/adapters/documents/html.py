@@ -84,7 +84,7 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     heading = page.select_one("h1")
     url = str(link["href"]) if link else ""
     found = {
-        "title": _words(page.title) or _words(heading) or title_of(path),
+        "title": words_of(page.title) or words_of(heading) or title_of(path),
         "source_org": _meta(page, "og:site_name"),
         "source_urls": json.dumps([url]) if url.startswith(("https://", "http://")) else "",
         "last_updated": _meta(page, "article:modified_time")[:10],
@@ -92,7 +92,8 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _words(tag: Any) -> str:
+def words_of(tag: Any) -> str:
+    """Return the text below a tag in one line; empty where there is no tag."""
     return " ".join(tag.get_text(" ").split()) if tag else ""
 
 
