@@ -22,9 +22,6 @@ from chains.ports import ChunkStore
 if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
 
-# Before the version while an ingestion changes the index in place, and after one that was killed.
-UNFINISHED = "unfinished "
-
 
 class Store(ChunkStore, Protocol):
     """A vector store that says when it has to be opened again."""
@@ -101,7 +98,7 @@ class StoredIndex(ABC):
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None where it cannot be kept."""
         try:
-            return self._read_version() or self._write_version(str(uuid4()))
+            return self._read_version() or self._renew_version()
         except OSError:
             return None
 
@@ -162,6 +159,9 @@ class StoredIndex(ABC):
         write_atomically(self._version, version)
         return version
 
+    def _renew_version(self) -> str:
+        return self._write_version(str(uuid4()))
+
     def _unwritable(self, error: OSError) -> VectorStoreError:
         return VectorStoreError(
             f"the vector store in {str(self.folder)!r} cannot be written ({error.strerror}); "
@@ -183,7 +183,7 @@ class ChangedInPlace(StoredIndex):
         """Begin an ingestion: in place, or beside the index for a `reset`."""
         if not reset:
             before = self.open()
-            return Change(before, lambda: self._begin(before), lambda _: self._end())
+            return Change(before, lambda: self._begin(before), lambda _: self._renew_version())
         building = self.folder / "building"
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(parents=True)
@@ -203,17 +203,15 @@ class ChangedInPlace(StoredIndex):
         """Put the store that was built beside in the place of the one in use."""
 
     def _begin(self, before: Snapshot) -> Contents:
-        self._write_version(f"{UNFINISHED}{uuid4()}")
+        # What is kept while the index changes, or after a run that was killed, is of a version that the end replaces.
+        self._renew_version()
         return before
 
-    def _end(self) -> None:
-        self._write_version(str(uuid4()))
-
     def _replace(self, target: Contents) -> None:
-        self._write_version(f"{UNFINISHED}{uuid4()}")
+        self._renew_version()
         target.records()  # They exist even if nothing was written.
         self._swap()
         os.replace(target.folder / "records.sqlite3", self.folder / "records.sqlite3")
         shutil.rmtree(target.folder, ignore_errors=True)
         self.open()  # This brings the words in line.
-        self._end()
+        self._renew_version()
