@@ -94,7 +94,7 @@ class Services:
     @cached_property
     def index(self) -> IndexReader:
         """Return what keeps the index open for questions."""
-        return IndexReader(lambda: self.stored)
+        return IndexReader(self.stored)
 
     def index_version(self) -> str | None:
         """Return what changes whenever the index does."""

@@ -1,7 +1,6 @@
 """The index that the settings name, opened again whenever it changes; and how files become its chunks."""
 
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
@@ -37,7 +36,7 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
 class IndexReader:
     """Keeps the index open for questions, and opens it again when an ingestion, of any process, has changed it."""
 
-    def __init__(self, index: Callable[[], StoredIndex]) -> None:
+    def __init__(self, index: StoredIndex) -> None:
         self._index = index
         self._lock = threading.Lock()
         self._open: Snapshot | None = None
@@ -51,8 +50,8 @@ class IndexReader:
         """
         with self._lock:
             opened = self._open
-            if opened is None or opened.store.gone or opened.version != self._index().version():
-                opened = self._open = self._index().open()
+            if opened is None or opened.store.gone or opened.version != self._index.version():
+                opened = self._open = self._index.open()
             return opened
 
 
