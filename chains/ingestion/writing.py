@@ -7,17 +7,15 @@ a chunk is deleted.
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.indexing import RecordManager, index
+from langchain_core.utils import batch_iterate
 from langchain_core.vectorstores import VectorStore
 
 from chains.ingestion.sources import Source, Sources
-
-T = TypeVar("T")
 
 DOC_ID = "doc_id"
 
@@ -62,12 +60,12 @@ class Changes:
 def align_records(into: Index) -> None:
     """Bring the records in line with the store."""
     stored, recorded = set(into.list_ids()), set(into.records.list_keys())
-    for ids in _batches(sorted(stored - recorded), KEYS_A_BATCH):
+    for ids in batch_iterate(KEYS_A_BATCH, sorted(stored - recorded)):
         found = into.store.get_by_ids(ids)
         into.records.update(
             [str(chunk.id) for chunk in found], group_ids=[chunk.metadata.get(DOC_ID) for chunk in found]
         )
-    for ids in _batches(sorted(recorded - stored), KEYS_A_BATCH):
+    for ids in batch_iterate(KEYS_A_BATCH, sorted(recorded - stored)):
         into.records.delete_keys(ids)
 
 
@@ -120,7 +118,7 @@ class Writer:
         """Write what is waiting: the documents' sources, then their new chunks; then delete the old chunks."""
         if self._writable and self._waiting:
             target = self._open_target()
-            for sources in _batches(list(self._waiting.values()), KEYS_A_BATCH):
+            for sources in batch_iterate(KEYS_A_BATCH, self._waiting.values()):
                 self.sources.record(sources)
             _add(target, self._new)
             _delete(target, self._stale)
@@ -128,7 +126,7 @@ class Writer:
 
     def remove(self, sources: Collection[Source]) -> Changes:
         """Remove documents with all their chunks."""
-        batches = list(_batches(sorted(sources, key=lambda source: source.doc_id), KEYS_A_BATCH))
+        batches = list(batch_iterate(KEYS_A_BATCH, sorted(sources, key=lambda source: source.doc_id)))
         groups = [[source.doc_id for source in batch] for batch in batches]
         keys = [key for ids in groups for key in self._into.records.list_keys(group_ids=ids)]
         stale = self.held.intersection(keys)
@@ -159,7 +157,7 @@ def _add(into: Index, chunks: list[Document]) -> None:
 
 
 def _delete(into: Index, keys: list[str]) -> None:
-    for ids in _batches(keys, KEYS_A_BATCH):
+    for ids in batch_iterate(KEYS_A_BATCH, keys):
         into.store.delete(ids)
         into.records.delete_keys(ids)
 
@@ -168,7 +166,3 @@ def chunk_id(chunk: Document) -> str:
     """Return the id of a chunk: the SHA-256 of its words and its metadata, so that any change makes a new one."""
     words = json.dumps([chunk.page_content, chunk.metadata], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(words.encode()).hexdigest()
-
-
-def _batches(items: list[T], size: int) -> Iterator[list[T]]:
-    return (items[start : start + size] for start in range(0, len(items), size))

@@ -14,6 +14,7 @@ from string import ascii_lowercase
 
 from cachetools import LRUCache
 from langchain_core.documents import Document
+from langchain_core.utils import batch_iterate
 
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
@@ -98,12 +99,6 @@ class LexicalIndex:
         with self._changing() as connection:
             _drop(connection, ids)
 
-    def clear(self) -> None:
-        """Delete all chunks in one transaction."""
-        with self._changing() as connection:
-            connection.execute("DELETE FROM words")
-            connection.execute("DELETE FROM chunks")
-
     def count(self) -> int:
         """Return the number of chunks."""
         with self._reading() as connection:
@@ -127,7 +122,7 @@ class LexicalIndex:
         """Return the places of the given chunks by id; an unknown id is left out."""
         found: dict[str, Place] = {}
         with self._reading() as connection:
-            for batch in _batches(ids):
+            for batch in batch_iterate(BATCH, ids):
                 rows = connection.execute(PLACES, (json.dumps(batch),))
                 found |= {id_: Place(*place) for id_, *place in rows}
         return found
@@ -145,7 +140,7 @@ class LexicalIndex:
             known = {id_ for (id_,) in connection.execute("SELECT id FROM chunks")}
         present = store.ids()
         self.delete(sorted(known.difference(present)))
-        for batch in _batches([id_ for id_ in present if id_ not in known]):
+        for batch in batch_iterate(BATCH, (id_ for id_ in present if id_ not in known)):
             documents = store.get_by_ids(batch)
             self.add([str(document.id) for document in documents], documents)
         with self._changing() as connection:
@@ -258,10 +253,6 @@ class _Local(threading.local):
         if self.connection is not None:
             self.connection.close()
             self.connection = None
-
-
-def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
 
 
 def _words(question: str) -> list[str]:

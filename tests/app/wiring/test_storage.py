@@ -70,7 +70,7 @@ def test_the_words_stay_in_step_with_what_is_ingested(corpus, store):
 def test_an_older_store_without_words_gets_them_when_it_is_opened(corpus, store):
     services = make(vector_store_type=store)
     services.ingest([corpus])
-    services.words.clear()
+    services.words.delete(services.store.ids())
 
     opened = make(vector_store_type=store)
     assert opened.count() == opened.words.count() == 3

@@ -14,6 +14,7 @@ from chromadb.errors import NotFoundError
 from langchain_chroma import Chroma
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.utils import batch_iterate
 from numpy.typing import NDArray
 
 from app.adapters.stores.chroma.cache import FetchCache
@@ -79,8 +80,8 @@ class DocumentChroma(Chroma):
         if self._words:
             self._words.delete(gone)
         with self._errors():
-            for start in range(0, len(gone), self._batch_size):
-                collection_of(self).delete(ids=gone[start : start + self._batch_size])
+            for batch in batch_iterate(self._batch_size, gone):
+                collection_of(self).delete(ids=batch)
         self._forget()
 
     def similarity_search_with_score(

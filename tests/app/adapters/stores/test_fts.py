@@ -90,7 +90,7 @@ def test_replaced_and_deleted_chunks_are_gone(index):
 
     assert (found(index, "parcels"), found(index, "animals"), found(index, "trains")) == ([], [], ["b"])
     assert index.count() == 2
-    index.clear()
+    index.delete(["a", "b"])
     assert (index.count(), found(index, "trains")) == (0, [])
 
 
