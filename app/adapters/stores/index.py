@@ -71,7 +71,7 @@ class Change:
 
     before: Contents
     prepare: Callable[[], Contents]
-    finish: Callable[[Contents], None]
+    finish: Callable[[Contents], object]
     _target: Contents | None = field(default=None)
 
     def writable(self) -> Contents:
