@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable
 import prompts
 from chains.citations.decline import is_decline
 from chains.citations.markers import Marker, find_markers
-from chains.citations.notes import bibliography, numbered_sources, read_notes
+from chains.citations.notes import bibliography, inside, numbered_sources, read_notes
 from chains.citations.numbering import NumberedMarkers, insert_markers, number_markers, source_key
 from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
@@ -51,7 +51,7 @@ class CiteSources:
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
         shown, written = state["context"]["passages"], state["answer"]
-        answer, references, notes = self._read(state["message"].text, written, shown)
+        answer, references, notes = self._read(state["message"].text, shown)
         citations, unmarked = self._cite(answer, references, shown, notes)
         # Nothing was searched for a question that the gate declined: its answer is the redirect.
         outcome, replacement = ("declined", None) if state.get("scope") else self._judge(answer, citations, shown)
@@ -69,23 +69,16 @@ class CiteSources:
             replacement=replacement or (answer if kept and answer != written else None),
         )
 
-    def _read(
-        self, raw: str, answer: str, shown: Sequence[Passage]
-    ) -> tuple[str, list[Reference], list[tuple[int, int]]]:
-        """Return the answer, its references, and the ranges of the notes that define them.
+    def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:
+        """Return the answer that the model's `raw` words become, its references, and the ranges of their notes.
 
         A bibliography at the end may give the numbers another meaning than the ranks had while the answer streamed.
         """
         if self.style == "title":
-            return answer, *read_references(answer, shown)
-        sources = numbered_sources(raw, shown)
-        answer = answer if sources == shown else number_markers(raw, sources)[0]
+            return raw, *read_references(raw, shown)
+        answer, cited = number_markers(raw, numbered_sources(raw, shown))
         notes = [(note.start, note.end) for note in bibliography(answer, shown)]
-        references = [
-            reference
-            for reference in read_numbers(raw, answer, sources)
-            if not any(start <= reference.start < end for start, end in notes)
-        ]
+        references = [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]
         return answer, references, notes
 
     def _cite(
@@ -127,7 +120,7 @@ class CiteSources:
         _, cited = number_markers(raw, numbered_sources(raw, shown))
         passages = [(sentence, verified.passage) for sentence, verified in unmarked if verified.passage]
         written, sources = insert_markers(answer, passages, cited)
-        answer, references, notes = self._read(written, number_markers(written, sources)[0], sources)
+        answer, references, notes = self._read(written, sources)
         return answer, self._cite(answer, references, shown, notes, {sentence.words for sentence, _ in unmarked})[0]
 
     def _marked(
@@ -183,7 +176,7 @@ def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Referen
     read_until = 0
     for marker in find_markers(answer):
         inside_another = marker.start < read_until  # ... that has been read whole.
-        if inside_another or any(start <= marker.start < end for start, end in notes):
+        if inside_another or inside(marker.start, notes):
             continue
         if marker.raw not in known:
             known[marker.raw] = read_titles(Marker(0, len(marker.raw), marker.raw), shown)
@@ -193,9 +186,8 @@ def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Referen
     return sorted(references, key=lambda reference: (reference.start, reference.end)), notes
 
 
-def read_numbers(raw: str, answer: str, shown: Sequence[Passage | None]) -> list[Reference]:
-    """Return what the numbered markers of the answer, rewritten from the model's `raw` words, refer to."""
-    _, cited = number_markers(raw, shown)
+def read_numbers(answer: str, cited: Sequence[Passage]) -> list[Reference]:
+    """Return what the numbered markers of the answer refer to; `cited` are the passages of its numbers."""
     references = []
     for marker in find_markers(answer):
         number = int(marker.inner) if marker.inner.isdecimal() and not marker.escaped else 0

@@ -18,8 +18,8 @@ LONGEST_LINK = 2000
 OPENING = {"]": "[", "】": "【", "］": "［", "〕": "〔", r"\]": r"\["}
 """The brackets that may hold a citation: the opening one of each closing one."""
 
+OPENING_BRACKETS = frozenset(OPENING.values())
 BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】［］〔〕]|\n[ \t]*\n")
-_OPENING_BRACKETS = frozenset(OPENING.values())
 _CHECKBOX = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 
 
@@ -72,7 +72,7 @@ def _pairs(answer: str, code: list[tuple[int, int]]) -> Iterator[tuple[int, int]
         if low <= found.start() < high:
             continue
         bracket = found.group()
-        if bracket in _OPENING_BRACKETS:
+        if bracket in OPENING_BRACKETS:
             open_at.append((bracket, found.start()))
         elif bracket in OPENING:
             if (start := _opened_at(open_at, bracket)) is not None:

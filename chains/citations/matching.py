@@ -45,8 +45,13 @@ class Fit(NamedTuple):
 @lru_cache(maxsize=8192)
 def normalise(text: str) -> str:
     """Fold case, Unicode forms, entities, dashes, quotes, brackets, white space and markdown marks."""
-    folded = unicodedata.normalize("NFKC", html.unescape(_MARKUP.sub("", text))).translate(_SIGNS).casefold()
+    folded = _plain(text).translate(_SIGNS).casefold()
     return " ".join(_BRACKETS.sub(" ", folded).split()).strip(" .:;,\"'")
+
+
+def _plain(text: str) -> str:
+    """Return the text without markdown marks and entities, in one Unicode form; its case is kept."""
+    return unicodedata.normalize("NFKC", html.unescape(_MARKUP.sub("", text)))
 
 
 def dice(first: str, second: str) -> float:
@@ -121,7 +126,8 @@ def _share_of_short_form(written: str, actual: str) -> float | None:
 
     Each word of a short form is a word of the name, or the initials of words side by side in it, in the name's order.
     """
-    names, words = _words(actual), [word for word in _words(written) if word.casefold() not in _SMALL]
+    names, words = _WORD.findall(_plain(actual)), _WORD.findall(_plain(written))
+    words = [word for word in words if word.casefold() not in _SMALL]
     at = told = 0
     if not words or len(names) > LONGEST_NAME or len(words) > len(names):
         return None
@@ -132,11 +138,6 @@ def _share_of_short_form(written: str, actual: str) -> float | None:
         told += sum(name.casefold() not in _SMALL for name in names[found[0] : found[1]])
         at = found[1]
     return told / max(1, sum(name.casefold() not in _SMALL for name in names))
-
-
-def _words(text: str) -> list[str]:
-    plain = unicodedata.normalize("NFKC", html.unescape(_MARKUP.sub("", text)))
-    return _WORD.findall(plain)
 
 
 def _place_of(word: str, names: list[str], start: int) -> tuple[int, int] | None:

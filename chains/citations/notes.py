@@ -88,7 +88,7 @@ def read_notes(answer: str, shown: Sequence[Passage]) -> tuple[list[Reference], 
     marks = [
         mark
         for mark in (*_footnote_marks(answer, notes), *_number_marks(answer, listed))
-        if not _inside(mark[0], places)
+        if not inside(mark[0], places)
     ]
     references = [
         Reference(start, end, named.title, named.section, named.passage, named.section_matched)
@@ -103,7 +103,7 @@ def _footnote_marks(answer: str, notes: Sequence[Note]) -> Iterator[tuple[int, i
     code = code_ranges(answer) if notes else []
     for mark in _MARK.finditer(answer) if notes else ():
         label = _label(mark[1] or mark[2])
-        if label in by_label and not _inside(mark.start(), code):
+        if label in by_label and not inside(mark.start(), code):
             yield mark.start(), mark.end(), by_label[label]
 
 
@@ -115,7 +115,8 @@ def _number_marks(answer: str, notes: Sequence[Note]) -> Iterator[tuple[int, int
                 yield marker.start, marker.end, note
 
 
-def _inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
+def inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a place in the answer lies in one of the ranges."""
     return any(start <= place < end for start, end in ranges)
 
 

@@ -9,10 +9,9 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
-from chains.citations.markers import BRACKETS, LONGEST_MARKER, OPENING
+from chains.citations.markers import BRACKETS, LONGEST_MARKER, OPENING, OPENING_BRACKETS
 from chains.state import Passage
 
-_OPENING_BRACKETS = frozenset(OPENING.values())
 _BACKTICKS = re.compile("`+")
 
 Record = dict[str, Any]
@@ -52,7 +51,7 @@ class MarkerBuffer:
             bracket = found.group()
             if bracket.startswith("\\"):
                 continue
-            if bracket in _OPENING_BRACKETS:
+            if bracket in OPENING_BRACKETS:
                 open_at.append((bracket, found.start()))
             elif bracket not in OPENING:
                 open_at.clear()
