@@ -30,10 +30,15 @@ class Metric:
 
 
 def evaluate(cases: Sequence[Case], rows: Sequence[Row]) -> list[Metric]:
-    """Return every metric, in the order of the report; rows are matched to cases by id."""
-    by_id = {row["id"]: row for row in rows}
-    pairs = [(case, by_id[case.id]) for case in cases if case.id in by_id]
+    """Return every metric, in the order of the report."""
+    pairs = pairs_of(cases, rows)
     return [*retrieval(pairs), *answers(pairs), *citations(pairs), *confidence(pairs), *latency(pairs)]
+
+
+def pairs_of(cases: Sequence[Case], rows: Sequence[Row]) -> list[Pair]:
+    """Return each case with its row, matched by id; a case without one is left out."""
+    by_id = {row["id"]: row for row in rows}
+    return [(case, by_id[case.id]) for case in cases if case.id in by_id]
 
 
 def retrieval(pairs: Sequence[Pair]) -> list[Metric]:
@@ -160,12 +165,17 @@ def citations(pairs: Sequence[Pair]) -> list[Metric]:
 
 def confidence(pairs: Sequence[Pair]) -> list[Metric]:
     """Return how well the confidence of the answers given tells the right ones from the others."""
-    judged = [(row["confidence"]["score"], is_right(case, row)) for case, row in pairs if not is_declined(row)]
+    judged = judgements(pairs)
     figures = (("ECE", calibration_error(judged)), ("Brier score", brier(judged)), ("AUROC", auroc(judged)))
     return [Metric("confidence", name, value, len(judged)) for name, value in figures]
 
 
 Judged = Sequence[tuple[float, bool]]
+
+
+def judgements(pairs: Sequence[Pair]) -> Judged:
+    """Return the confidence of each answer given, and whether it is right."""
+    return [(row["confidence"]["score"], is_right(case, row)) for case, row in pairs if not is_declined(row)]
 
 
 @dataclass(frozen=True, slots=True)

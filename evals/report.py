@@ -6,11 +6,12 @@ from html import escape
 
 from evals.metrics import (
     Metric,
+    Pair,
     document_rank,
     evaluate,
     evidence_rank,
-    is_declined,
-    is_right,
+    judgements,
+    pairs_of,
     reliability,
 )
 from evals.plots import bars, diagram
@@ -53,7 +54,7 @@ def _shown(metric: Metric) -> str:
 
 def html_report(cases: Sequence[Case], rows: Sequence[Row], *, facts: Mapping[str, object]) -> str:
     """Return the page: the metrics, plots of them, and every question; `facts` tell what was measured."""
-    metrics = evaluate(cases, rows)
+    metrics, pairs = evaluate(cases, rows), pairs_of(cases, rows)
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -65,15 +66,15 @@ def html_report(cases: Sequence[Case], rows: Sequence[Row], *, facts: Mapping[st
             "<h2>Answers and citations</h2>",
             bars(_values(metrics, "answers") + _values(metrics, "citations"), top=1),
             "<h2>Outcomes</h2>",
-            bars(_outcomes(cases, rows), unit="questions"),
+            bars(_outcomes(pairs), unit="questions"),
             "<h2>Confidence of the answers given</h2>",
-            diagram(reliability(_judged(cases, rows))),
+            diagram(reliability(judgements(pairs))),
             "<h2>Latency</h2>",
             bars(_values(metrics, "latency"), unit="ms"),
             "<h2>Every figure</h2>",
             _table(("group", "metric", "value", "of"), [_metric_row(metric) for metric in metrics]),
             "<h2>Every question</h2>",
-            _table(("question", "kind", "outcome", "document", "evidence", "confidence"), _question_rows(cases, rows)),
+            _table(("question", "kind", "outcome", "document", "evidence", "confidence"), _question_rows(pairs)),
             "</body>\n</html>\n",
         ]
     )
@@ -83,26 +84,16 @@ def _values(metrics: Sequence[Metric], group: str) -> list[tuple[str, float]]:
     return [(metric.name, metric.value) for metric in metrics if metric.group == group and metric.value is not None]
 
 
-def _pairs(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[Case, Row]]:
-    by_id = {row["id"]: row for row in rows}
-    return [(case, by_id[case.id]) for case in cases if case.id in by_id]
-
-
-def _outcomes(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[str, float]]:
-    counted = Counter(f"{case.kind}: {row['outcome']}" for case, row in _pairs(cases, rows))
+def _outcomes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
+    counted = Counter(f"{case.kind}: {row['outcome']}" for case, row in pairs)
     return [(label, float(count)) for label, count in sorted(counted.items())]
-
-
-def _judged(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[float, bool]]:
-    answered = [(case, row) for case, row in _pairs(cases, rows) if not is_declined(row)]
-    return [(row["confidence"]["score"], is_right(case, row)) for case, row in answered]
 
 
 def _metric_row(metric: Metric) -> tuple[str, ...]:
     return metric.group, escape(metric.name), _shown(metric), str(metric.count)
 
 
-def _question_rows(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def _question_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
     return [
         (
             f"<details><summary>{escape(case.question)}</summary><p>{escape(row['answer'])}</p></details>",
@@ -112,7 +103,7 @@ def _question_rows(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[str
             _rank(evidence_rank(case, row)),
             f"{escape(row['confidence']['level'])} {row['confidence']['score']:.2f}",
         )
-        for case, row in _pairs(cases, rows)
+        for case, row in pairs
     ]
 
 
