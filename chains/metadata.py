@@ -1,11 +1,13 @@
 """The finished state -> the answer's metadata: counts, times, the model and what it used."""
 
+from collections.abc import Sequence
+
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from chains.callbacks.cache_hits import furthest_hit
 from chains.callbacks.stage_timer import stage_timer_of
-from chains.state import Metadata, Scored
+from chains.state import Citation, Metadata, Scored
 
 
 def describe(state: Scored, config: RunnableConfig) -> Metadata:
@@ -17,7 +19,7 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
         query=state["question"],
         search_query=state["question"],
         chunks_retrieved=len(state["documents"]),
-        chunks_used=len({citation["number"] for citation in state["citations"] if citation["matched"]} - {None}),
+        chunks_used=count_marked(state["citations"]),
         latency_ms=timer.elapsed_ms() if timer else 0.0,
         timings_ms=dict(timer.laps_ms) if timer else {},
         model=response.get("model_name"),
@@ -26,6 +28,11 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
         cache=furthest_hit(config),
         trace_id=str(timer.run_id) if timer else None,
     )
+
+
+def count_marked(citations: Sequence[Citation]) -> int:
+    """Return how many sources the answer marks, each counted once, however often it is marked."""
+    return len({citation["number"] for citation in citations if citation["matched"]} - {None})
 
 
 def _usage(message: BaseMessage) -> dict[str, int] | None:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.adapters.events.store import Message
+from chains.metadata import count_marked
 from chains.observers import Call
 from chains.state import Answer
 
@@ -64,7 +65,7 @@ def _response(call: Call, answer: Answer) -> dict[str, Any]:
         "modelId": metadata["model"],
         "userSessionId": call.metadata.get("session_id"),
         "latencyMs": 1000 * call.seconds,
-        "citationCount": count_citations(answer),
+        "citationCount": count_marked(answer["citations"]),
         "retrievalCount": metadata["chunks_retrieved"],
     }
 
@@ -73,7 +74,7 @@ def _generated(answer: Answer) -> dict[str, Any]:
     return {
         "query": answer["question"],
         "answer": answer["answer"],
-        "citation_count": count_citations(answer),
+        "citation_count": count_marked(answer["citations"]),
         "generated_at": timestamp(),
         "trace_id": answer["metadata"]["trace_id"],
     }
@@ -102,8 +103,3 @@ def message(event: str, payload: Mapping[str, Any], *, correlation_id: str) -> M
 def timestamp() -> str:
     """Return the time now, ISO 8601 in UTC, with microseconds and Z."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def count_citations(answer: Answer) -> int:
-    """Return how many sources the answer marks, each counted once, however often it is marked."""
-    return len({citation["number"] for citation in answer["citations"] if citation["matched"] and citation["number"]})
