@@ -32,12 +32,12 @@ def _escape_line_start(line: str) -> str:
     for place, character in enumerate(line):
         if character in _OPENING_BRACKETS:
             return f"{line[:place]}\\{line[place:]}"
-        if not is_blank(character):
+        if not _is_blank(character):
             break
     return line
 
 
-def is_blank(character: str) -> bool:
+def _is_blank(character: str) -> bool:
     """Return whether a character shows nothing where it begins a line."""
     return unicodedata.category(character)[0] in "CMZ" or character in _BLANK_LETTERS
 
