@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import isnan, nan
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +14,7 @@ from chains.errors import ConfigurationError
 SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
 THRESHOLD = 0.42
 # libyaml, where PyYAML has it, reads ten times as fast.
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,12 @@ class _Reader:
 
     def _compose(self) -> Node:
         try:
-            root = yaml.compose(self._path.read_text(encoding="utf-8"), Loader=LOADER)
+            root = yaml.compose(self._path.read_text(encoding="utf-8"), Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             self._complain(mark.line + 1 if mark else 1, f"this is not valid YAML ({error.problem})")
         except (yaml.YAMLError, UnicodeDecodeError):
-            self._complain(1, "the file is not UTF-8; save it as UTF-8")
+            self._complain(1, "the file is not UTF-8 text, or holds a control character; save it as UTF-8")
         except OSError as error:
             msg = f"the scope file {str(self._path)!r} cannot be read ({error.strerror}); check SCOPE_FILE"
             raise ConfigurationError(msg) from error
@@ -94,7 +95,13 @@ class _Reader:
     def _mapping(self, node: Node, what: str) -> dict[str, Node]:
         if not isinstance(node, MappingNode):
             self._fail(node, f"{what} has to be a mapping of names to values")
-        return {str(key.value): value for key, value in node.value}
+        found: dict[str, Node] = {}
+        for key, value in node.value:
+            name = self._text(key, f"a name in {what}")
+            if name in found:
+                self._fail(key, f"{name!r} stands here for the second time")
+            found[name] = value
+        return found
 
     def _texts(self, node: Node, what: str) -> tuple[str, ...]:
         if not isinstance(node, SequenceNode) or not node.value:
@@ -108,9 +115,12 @@ class _Reader:
 
     def _number(self, node: Node) -> float:
         try:
-            return float(self._text(node, "threshold"))
+            threshold = float(self._text(node, "threshold"))
         except ValueError:
+            threshold = nan
+        if isnan(threshold):
             self._fail(node, f"threshold has to be a number, not {node.value!r}")
+        return threshold
 
     def _fail(self, node: Node, reason: str) -> NoReturn:
         self._complain(node.start_mark.line + 1, reason)

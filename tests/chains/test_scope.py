@@ -224,12 +224,16 @@ def test_a_scope_file_is_read(tmp_path):
         ("intents: {}\nin_scope: [a]\n", 1, "name at least one"),
         (VALID + "treshold: 1\n", 8, "'treshold' is not known here"),
         (VALID + "threshold: high\n", 8, "has to be a number"),
+        (VALID + "threshold: nan\n", 8, "has to be a number"),
+        (VALID + "in_scope:\n  - Why?\n", 8, "'in_scope' stands here for the second time"),
+        ("? [a]\n: b\n", 1, "has to be text"),
         (VALID.replace("    redirect: Ask the team.\n", ""), 3, "redirect is missing"),
         (VALID.replace("- Where is it?", "- Note: where?"), 5, "quote it where it holds a colon"),
         (VALID.replace("\n      - Where is it?", " one"), 4, "list of sentences"),
         (VALID.replace("  - How?", "  - "), 7, "has to be text"),
         (VALID.replace("redirect: Ask", "redirect: [Ask"), 4, "not valid YAML"),
         ("a: \x00", 1, "not UTF-8"),
+        ("a: \x00", 1, "a control character"),
     ],
 )
 def test_a_mistake_in_a_scope_file_names_its_line(tmp_path, text, line, told):
