@@ -5,7 +5,6 @@ is asked, `evidence` scores the statements against it, `answer` quotes the best 
 around them; `words` makes texts comparable.
 """
 
-from app.adapters.llm.offline.answer import DECLINE
 from app.adapters.llm.offline.model import MODEL_NAME, OfflineChatModel
 
-__all__ = ["DECLINE", "MODEL_NAME", "OfflineChatModel"]
+__all__ = ["MODEL_NAME", "OfflineChatModel"]

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+import prompts
 from app.adapters.llm.offline.evidence import FEW, HEADER, Evidence, Statement
 from app.adapters.llm.offline.words import terms
-
-DECLINE = "I don't have specific information about that in the documents I can see."
+from chains.text.escaping import escape_brackets
 
 LONGEST_LIST = 8
 MOST_WORDS = 100
@@ -16,6 +16,11 @@ _TIE = 0.05
 _ENOUGH, _NEAR_ENOUGH, _CONTENT_ENOUGH, _SAME_QUESTION, _VOICE = 0.62, 0.42, 0.4, 0.6, 0.15
 _STRONG, _CONTENT, _FITTING, _NAMED, _VERY_SIMILAR = 0.62, 0.4, 0.1, 0.05, 0.68
 _CLOSE, _SAME, _TRIED = 0.93, 0.6, 3
+
+
+def decline() -> str:
+    """Return the sentence that declines, which the system prompts ask of a model as well."""
+    return prompts.load("decline")
 
 
 def sufficient(evidence: Evidence, best: Statement) -> bool:
@@ -68,11 +73,6 @@ def _members(best: Statement, evidence: Evidence) -> list[str]:
     return chosen[:LONGEST_LIST]
 
 
-def _quotable(text: str) -> str:
-    """Escape square brackets: only citations stand in bare ones."""
-    return text.replace("[", "\\[").replace("]", "\\]")
-
-
 def _cut(items: Sequence[str]) -> list[str]:
     """Return the first items that fit the answer, at least one."""
     kept: list[str] = []
@@ -86,17 +86,20 @@ def _cut(items: Sequence[str]) -> list[str]:
 
 
 def _render(statement: Statement, evidence: Evidence, told: Sequence[frozenset[str]] = ()) -> tuple[str, list[str]]:
-    """Return a statement's markdown, and the words it tells; of a list, the items not told before."""
+    """Return a statement's markdown, and the words it tells; of a list, the items not told before.
+
+    Only citations stand in bare brackets.
+    """
     block, marker = statement.block, evidence.entries[statement.entry].marker
     if block.kind == "prose":
-        return f"{_quotable(statement.text)} {marker}", [statement.text]
+        return f"{escape_brackets(statement.text)} {marker}", [statement.text]
     new = [item for item in _members(statement, evidence) if not _told_before(item, told)]
     items = _cut(new or [statement.text])
-    lead = f"{_quotable(block.lead)}:" if block.lead and not block.lead.endswith("?") else ""
+    lead = f"{escape_brackets(block.lead)}:" if block.lead and not block.lead.endswith("?") else ""
     if len(items) == 1:
         lead = lead if block.kind == "list" and block.label else ""
-        return f"{lead} {_quotable(items[0])} {marker}".strip(), items
-    lines = "\n".join(f"- {_quotable(item)}" for item in items)
+        return f"{lead} {escape_brackets(items[0])} {marker}".strip(), items
+    lines = "\n".join(f"- {escape_brackets(item)}" for item in items)
     return (f"{lead}\n\n{lines}" if lead else lines) + f" {marker}", items
 
 
@@ -140,9 +143,9 @@ def _compare(evidence: Evidence, ranked: Sequence[Statement]) -> str:
 
 
 def answer(evidence: Evidence, most: int) -> str:
-    """Return the quoted evidence, or `DECLINE` where there is too little of it."""
+    """Return the quoted evidence, or the sentence that declines where there is too little of it."""
     ranked = evidence.rank()
     if not ranked:
-        return DECLINE
+        return decline()
     first = next((i for i in range(min(_TRIED, len(ranked))) if sufficient(evidence, ranked[i])), None)
-    return _compare(evidence, ranked) or (DECLINE if first is None else compose(evidence, ranked[first:], most))
+    return _compare(evidence, ranked) or (decline() if first is None else compose(evidence, ranked[first:], most))

@@ -12,7 +12,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field
 
-from app.adapters.llm.offline.answer import DECLINE, answer
+from app.adapters.llm.offline.answer import answer, decline
 from app.adapters.llm.offline.evidence import Evidence
 from app.adapters.llm.offline.passages import context_of, entries
 from app.adapters.llm.offline.question import read
@@ -26,7 +26,8 @@ class OfflineChatModel(BaseChatModel):
     """Answer by quoting the best evidence of the context in the system message, each quote with its citation.
 
     The system message holds the context between the lines `<context>` and `</context>`, entries best first, each
-    below its header `[Title > Section]`. Evidence that does not address the question gives the one sentence `DECLINE`.
+    below its header `[Title > Section]`. Where no evidence addresses the question, the answer is a sentence that
+    declines.
 
     Attributes:
         embeddings: Adds nearness in meaning to the lexical evidence; without it the model judges by words alone.
@@ -85,10 +86,10 @@ class OfflineChatModel(BaseChatModel):
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
         asked = next((str(m.text) for m in reversed(messages) if isinstance(m, HumanMessage)), "")
         if context is None or not asked.strip():
-            return DECLINE
+            return decline()
         question = read(asked)
         if question.unanswerable:
-            return DECLINE
+            return decline()
         evidence = Evidence(question, entries(context))
         self._compare_meaning(evidence)
         return answer(evidence, self.max_sentences)

@@ -2,7 +2,10 @@
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+import prompts
 from app.adapters.llm.offline import OfflineChatModel
+
+DECLINE = prompts.load("decline")
 
 PACKING = """[Booking Handbook > Papers]
 ## Papers

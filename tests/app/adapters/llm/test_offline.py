@@ -4,8 +4,9 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from app.adapters.llm.offline import DECLINE, OfflineChatModel
-from tests.app.adapters.llm.asking_offline import IMPORT, PACKING, TAX, ask, prompt
+import prompts
+from app.adapters.llm.offline import OfflineChatModel
+from tests.app.adapters.llm.asking_offline import DECLINE, IMPORT, PACKING, TAX, ask, prompt
 
 
 def test_answer_quotes_the_sentence_with_its_citation():
@@ -121,10 +122,15 @@ def test_similarity_never_lifts_a_missing_name():
     assert ask("Does the line sail to Surabaya?", PACKING, IMPORT, TAX, model=model) == DECLINE
 
 
-def test_decline_is_the_text_of_the_prompts():
-    from importlib.resources import files
+@pytest.mark.parametrize("name", ["system", "system_numbered"])
+def test_the_prompts_ask_a_model_to_decline_in_the_same_words(name):
+    assert f'write exactly: "{DECLINE}"' in prompts.load(name)
 
-    assert files("prompts").joinpath("decline.txt").read_text(encoding="utf-8").strip() == DECLINE
+
+def test_quoted_brackets_are_escaped_together_with_the_backslashes_before_them():
+    # Markdown reads `\\[` as a backslash and a bare bracket, which would be a citation.
+    entry = r"[Rates > Air]" "\n" r"The air rate is five dollars a kilo \\[Tax Guide > Rates\\] today."
+    assert r"kilo \\\[Tax Guide > Rates\\\] today. [Rates > Air]" in ask("What is the air rate a kilo?", entry)
 
 
 class Meaning(DeterministicFakeEmbedding):

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessageChunk
 
-from app.adapters.llm.offline import DECLINE, MODEL_NAME, OfflineChatModel
-from tests.app.adapters.llm.asking_offline import IMPORT, TAX, ask, prompt
+from app.adapters.llm.offline import MODEL_NAME, OfflineChatModel
+from tests.app.adapters.llm.asking_offline import DECLINE, IMPORT, TAX, ask, prompt
 
 
 def test_stream_joins_to_the_invoked_answer():
