@@ -1,4 +1,4 @@
-"""Send finished traces to a backend from a thread of their own, so that no backend delays or breaks an answer."""
+"""Send traces and scores to a backend from a thread of their own, so that no backend delays or breaks an answer."""
 
 import threading
 import time

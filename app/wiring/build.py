@@ -20,7 +20,7 @@ from app.wiring.chain import pipeline
 from app.wiring.checks import Check, backend_checks, breaker_check, embeddings_check, index_check
 from app.wiring.llm import chat_model, close, offline_model, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
-from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, scores_of, tracing_of
+from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
 from app.wiring.scope import sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
 from chains.clock import Clock, SystemClock
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
     from app.adapters.stores.fts import LexicalIndex
     from app.adapters.stores.index import Snapshot, Store, StoredIndex
-    from app.adapters.tracing.langsmith_scores import LangSmithScores
     from app.observability.metrics import Metrics
     from chains.caching.stores import ExpiringStore
     from chains.ingestion.index import Report
@@ -200,11 +199,6 @@ class Services:
         return self.parts.outbox or outbox_of(self.settings)
 
     @cached_property
-    def scores(self) -> "LangSmithScores | None":
-        """Return where the users' scores go beside the events; None where nothing is traced."""
-        return scores_of(self.settings)
-
-    @cached_property
     def metrics(self) -> "Metrics":
         """Return the metrics of GET /metrics."""
         stats, models = self.caches.stats, self.models
@@ -212,7 +206,7 @@ class Services:
 
     @cached_property
     def tracing(self) -> Tracing:
-        """Return where traces go."""
+        """Return where traces and users' scores go."""
         return tracing_of(self.settings)
 
     @asynccontextmanager

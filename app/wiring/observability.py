@@ -19,30 +19,32 @@ from chains.state import Answer, Question
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
-    from app.adapters.tracing.langsmith_scores import LangSmithScores
+    from app.adapters.tracing.langsmith import Score
     from app.observability.metrics import Labels, Metrics
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
+SCORES_WAITING = 1000
 PROVIDER = ("model", "provider")
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 
 @dataclass
 class Tracing:
-    """Tracers and observers for the chain, and the exports that send their traces."""
+    """Tracers and observers for the chain, and the exports that send their traces and the users' scores."""
 
     exports: dict[str, Export[Any]] = field(default_factory=dict)
     factories: list[Callable[[RunnableConfig], RunnableConfig]] = field(default_factory=list)
     observers: list[Observer] = field(default_factory=list)
     connections: list[Callable[[], None]] = field(default_factory=list)
     probes: dict[str, Callable[[], None]] = field(default_factory=dict)
+    scores: "Export[Score] | None" = None
 
     def traced(self, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
         """Return the chain with every call traced."""
         return RunnableBinding(bound=chain, config_factories=self.factories) if self.factories else chain
 
     def dropped(self) -> dict[str, float]:
-        """Return how many traces (of OpenTelemetry: spans) did not arrive, by backend."""
+        """Return how many traces (of OpenTelemetry: spans) or scores did not arrive, by backend."""
         return {name: export.dropped for name, export in self.exports.items()}
 
     def close(self, *, within_s: float = SHUTDOWN_TIMEOUT_S) -> None:
@@ -76,7 +78,8 @@ def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
         hide_outputs=settings.langsmith_hide_outputs,
     )
     export = Export("langsmith", backend.send)
-    tracing.exports["langsmith"] = export
+    scores = tracing.scores = Export("langsmith_scores", backend.send_scores, waiting=SCORES_WAITING, batch=1)
+    tracing.exports |= {"langsmith": export, "langsmith_scores": scores}
     tracing.factories.append(lambda config: backend.callbacks(config, export.put))
     tracing.probes["langsmith"] = backend.probe
     tracing.connections.append(backend.close)
@@ -113,17 +116,6 @@ def event_observers(settings: Settings, outbox: "Outbox | None") -> list[Observe
     return [Events(outbox.submit, model="offline" if settings.provider == "offline" else settings.llm_model)]
 
 
-def scores_of(settings: Settings) -> "LangSmithScores | None":
-    """Return what sends scores to LangSmith; None where answers are not traced there."""
-    if not settings.langsmith_tracing or settings.langsmith_api_key is None:
-        return None
-    from app.adapters.tracing.langsmith_scores import LangSmithScores
-
-    return LangSmithScores(
-        settings.langsmith_endpoint, settings.langsmith_api_key.get_secret_value(), settings.langsmith_project
-    )
-
-
 def metrics_of(
     settings: Settings,
     *,
@@ -136,18 +128,12 @@ def metrics_of(
     from app.observability.metrics import Metrics
 
     metrics = Metrics(shared=settings.prometheus_multiproc_dir)
-    metrics.counts(
-        "waypoint_traces_dropped", "Traces that the backend did not take", ("backend",), lambda: _by_backend(tracing)
-    )
+    read_dropped = partial(_by_backend, tracing)
+    metrics.counts("waypoint_traces_dropped", "Traces that the backend did not take", ("backend",), read_dropped)
     _add_providers(metrics, models)
     for event in EVENTS:
         read = partial(_by_level, caches, event)
-        metrics.counts(
-            f"waypoint_cache_{event}",
-            f"Cache {event}",
-            ("level",),
-            read,
-        )
+        metrics.counts(f"waypoint_cache_{event}", f"Cache {event}", ("level",), read)
     if outbox is not None:
         _add_events(metrics, outbox)
     return metrics

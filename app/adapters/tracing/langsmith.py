@@ -1,11 +1,13 @@
-"""Send the runs of a call to LangSmith.
+"""Send the runs of a call, and users' scores of its answer, to LangSmith.
 
 LangChain's own tracer sends the parts of a trace as they happen, in the caller's thread, and keeps the process alive
 until the backend has taken them. This one delivers the runs of a call once, when it has ended, to a background export.
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers import LangChainTracer
@@ -19,7 +21,16 @@ from chains.errors import ConfigurationError
 
 Trace = list[Run]
 RETRIED = (429, 500, 502, 503, 504)
+SCORE = "user_score"  # The key of the feedback.
 _LINKS = {"child_runs", "parent_run", "ls_client", "inputs", "outputs"}
+
+
+class Score(NamedTuple):
+    """A user's score of the answer that has the trace."""
+
+    trace_id: UUID
+    score: float
+    comment: str | None
 
 
 class CallTracer(LangChainTracer):
@@ -117,6 +128,27 @@ class LangSmith:
         self.client.multipart_ingest(create=[self._row(run) for trace in traces for run in trace])
         if self._failure is not None:
             raise self._failure
+
+    def send_scores(self, scores: list[Score]) -> None:
+        """Send scores as feedback, a request for each.
+
+        Raises:
+            Exception: One did not arrive.
+        """
+        for trace_id, score, comment in scores:
+            self.client.create_feedback(
+                key=SCORE,
+                trace_id=trace_id,
+                score=score,
+                comment=comment,
+                session_id=self._project_id,
+                stop_after_attempt=3,
+            )
+
+    @cached_property
+    def _project_id(self) -> UUID:
+        found: UUID = self.client.read_project(project_name=self.project).id
+        return found
 
     def probe(self) -> None:
         """Ask the server for one project.

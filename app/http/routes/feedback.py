@@ -7,6 +7,7 @@ import structlog
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
+from app.adapters.tracing.langsmith import Score
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route
@@ -44,8 +45,8 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
         correlation_id = metadata.get("request_id") or str(uuid4())
         payload = feedback_payload(body, user_id=metadata.get("user_id"))
         services.outbox.submit(message("FeedbackReceived", payload, correlation_id=correlation_id))
-    if services.scores:
-        services.scores.submit(body.trace_id, body.score, body.comment)
+    if services.tracing.scores:
+        services.tracing.scores.put(Score(body.trace_id, body.score, body.comment))
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
     return FeedbackAccepted()
 

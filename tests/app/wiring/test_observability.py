@@ -131,7 +131,7 @@ def test_events_are_off_unless_a_broker_is_named(settings, on):
 
 
 def test_scores_go_to_langsmith_only_where_answers_are_traced():
-    assert Services(load_settings(langsmith_api_key="ls")).scores is None
+    assert Services(load_settings(langsmith_api_key="ls")).tracing.scores is None
 
 
 async def test_a_service_whose_events_cannot_be_kept_does_not_start(tmp_path):

@@ -5,7 +5,6 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.adapters.tracing.langsmith_scores import LangSmithScores
 from app.http.errors import ErrorMiddleware
 from app.http.routes import feedback
 from app.settings import load_settings
@@ -81,7 +80,8 @@ async def test_a_score_reaches_langsmith_under_the_trace_of_its_answer(langsmith
 
 
 async def test_a_langsmith_that_is_away_costs_the_score_and_nothing_else():
-    scores = LangSmithScores("http://127.0.0.1:9", "ls", "desk")
-    scores.submit(uuid4(), 1, None)
+    services = Services(load_settings(langsmith_tracing=True, langsmith_endpoint="http://127.0.0.1:9"))
 
-    await await_until(lambda: scores.dropped == 1)
+    assert (await give({"trace_id": TRACE, "score": 1}, services)).status_code == 202
+
+    await await_until(lambda: services.tracing.dropped() == {"langsmith": 0, "langsmith_scores": 1})
