@@ -254,6 +254,22 @@ class Fields(BaseSettings):
         return None if rate == "off" else rate
 
     @property
+    def has_redis_sessions(self) -> bool:
+        """Return whether sessions are read from Redis, and not from an auth service."""
+        return self.auth_mode == "session" and self.auth_url is None
+
+    @property
+    def counts_in_redis(self) -> bool:
+        """Return whether the questions of each caller are counted in Redis."""
+        return self.rate is not None and self.rate_limit_backend == "redis"
+
+    @property
+    def uses_redis(self) -> bool:
+        """Return whether sessions, rate limits or caches are in Redis."""
+        caches = self.cache_enabled and self.cache_backend == "redis"
+        return self.has_redis_sessions or self.counts_in_redis or caches
+
+    @property
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else groq where there is a key, else offline."""
         return self.llm_provider or ("groq" if self.llm_api_key else "offline")

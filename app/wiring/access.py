@@ -36,7 +36,7 @@ class Access:
             from app.adapters.sessions.auth_service import AuthService
 
             return AuthService(settings.auth_url)
-        if settings.auth_mode == "session":
+        if settings.has_redis_sessions:
             from app.adapters.sessions.redis_sessions import RedisSessions
 
             return RedisSessions(self.redis)
@@ -98,14 +98,8 @@ class Access:
         finally:
             if self.authenticator is not None:
                 await self.authenticator.aclose()
-            if self._uses_redis:
+            if self.settings.has_redis_sessions or self.settings.counts_in_redis:
                 await self.redis.disconnect()
-
-    @property
-    def _uses_redis(self) -> bool:
-        settings = self.settings
-        sessions = settings.auth_mode == "session" and settings.auth_url is None
-        return sessions or bool(settings.rate and settings.rate_limit_backend == "redis")
 
 
 def require_authentication(settings: Settings, host: str) -> None:

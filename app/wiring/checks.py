@@ -77,23 +77,11 @@ def breaker_check(breaker: CircuitBreaker, *, model: str | None = None) -> Check
 def backend_checks(settings: Settings) -> list[Check]:
     """Ask Redis and RabbitMQ, where they are used; only sessions require Redis."""
     checks = []
-    if uses_redis(settings):
-        checks.append(redis_check(settings.redis_url.get_secret_value(), required=has_redis_sessions(settings)))
+    if settings.uses_redis:
+        checks.append(redis_check(settings.redis_url.get_secret_value(), required=settings.has_redis_sessions))
     if settings.rabbitmq_url and settings.events_enabled:
         checks.append(broker_check(settings.rabbitmq_url.get_secret_value()))
     return checks
-
-
-def uses_redis(settings: Settings) -> bool:
-    """Return whether sessions, rate limits or caches are in Redis."""
-    counted = settings.rate is not None and settings.rate_limit_backend == "redis"
-    cached = settings.cache_enabled and settings.cache_backend == "redis"
-    return has_redis_sessions(settings) or counted or cached
-
-
-def has_redis_sessions(settings: Settings) -> bool:
-    """Return whether sessions are read from Redis, and not from an auth service."""
-    return settings.auth_mode == "session" and settings.auth_url is None
 
 
 def redis_check(url: str, *, required: bool) -> Check:

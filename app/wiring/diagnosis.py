@@ -8,7 +8,6 @@ from typing import Any, Literal
 from app.observability.logs import masked
 from app.settings import Settings
 from app.wiring.build import Services
-from app.wiring.checks import uses_redis
 from app.wiring.llm import first_model, second_model
 from chains.errors import WaypointError
 
@@ -45,8 +44,7 @@ class _Trial:
 def summary(services: Services) -> dict[str, Any]:
     """Return what a service works with: provider, model, address, store, index size, what strangers see."""
     settings, anonymous = services.settings, services.access.anonymous
-    internal = anonymous is not None and "ask:internal" in anonymous.scopes
-    strangers = "refused" if anonymous is None else "internal documents" if internal else "public documents"
+    strangers = "refused" if anonymous is None else f"{anonymous.audience} documents"
     return {
         "provider": settings.provider,
         "model": None if settings.provider == "offline" else settings.llm_model,
@@ -68,7 +66,7 @@ def findings(services: Services) -> Iterator[Finding]:
             yield Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
     for part, name, used in (
         ("language model", "LLM_API_KEY", settings.provider != "offline"),
-        ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND or AUTH_MODE", uses_redis(settings)),
+        ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND or AUTH_MODE", settings.uses_redis),
         ("rabbitmq", "RABBITMQ_URL", services.outbox is not None),
         ("tracing", "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT", bool(services.tracing.exports)),
     ):
@@ -112,11 +110,9 @@ def _models(settings: Settings) -> Iterator[_Trial]:
 
 def _backends(services: Services) -> Iterator[_Trial]:
     settings = services.settings
-    if uses_redis(settings):
+    if settings.uses_redis:
         remedy = "start Redis, or check REDIS_URL"
-        yield _Trial(
-            "redis", lambda: _ping("redis", settings.redis_url), remedy, required=settings.auth_mode == "session"
-        )
+        yield _Trial("redis", lambda: _ping("redis", settings.redis_url), remedy, settings.has_redis_sessions)
     if services.outbox is not None:
         yield _Trial("events file", _done(services.outbox.check), "check EVENTS_PATH and the disk")
         broker = settings.rabbitmq_url

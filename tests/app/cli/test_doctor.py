@@ -65,6 +65,18 @@ def test_a_store_that_cannot_be_opened_fails(waypoint, monkeypatch, tmp_path):
     assert (states["embedding model"], states["vector store"]) == ("ok", "failed")
 
 
+@pytest.mark.parametrize(("auth_url", "exit_code"), [("http://127.0.0.1:9", 0), ("", 1)])
+def test_redis_is_required_where_the_sessions_are_in_it(waypoint, monkeypatch, auth_url, exit_code):
+    monkeypatch.setenv("AUTH_MODE", "session")
+    monkeypatch.setenv("AUTH_URL", auth_url)
+    monkeypatch.setenv("CACHE_ENABLED", "true")
+    monkeypatch.setenv("CACHE_BACKEND", "redis")
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:9/0")
+    code, out, _ = waypoint("doctor", "--json")
+
+    assert (code, findings(out)["redis"]) == (exit_code, "failed")
+
+
 @pytest.mark.service
 def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypatch):
     skip_without_broker()
