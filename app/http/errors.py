@@ -49,6 +49,10 @@ class ErrorReply:
         """Return the name of the status."""
         return _NAMES.get(self.status) or HTTPStatus(self.status).phrase
 
+    def in_place(self) -> dict[str, Any]:
+        """Return what stands in a stream or a batch in the place of an answer, where the status cannot be sent."""
+        return {"status_code": self.status, "error": self.error, "message": self.message}
+
 
 class RequestRefusedError(Exception):
     """A request is refused before it reaches its route."""

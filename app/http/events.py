@@ -37,7 +37,7 @@ def data_event(part: Any) -> str:
 
 def error_event(reply: ErrorReply) -> str:
     """Return the event that says what happened and what to do; LangServe's clients raise it."""
-    return event("error", json.dumps({"status_code": reply.status, "error": reply.error, "message": reply.message}))
+    return event("error", json.dumps(reply.in_place()))
 
 
 class EventStream(StreamingResponse):

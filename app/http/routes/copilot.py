@@ -135,7 +135,7 @@ async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: l
     for n, output in outputs.items():
         if isinstance(output, Exception):
             reply = reply_to(output) if n in invalid else logged_reply(request, output)
-            outputs[n] = {"status_code": reply.status, "error": reply.error, "message": reply.message}
+            outputs[n] = reply.in_place()
     return [outputs[n] for n in range(len(inputs))]
 
 
