@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Request
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs
 from pydantic import AfterValidator, BeforeValidator, Field
 from typing_extensions import TypedDict
 
@@ -85,4 +84,4 @@ def run_config(request: Request, **metadata: str | None) -> RunnableConfig:
     identity: Identity = getattr(request.state, "identity", None) or Identity()
     known = {"request_id": getattr(request.state, "request_id", None), "user_id": identity.user_id, **metadata}
     told = {name: value for name, value in known.items() if value is not None}
-    return merge_configs({"configurable": {"audience": identity.audience}, "metadata": told})
+    return {"configurable": {"audience": identity.audience}, "metadata": told}

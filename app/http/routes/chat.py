@@ -123,4 +123,4 @@ def _retrieval_url(settings: Any) -> str:
 
 def _is_openrouter(settings: Any) -> bool:
     host = urlsplit(settings.llm_base_url or "").hostname or ""
-    return settings.provider == "openrouter" or host == "openrouter.ai" or host.endswith(".openrouter.ai")
+    return host == "openrouter.ai" or host.endswith(".openrouter.ai")

@@ -3,8 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -13,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from app.http.middleware.drain import RETRY_AFTER_S, InFlight
 from app.http.openapi import error_responses, ok_response
+from app.observability.analytics_events import timestamp
 from app.wiring.checks import ANSWER_WITHIN_S, Check
 
 # Probes of several load balancers share one round of checks.
@@ -142,9 +141,9 @@ async def health(request: Request) -> Health:
 def health_of(request: Request) -> Health:
     """Return what every contract's health check says."""
     return Health(
-        timestamp=datetime.now(UTC).isoformat().replace("+00:00", "Z"),
+        timestamp=timestamp(),
         uptime=round(time.monotonic() - request.app.state.started, 3),
-        version=version("waypoint-copilot"),
+        version=request.app.version,
     )
 
 
