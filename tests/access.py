@@ -103,6 +103,7 @@ class Client:
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
+        self.after_headers = b""  # What came together with the headers.
 
     def say(self, text: str) -> None:
         self.connection.sendall(text.encode("latin-1"))
@@ -117,12 +118,13 @@ class Client:
         told = b""
         while b"\r\n\r\n" not in told and (piece := self._receive()):
             told += piece
-        status, _, headers = told.decode("latin-1").partition("\r\n")
+        head, _, self.after_headers = told.partition(b"\r\n\r\n")
+        status, _, headers = head.decode("latin-1").partition("\r\n")
         return f"{status}\r\n{headers.lower()}".strip()
 
     def hears(self, words: str) -> None:
-        """Wait until the service says so."""
-        told = b""
+        """Wait until the service says so, after the headers that were heard."""
+        told = self.after_headers
         while words.encode() not in told:
             piece = self._receive()
             assert piece, "it hung up"
