@@ -2,6 +2,7 @@ import pytest
 
 from chains.errors import ConfigurationError
 from chains.retrieval import HybridRetriever
+from tests.chains.retrieval.conftest import TEXTS
 
 
 def test_what_only_shares_a_rare_word_is_found_with_its_true_similarity(desk):
@@ -31,7 +32,7 @@ def test_a_chunk_deleted_a_moment_ago_is_left_out(desk):
 
 
 def test_a_chunk_the_words_do_not_know_yet_is_still_found(desk):
-    desk.words.clear()
+    desk.words.delete(list(TEXTS))
 
     found = HybridRetriever(store=desk.store, words=desk.words).invoke("rate of VAT eleven")
     assert found[0].id == "vat"
