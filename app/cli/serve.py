@@ -1,11 +1,13 @@
 """`waypoint serve`: the HTTP service."""
 
+from functools import partial
 from typing import Annotated
 
 import structlog
 import typer
 
 from app.cli.ingest import open_services, read_settings
+from app.cli.rendering import complain
 
 log = structlog.get_logger(__name__)
 
@@ -15,7 +17,7 @@ def serve(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; by default PORT, 3000.")] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes answer.")] = 1,
 ) -> None:
-    """Serve the HTTP API: POST /api/query and /chat, LangServe at /copilot, all described at /docs."""
+    """Serve the page at / and the HTTP API: POST /api/query and /chat, LangServe at /copilot, described at /docs."""
     from app.http.process import check_workers
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
@@ -30,4 +32,13 @@ def serve(
     if services.outbox is not None:
         services.outbox.check()
     log.info("starting", **summary(services))
-    serve_until_drained(services, host=host, port=port or settings.port, workers=workers)
+    port = port or settings.port
+    announce = partial(complain, f"The page opens at {page_address(host, port)}")
+    serve_until_drained(services, host=host, port=port, workers=workers, on_bound=announce)
+
+
+def page_address(host: str, port: int) -> str:
+    """Return the address of the page on this machine."""
+    anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - What listens on every address answers on loopback.
+    name = anywhere.get(host, host)
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
 from app.http.errors import ERROR_REPLIES, ErrorReply
-from app.http.middleware.authentication import OPEN_PATHS
+from app.http.middleware.authentication import PROBES
 from chains.state import Answer, Citation, Confidence, Metadata, Passage, RelatedDocument, Source
 
 TAGS = [
@@ -93,7 +93,7 @@ def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> 
     if schemes := SCHEMES[auth_mode]:
         description["components"]["securitySchemes"] = schemes
         for path, operations in description["paths"].items():
-            if path not in OPEN_PATHS:
+            if path not in PROBES:
                 for operation in operations.values():
                     operation["security"] = [{scheme: []} for scheme in schemes]
 

@@ -61,8 +61,17 @@ def check_workers(settings: Settings, workers: int) -> None:
         raise ConfigurationError(msg)
 
 
-def serve(services: Services, *, host: str, port: int, workers: int = 1) -> None:
+def serve(
+    services: Services, *, host: str, port: int, workers: int = 1, on_bound: Callable[[], None] | None = None
+) -> None:
     """Serve until a signal comes and the service is drained; a second signal stops it at once.
+
+    Args:
+        services: What answers.
+        host: The address to listen on.
+        port: The port.
+        workers: How many processes answer.
+        on_bound: Called when the address is taken, before anything is loaded.
 
     Raises:
         WaypointError: nothing can listen there, or the application did not start.
@@ -88,6 +97,8 @@ def serve(services: Services, *, host: str, port: int, workers: int = 1) -> None
     raise_file_limit()
     try:
         with _bound(host, port) as listener:
+            if on_bound:
+                on_bound()
             Workers(config, [listener]).run() if workers > 1 else _serve_in_this_process(config, listener)
     except SystemExit:
         msg = "the service could not start; the lines above say why"

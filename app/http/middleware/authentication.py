@@ -9,8 +9,10 @@ from starlette.types import Scope as AsgiScope
 from app.adapters.sessions.identity import Authenticator, Identity, Scope
 from app.http.errors import RequestRefusedError
 
-# Probes are anonymous. Every other path needs an identity, routes that are added later included.
-OPEN_PATHS = frozenset({"/health", "/health/live", "/health/ready", "/api/health"})
+# Probes are anonymous, and the page holds no data. Every other path needs an identity, also one that is added later.
+PROBES = frozenset({"/health", "/health/live", "/health/ready", "/api/health"})
+OPEN_PATHS = PROBES | {"/", "/embed", "/widget.js"}
+OPEN_FOLDER = "/static/"
 # Every other path asks a question, or describes how to ask.
 SCOPES = {"/api/feedback": Scope.FEEDBACK, "/metrics": Scope.METRICS}
 
@@ -36,7 +38,7 @@ class Authentication:
         self.anonymous = anonymous
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan" and scope["path"] not in OPEN_PATHS:
+        if scope["type"] != "lifespan" and not is_open(scope["path"]):
             identity = await self._identify(Headers(scope=scope))
             needed = needed_scope(scope["path"])
             if not identity.may(needed):
@@ -75,6 +77,11 @@ def token_of(headers: Headers, *, key: bool) -> str | None:
     if scheme.lower() not in {"", "bearer"} or not _TOKEN.fullmatch(token := token.strip()):
         raise _unauthorized(MALFORMED)
     return token
+
+
+def is_open(path: str) -> bool:
+    """Return whether everybody may have what is at a path."""
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
 
 
 def needed_scope(path: str) -> Scope:

@@ -11,6 +11,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.errors import RequestRefusedError
 
 MAX_BYTES = 10 * 1024
+# Paths whose bodies may be larger: an answer with its citations.
+MAX_BYTES_OF = {"/page/render": 64 * 1024}
+# Posts that ask no question, so that they count towards no limit of questions.
+NO_QUESTIONS = frozenset({"/page/render"})
 MAX_DEPTH = 32
 # A client that is still sending does not read a refusal: up to here its bytes are read and dropped.
 DISCARD_BYTES = 256 * 1024
@@ -37,7 +41,8 @@ class BodyLimit:
             return
         try:
             async with asyncio.timeout(self.timeout_s):
-                body = await self._read(Headers(scope=scope), receive)
+                limit = MAX_BYTES_OF.get(scope["path"], self.max_bytes)
+                body = await _read(Headers(scope=scope), receive, limit)
         except TimeoutError:
             msg = f"The body did not arrive within {self.timeout_s:g} seconds"
             raise RequestRefusedError(408, msg, _CLOSE) from None
@@ -47,26 +52,28 @@ class BodyLimit:
             Request(scope).state.json = parse_json(body)
         await self.app(scope, replayed(body, receive), send)
 
-    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body; None where the client left before its end."""
-        if _declared_length(headers) > DISCARD_BYTES:
-            raise self._too_large()
-        body, size, more = bytearray(), 0, True
-        while more and size <= DISCARD_BYTES:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return None
-            piece = message.get("body", b"")
-            size, more = size + len(piece), message.get("more_body", False)
-            if size <= self.max_bytes:
-                body += piece
-        if size > self.max_bytes:
-            raise self._too_large()
-        return bytes(body)
 
-    def _too_large(self) -> RequestRefusedError:
-        msg = f"The request is larger than {self.max_bytes // 1024} kB; shorten it"
-        return RequestRefusedError(413, msg, _CLOSE)
+async def _read(headers: Headers, receive: Receive, max_bytes: int) -> bytes | None:
+    """Return the body; None where the client left before its end."""
+    if _declared_length(headers) > DISCARD_BYTES:
+        raise _too_large(max_bytes)
+    body, size, more = bytearray(), 0, True
+    while more and size <= DISCARD_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        piece = message.get("body", b"")
+        size, more = size + len(piece), message.get("more_body", False)
+        if size <= max_bytes:
+            body += piece
+    if size > max_bytes:
+        raise _too_large(max_bytes)
+    return bytes(body)
+
+
+def _too_large(max_bytes: int) -> RequestRefusedError:
+    msg = f"The request is larger than {max_bytes // 1024} kB; shorten it"
+    return RequestRefusedError(413, msg, _CLOSE)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
@@ -129,6 +136,8 @@ class BatchLimit:
 
 
 def count_questions(path: str, value: Any) -> int:
-    """Return the number of inputs of a batch; any other request counts as one question."""
+    """Return the number of inputs of a batch; any other request counts as one question, unless it asks none."""
+    if path in NO_QUESTIONS:
+        return 0
     inputs = value.get("inputs") if path.endswith("/batch") and isinstance(value, dict) else None
     return len(inputs) if isinstance(inputs, list) else 1

@@ -1,0 +1,51 @@
+"""POST /page/render: an answer, or what has come of it so far, as HTML that is safe to show."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+
+from app.http.routes.json_route import bad_request_route
+from app.http.routes.page import language_of
+from app.web import answer
+
+router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with an answer"))
+
+Offset = Annotated[int, Field(ge=0)]
+
+
+class MarkedCitation(BaseModel):
+    """What a chip is made of; the other fields of a citation are not needed."""
+
+    start: Offset
+    end: Offset
+    number: int | None = None
+    title: str = ""
+    section: str | None = None
+    page: int | None = None
+    doc_id: str | None = None
+    matched: bool = False
+    attributed: bool = False
+
+
+class RenderBody(BaseModel):
+    """An answer as it came; `final` where nothing follows, and its citations are known."""
+
+    answer: str
+    citations: list[MarkedCitation] = Field(default_factory=list, max_length=500)
+    final: bool = True
+
+
+class Rendered(BaseModel):
+    """The HTML, and the number that each citation has in it."""
+
+    html: str
+    numbers: list[int | None]
+
+
+@router.post("/page/render")
+def render(request: Request, body: RenderBody) -> Rendered:
+    """Return the HTML of an answer."""
+    citations = [citation.model_dump() for citation in body.citations]
+    html, numbers = answer.render(body.answer, citations, final=body.final, language=language_of(request))
+    return Rendered(html=html, numbers=numbers)

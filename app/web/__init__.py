@@ -1,0 +1,1 @@
+"""The page: its HTML, styles, scripts and words, without a web framework."""

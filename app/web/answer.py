@@ -1,0 +1,84 @@
+"""An answer and its citations -> HTML: which chips it has, their numbers, and what of a growing answer is shown."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.web import markdown, words
+from app.web.chips import Chip
+from app.web.growing import steady
+from chains.citations.markers import Marker, find_markers
+
+FEWEST_LETTERS = 4  # Fewer between brackets name no document: `[sic]`.
+MOST_DIGITS = 3  # More are no number of a source: `[2024]`.
+
+Citation = Mapping[str, Any]
+
+
+def render(
+    text: str, citations: Sequence[Citation] = (), *, final: bool = True, language: str = words.DEFAULT
+) -> tuple[str, list[int | None]]:
+    """Return the HTML of an answer, and the number of each citation.
+
+    While the answer grows its citations are unknown: its markers become chips that lead nowhere yet.
+
+    Args:
+        text: The answer as it came.
+        citations: Those of the answer object; their `start` and `end` are places in `text`.
+        final: Whether nothing follows.
+        language: Of the chips' labels.
+    """
+    table = words.languages()[language]
+    if not final:
+        text = steady(text)
+        return markdown.render(text, _pending(text, words.text(table, "chip.pending"))), []
+    numbers = numbers_of(citations)
+    pairs = enumerate(zip(citations, numbers, strict=True))
+    return markdown.render(text, [_chip(text, table, index, *pair) for index, pair in pairs]), numbers
+
+
+def numbers_of(citations: Sequence[Citation]) -> list[int | None]:
+    """Return the number of each citation: its own, or that of its document and section, or the next one."""
+    known: dict[tuple[object, object], int] = {}
+    for citation in citations:
+        if citation["number"] is not None:
+            known.setdefault(_place(citation), citation["number"])
+    numbers: list[int | None] = []
+    for citation in citations:
+        number = citation["number"]
+        if number is None and citation["matched"]:
+            number = known.setdefault(_place(citation), max(known.values(), default=0) + 1)
+        numbers.append(number)
+    return numbers
+
+
+def _place(citation: Citation) -> tuple[object, object]:
+    return citation["doc_id"] or citation["title"], citation["section"]
+
+
+def _chip(text: str, table: Mapping[str, str], index: int, citation: Citation, number: int | None) -> Chip:
+    start, end = citation["start"], citation["end"]
+    if citation["attributed"]:  # The range is a sentence without a marker; the chip follows it.
+        start = end = len(text[:end].rstrip(" \t\n|"))
+    key = "chip.label" if citation["matched"] else "chip.label-unknown"
+    title = ", ".join(filter(None, (citation["title"], citation["section"])))
+    label = words.text(table, key, number=number, title=title)
+    kind = "attributed" if citation["attributed"] else "" if citation["matched"] else "unmatched"
+    return Chip(start, end, number, label, index, kind)
+
+
+def _pending(text: str, label: str) -> list[Chip]:
+    chips: list[Chip] = []
+    known: dict[str, int] = {}
+    for marker in find_markers(text):
+        if (not chips or marker.start >= chips[-1].end) and _may_cite(marker):
+            number = int(marker.inner) if marker.inner.isdecimal() else known.setdefault(marker.raw, len(known) + 1)
+            chips.append(Chip(marker.start, marker.end, number, label, kind="pending"))
+    return chips
+
+
+def _may_cite(marker: Marker) -> bool:
+    if marker.escaped:
+        return False
+    if marker.inner.isdecimal():
+        return len(marker.inner) <= MOST_DIGITS
+    return sum(map(str.isalpha, marker.inner)) >= FEWEST_LETTERS

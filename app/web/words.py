@@ -1,0 +1,64 @@
+"""The page's own words: one file per language, and the choice of a language for a visitor."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "words"
+DEFAULT = "en"
+NAME = "language.name"  # The key under which a file tells its language's own name.
+_OLD_CODES = {"in": "id"}  # Java sends the code that Indonesian had until 1989.
+
+
+@cache
+def languages() -> Mapping[str, Mapping[str, str]]:
+    """Return the words of every language by its code, the default first."""
+    files = sorted(FOLDER.glob("*.json"), key=lambda path: (path.stem != DEFAULT, path.stem))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
+
+
+def names() -> dict[str, str]:
+    """Return the languages' own names by their codes."""
+    return {code: words[NAME] for code, words in languages().items()}
+
+
+def text(words: Mapping[str, str], key: str, **values: object) -> str:
+    """Return a text with `{name}` replaced by the values.
+
+    Raises:
+        KeyError: no such text exists.
+    """
+    found = words[key]
+    for name, value in values.items():
+        found = found.replace(f"{{{name}}}", str(value))
+    return found
+
+
+def choose(asked: str | None, kept: str | None, accepted: str) -> str:
+    """Return the code of a visitor's language.
+
+    Args:
+        asked: What the address asks for.
+        kept: What the visitor chose before.
+        accepted: The header Accept-Language.
+    """
+    wanted = (asked, kept, *_by_preference(accepted))
+    return next((code for code in wanted if code in languages()), DEFAULT) or DEFAULT
+
+
+def _by_preference(accepted: str) -> list[str]:
+    weighed = []
+    for part in accepted[:1000].split(","):
+        tag, _, weight = part.partition(";")
+        code = tag.strip().lower().split("-")[0]
+        weighed.append((_weight(weight), _OLD_CODES.get(code, code)))
+    ordered = sorted(weighed, key=lambda one: -one[0])  # Sorting is stable: equals stay in the visitor's order.
+    return [code for weight, code in ordered if weight > 0]
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text.strip().removeprefix("q=") or 1)
+    except ValueError:
+        return 0
