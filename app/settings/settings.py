@@ -2,10 +2,10 @@
 
 from pydantic import model_validator
 
-from app.settings.fields import LANGSMITH, Fields
+from app.settings.serving import LANGSMITH, ServingFields
 
 
-class Settings(Fields):
+class Settings(ServingFields):
     """All settings, checked one by one and together."""
 
     @model_validator(mode="after")
@@ -15,7 +15,7 @@ class Settings(Fields):
         return self
 
 
-def _contradiction(settings: Fields) -> str | None:
+def _contradiction(settings: ServingFields) -> str | None:
     if settings.chunk_overlap >= settings.chunk_size:
         return f"CHUNK_OVERLAP ({settings.chunk_overlap}) has to be smaller than CHUNK_SIZE ({settings.chunk_size})"
     windows = settings.llm_context_tokens.split(",")
@@ -32,7 +32,7 @@ def _contradiction(settings: Fields) -> str | None:
     return None
 
 
-def _incomplete_model(settings: Fields) -> str | None:
+def _incomplete_model(settings: ServingFields) -> str | None:
     if settings.llm_provider == "groq" and settings.llm_api_key is None:
         return "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
     if settings.llm_provider == "openai-compatible" and settings.llm_base_url is None:

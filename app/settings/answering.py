@@ -1,4 +1,4 @@
-"""Every setting: its name, type, default and meaning."""
+"""The settings of what answers: models, index, retrieval, citations."""
 
 from pathlib import Path
 from typing import Literal
@@ -6,28 +6,11 @@ from typing import Literal
 from pydantic import AliasChoices, DirectoryPath, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.settings.values import (
-    BrokerAddress,
-    Flag,
-    Fraction,
-    Port,
-    Positive,
-    RedisAddress,
-    Seconds,
-    WebAddress,
-    WritableFolder,
-)
-
-LANGSMITH = "https://api.smith.langchain.com"
+from app.settings.values import Flag, Fraction, Port, Positive, Seconds, WebAddress
 
 
-def _either_prefix(*names: str) -> AliasChoices:
-    """Return the names of a LangSmith variable, with the prefix of today and the older one."""
-    return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
-
-
-class Fields(BaseSettings):
-    """All settings, each under the name of its variable in lower case. A description says what the setting does."""
+class AnsweringFields(BaseSettings):
+    """Settings, each under the name of its variable in lower case. A description says what the setting does."""
 
     model_config = SettingsConfigDict(
         env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
@@ -147,127 +130,6 @@ class Fields(BaseSettings):
     scope_file: Path | None = Field(
         None, description="Your list of such questions; empty: the packaged knowledge_base/scope.yaml"
     )
-
-    cache_enabled: Flag = Field(False, description="Whether anything is cached")
-    cache_embeddings: Flag = Field(True, description="Whether vectors of questions are cached")
-    cache_retrieval: Flag = Field(True, description="Whether retrieved passages are cached")
-    cache_llm: Flag = Field(True, description="Whether answers are cached")
-    cache_ttl: Positive = Field(3600, description="Seconds that an entry lives")
-    cache_backend: Literal["memory", "redis"] = Field("memory", description="memory is of one process; redis is shared")
-    redis_url: RedisAddress = Field(
-        SecretStr("redis://127.0.0.1:6379/0"), description="Redis for caches, sessions and rate limits"
-    )
-    redis_timeout_s: Seconds = Field(0.25, description="How long the cache waits for Redis")
-
-    rabbitmq_url: BrokerAddress | None = Field(
-        None, description="Broker of the events, like amqp://user:password@host:5672/; empty: no events"
-    )
-    events_enabled: Flag = Field(True, description="Whether events are published where RABBITMQ_URL is set")
-    events_path: Path = Field(Path("storage/events.sqlite3"), description="File in which events wait for the broker")
-    events_max: Positive = Field(10_000, description="How many may wait; then the oldest are dropped")
-
-    chunk_size: int = Field(800, ge=100, description="Characters of a chunk")
-    chunk_overlap: int = Field(100, ge=0, description="Characters that a chunk repeats of the one before")
-    min_chunks: int = Field(20, ge=0, description="An index with fewer chunks is warned of; 0: never")
-    ingest_file_timeout_s: float = Field(60, gt=0, description="Processor seconds that reading one file may take")
-    ingest_file_memory_mb: int = Field(1024, ge=512, description="Megabytes that reading one file may take")
-
-    auth_mode: Literal["none", "session", "api_key"] = Field(
-        "none", description="Who may ask: everybody on this machine, holders of a session, holders of a key"
-    )
-    allow_anonymous: Flag = Field(False, description="Whether others than this machine may ask without authentication")
-    anonymous_audience: Literal["public", "internal"] | None = Field(
-        None,
-        description="What callers without identity see; empty: internal on this machine, public with ALLOW_ANONYMOUS",
-    )
-    auth_url: WebAddress | None = Field(
-        None, description="Auth service that knows the sessions; empty: they are read from Redis"
-    )
-    api_keys: SecretStr | None = Field(
-        None,
-        description="name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with none",
-    )
-    rate_limit: str | None = Field(
-        None,
-        pattern=r"^(off|[1-9]\d*/(second|minute|hour|day))$",
-        description="Questions of one caller, like 60/minute, or off; empty: 60/minute where others may ask",
-    )
-    rate_limit_backend: Literal["memory", "redis"] = Field(
-        "memory", description="Where they are counted: in each process, or in Redis for all"
-    )
-    batch_max: Positive = Field(10, description="Most questions of one batch")
-    max_concurrent_questions: Positive = Field(100, description="Most questions at the same time")
-    question_queue_s: Seconds = Field(10, description="How long one more waits for a place")
-    body_timeout_s: Seconds = Field(10, description="How long a client may take to send a request's body")
-    forwarded_allow_ips: str = Field(
-        "", description="Addresses of proxies whose X-Forwarded-For is believed, separated by commas; empty: nobody's"
-    )
-
-    cors_origins: str = Field(
-        "", description="Origins of web pages that may call the API, separated by commas; * allows all"
-    )
-    port: Port = Field(3000, description="Port of `waypoint serve`")
-    warm_up: Flag = Field(
-        True, description="Whether all but the language model is tried once before the first question"
-    )
-    drain_timeout_s: float = Field(30, ge=0, description="How long running answers may take to end after a SIGTERM")
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged")
-    log_format: Literal["auto", "json", "text"] = Field(
-        "auto", description="auto is text on a terminal and JSON elsewhere"
-    )
-    log_questions: Flag = Field(False, description="Whether the log holds the words of questions; else a hash")
-    prometheus_multiproc_dir: WritableFolder | None = Field(
-        None, description="Folder in which worker processes share their metrics; set it in the environment, not in .env"
-    )
-
-    langsmith_tracing: Flag = Field(
-        False,
-        validation_alias=_either_prefix("tracing", "tracing_v2"),
-        description="Whether LangSmith gets traces; LANGCHAIN_ works as prefix too",
-    )
-    langsmith_api_key: SecretStr | None = Field(None, validation_alias=_either_prefix("api_key"), description="Its key")
-    langsmith_endpoint: WebAddress = Field(
-        LANGSMITH, validation_alias=_either_prefix("endpoint"), description="Its address"
-    )
-    langsmith_project: str = Field("waypoint", validation_alias=_either_prefix("project"), description="Its project")
-    langsmith_hide_inputs: Flag = Field(
-        False,
-        validation_alias=_either_prefix("hide_inputs"),
-        description="Whether questions and documents are kept out of traces",
-    )
-    langsmith_hide_outputs: Flag = Field(
-        False, validation_alias=_either_prefix("hide_outputs"), description="Whether answers are kept out of traces"
-    )
-    otel_exporter_otlp_endpoint: WebAddress | None = Field(
-        None, description="OpenTelemetry collector, like http://127.0.0.1:4318"
-    )
-
-    @property
-    def open_to_others(self) -> bool:
-        """Return whether others than the users of this machine may ask."""
-        return self.auth_mode != "none" or self.allow_anonymous
-
-    @property
-    def rate(self) -> str | None:
-        """Return the rate in force: the one that is set, else 60/minute where others may ask; None is no limit."""
-        rate = self.rate_limit or ("60/minute" if self.open_to_others else "off")
-        return None if rate == "off" else rate
-
-    @property
-    def has_redis_sessions(self) -> bool:
-        """Return whether sessions are read from Redis, and not from an auth service."""
-        return self.auth_mode == "session" and self.auth_url is None
-
-    @property
-    def counts_in_redis(self) -> bool:
-        """Return whether the questions of each caller are counted in Redis."""
-        return self.rate is not None and self.rate_limit_backend == "redis"
-
-    @property
-    def uses_redis(self) -> bool:
-        """Return whether sessions, rate limits or caches are in Redis."""
-        caches = self.cache_enabled and self.cache_backend == "redis"
-        return self.has_redis_sessions or self.counts_in_redis or caches
 
     @property
     def provider(self) -> str:
