@@ -13,13 +13,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.completions import question_of
 from tests.exchange import Exchange, Pace, read_exchange
 from tests.faults import ACCIDENTS, DEEDS
 
 BACKLOG = 1024
+Server = TypeVar("Server", bound="FaultyGroq")
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,14 @@ class FaultyGroq:
 
 @contextmanager
 def faulty_groq(**options: Any) -> Iterator[FaultyGroq]:
-    """Run the server in a thread of its own while the body runs."""
-    groq = FaultyGroq(**options)
+    """Run a server that fails by script or at random while the body runs."""
+    with running(FaultyGroq(**options)) as groq:
+        yield groq
+
+
+@contextmanager
+def running(groq: Server) -> Iterator[Server]:
+    """Run a server in a thread of its own while the body runs."""
     listener = socket.create_server(("127.0.0.1", 0))
     loop = asyncio.new_event_loop()
     stopped = asyncio.Event()

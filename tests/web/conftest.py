@@ -1,0 +1,105 @@
+"""A real Chromium before a real service: one browser for the run, one service for each module."""
+
+import asyncio.events
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.web import corpus as documents
+from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
+from tests.web.model import ScriptedModel, scripted_model
+from tests.web.service import serving
+from tests.web.watch import Watch
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test here as one that needs a program of this machine; a busy machine may take long."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.service)
+            item.add_marker(pytest.mark.timeout(900))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    program = chromium()
+    if program is None:
+        pytest.skip("Chromium is not installed (Debian's package chromium)")
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, **LAUNCH)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(autouse=True)
+def _playwrights_loop(browser) -> Iterator[None]:
+    """Take Playwright's event loop off the thread between tests: others start their own there."""
+    loop = browser._impl_obj._loop
+    asyncio.events._set_running_loop(loop)
+    yield
+    asyncio.events._set_running_loop(None)
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory, worker_id) -> Path:
+    """The sample corpus and a few documents more, indexed once for all processes of the run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "corpus"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            folder.mkdir()
+            documents.indexed_corpus(folder)
+    return folder / "store"
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedModel]:
+    """A language model that says what it is told to."""
+    with scripted_model() as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def url(corpus, model) -> Iterator[str]:
+    """The service for the user of this machine."""
+    with serving(corpus, model) as url:
+        yield url
+
+
+@pytest.fixture
+def watch() -> Watch:
+    """What pages asked for and complained of; a test says here which complaints it causes."""
+    return Watch()
+
+
+@pytest.fixture
+def open_page(browser, watch, url) -> Iterator[Callable[..., Page]]:
+    """Open a page in a context of its own; what it did is judged when the test ends."""
+    contexts = []
+
+    def opened(path: str = "/", **options: Any) -> Page:
+        context = browser.new_context(base_url=url, **options)
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        watch.follow(context)
+        page: Page = context.new_page()
+        page.goto(path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    watch.judge()
+
+
+@pytest.fixture
+def page(open_page) -> Page:
+    """The page, at its usual size."""
+    opened: Page = open_page()
+    return opened

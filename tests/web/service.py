@@ -1,0 +1,32 @@
+"""The service on loopback over the indexed corpus, answering through the real client of a scripted model."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from app.http.server import create_app
+from app.settings import Settings, load_settings
+from app.wiring import Services
+from tests.served import served
+from tests.web.model import ScriptedModel
+
+
+def settings_over(store: Path, model_url: str, **overrides: Any) -> Settings:
+    """Return settings of a service over an index, with a model on loopback."""
+    chosen: dict[str, Any] = {
+        "chroma_path": store,
+        "llm_api_key": "gsk_test",
+        "llm_base_url": model_url,
+        "llm_max_retries": 0,
+        "llm_breaker_failures": 1000,  # One test's faults are no reason to refuse the next one's questions.
+        "warm_up": False,
+    }
+    return load_settings(_env_file=None, **chosen | overrides)
+
+
+@contextmanager
+def serving(store: Path, model: ScriptedModel, **overrides: Any) -> Iterator[str]:
+    """Run the service while the body runs; yield its address."""
+    with served(create_app(Services(settings_over(store, model.url, **overrides)))) as url:
+        yield url
