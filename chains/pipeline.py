@@ -9,7 +9,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, 
 from chains.callbacks import CacheHits, Deadline, StageTimer, StreamCleanup
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
-from chains.confidence import score_confidence
+from chains.confidence import ConfidenceStrategy, score_confidence
 from chains.context import FormatContext
 from chains.generation import generate
 from chains.output import AnswerOutput
@@ -29,6 +29,7 @@ def build_chain(
     no_results: str | None = None,
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
+    confidence: ConfidenceStrategy = score_confidence,
     scope: ScopeGate | None = None,
     timeout_s: float = 90,
     clock: Clock | None = None,
@@ -42,6 +43,7 @@ def build_chain(
         no_results: the answer where nothing was retrieved; by default the packaged one.
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
+        confidence: how far an answer can be trusted; by default by tiers of similarity.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
         timeout_s: how long a call may take; DeadlineError after that.
         clock: tells the time for that.
@@ -57,7 +59,7 @@ def build_chain(
         stage("context", context=context or FormatContext()),
         stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
         stage("citations", unpack=True, result=cite),
-        stage("confidence", confidence=score_confidence),
+        stage("confidence", confidence=confidence),
         AnswerOutput(),
     ]
     if scope is not None:

@@ -124,6 +124,16 @@ class AnsweringFields(BaseSettings):
         True, description="Whether a sentence without citation gets the passage that supports it, as data"
     )
 
+    confidence_enabled: Flag = Field(True, description="Whether answers are rated")
+    confidence_strategy: Literal["tiered", "composite"] = Field(
+        "tiered",
+        description="tiered: High, Medium, Low by the passages' similarity; composite: four factors, four levels",
+    )
+    confidence_low_threshold: Fraction = Field(0.4, description="For composite: least score of low")
+    confidence_medium_threshold: Fraction = Field(0.6, description="For composite: least score of medium")
+    confidence_high_threshold: Fraction = Field(0.8, description="For composite: least score of high")
+    confidence_include_factors: Flag = Field(True, description="Whether an answer names the factors of its confidence")
+
     scope_enabled: Flag = Field(
         True, description="Whether questions that no document answers are declined without asking the model"
     )

@@ -10,7 +10,7 @@ class Settings(ServingFields):
 
     @model_validator(mode="after")
     def _check_together(self) -> "Settings":
-        if reason := _contradiction(self) or _incomplete_model(self):
+        if reason := _contradiction(self) or _unordered(self) or _incomplete_model(self):
             raise ValueError(reason)
         return self
 
@@ -29,6 +29,16 @@ def _contradiction(settings: ServingFields) -> str | None:
         return "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
     if settings.langsmith_tracing and settings.langsmith_endpoint == LANGSMITH and settings.langsmith_api_key is None:
         return "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
+    return None
+
+
+def _unordered(settings: ServingFields) -> str | None:
+    low, medium, high = (getattr(settings, f"confidence_{name}_threshold") for name in ("low", "medium", "high"))
+    if not low < medium < high:
+        return (
+            f"CONFIDENCE_LOW_THRESHOLD ({low:g}), CONFIDENCE_MEDIUM_THRESHOLD ({medium:g}) and "
+            f"CONFIDENCE_HIGH_THRESHOLD ({high:g}) have to rise in this order"
+        )
     return None
 
 

@@ -11,6 +11,14 @@ import prompts
 from app.settings import Settings
 from chains.citations import CiteSources
 from chains.clock import Clock
+from chains.confidence import (
+    CompositeConfidence,
+    ConfidenceStrategy,
+    Thresholds,
+    WithoutFactors,
+    score_confidence,
+    without_confidence,
+)
 from chains.context import FormatContext
 from chains.errors import ConfigurationError
 from chains.pipeline import build_chain
@@ -64,6 +72,7 @@ def pipeline(
                 similarity=similarity,
                 fallback=text("ungrounded"),
             ),
+            confidence=confidence_strategy(settings),
             scope=scope,
             timeout_s=settings.request_timeout_s,
             clock=clock,
@@ -71,3 +80,15 @@ def pipeline(
     except ConfigurationError as error:
         msg = f"{prompt}.txt in PROMPTS_PATH={settings.prompts_path}: {error}"
         raise ConfigurationError(msg) from error
+
+
+def confidence_strategy(settings: Settings) -> ConfidenceStrategy:
+    """Return how answers are rated."""
+    if not settings.confidence_enabled:
+        return without_confidence
+    strategy: ConfidenceStrategy = score_confidence
+    if settings.confidence_strategy == "composite":
+        bounds = (settings.confidence_low_threshold, settings.confidence_medium_threshold)
+        thresholds = Thresholds(*bounds, settings.confidence_high_threshold)
+        strategy = CompositeConfidence(thresholds, top_k=settings.retrieval_top_k)
+    return strategy if settings.confidence_include_factors else WithoutFactors(strategy)

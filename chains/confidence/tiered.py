@@ -4,20 +4,11 @@ High: at least 3 chunks with an average cosine similarity of at least 0.5. Mediu
 Low: everything else, every answer that did not come from the documents, and every degraded one.
 """
 
-from chains.state import Cited, Confidence, Outcome, degradation_of
+from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES
+from chains.state import Cited, Confidence, degradation_of
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
 MEDIUM_CHUNKS, MEDIUM_AVERAGE = 2, 0.3
-# Share of the score that is kept where the language model was unreachable or broke off.
-DEGRADED_SHARE = 0.5
-UNKNOWN = "The retriever gives no relevance scores"
-
-_REASONS: dict[Outcome, str] = {
-    "no_results": "No relevant documents found",
-    "declined": "The documents do not hold the answer",
-    "ungrounded": "The answer could not be tied to the documents",
-    "blocked": "The question was blocked",
-}
 
 
 def score_confidence(state: Cited) -> Confidence:
@@ -34,14 +25,14 @@ def score_confidence(state: Cited) -> Confidence:
     if not unknown:
         factors["average_score"] = round(average, 4)
     outcome = state["outcome"]
-    if outcome in _REASONS:
-        return Confidence(level="Low", score=0.0, reason=_REASONS[outcome], factors=factors)
+    if outcome in REASONS:
+        return Confidence(level="Low", score=0.0, reason=REASONS[outcome], factors=factors)
     if outcome == "degraded":
-        reason = degradation_of(state["message"]) or _REASONS["ungrounded"]
+        reason = degradation_of(state["message"]) or REASONS["ungrounded"]
         score = round(DEGRADED_SHARE * average, 4) if matched else 0.0
         return Confidence(level="Low", score=score, reason=reason, factors=factors)
     level = _level(chunks, average) if matched else "Low"
-    reason = UNKNOWN if matched and unknown else _reason(level, chunks, average, matched)
+    reason = UNKNOWN_SCORES if matched and unknown else _reason(level, chunks, average, matched)
     return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)
 
 
@@ -55,7 +46,7 @@ def _level(chunks: int, average: float) -> str:
 
 def _reason(level: str, chunks: int, average: float, matched: int) -> str:
     if not matched:
-        return "No citation could be matched to a source"
+        return NO_MATCH
     if level == "High":
         return f"{chunks} relevant sources with {matched} citation{'s' if matched > 1 else ''}"
     if level == "Medium":

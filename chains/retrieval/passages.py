@@ -16,11 +16,16 @@ from chains.retrieval.filters import filters_of
 from chains.retrieval.retriever import SCORE
 from chains.state import Passage, Question, check_question
 
+# Where retrievers write a similarity, ours first; the first number counts.
+SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
+
 
 def passage(document: Document) -> Passage:
     """Return a retrieved document as plain data, its score taken out of the metadata."""
     metadata = dict(document.metadata)
-    return Passage(content=document.page_content, score=_similarity(metadata.pop(SCORE, None)), metadata=metadata)
+    scores = [metadata.pop(name, None) for name in SCORE_NAMES]
+    known = (score for score in map(_similarity, scores) if score is not None)
+    return Passage(content=document.page_content, score=next(known, None), metadata=metadata)
 
 
 def _similarity(score: object) -> float | None:

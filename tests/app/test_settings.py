@@ -40,6 +40,8 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("RETRIEVAL_TOP_K", "many", "valid integer"),
         ("RETRIEVAL_TOP_K", "0", "greater than or equal to 1"),
         ("RELEVANCE_THRESHOLD", "1.5", "less than or equal to 1"),
+        ("CONFIDENCE_STRATEGY", "guess", "'tiered' or 'composite'"),
+        ("CONFIDENCE_HIGH_THRESHOLD", "1.5", "less than or equal to 1"),
         ("LLM_PROVIDER", "openrouter", "'groq', 'openai-compatible' or 'offline'"),
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
         ("LLM_BASE_URL", "api.groq.example", "like https://host"),
@@ -72,6 +74,12 @@ def test_a_bad_value_names_the_variable_the_value_and_what_is_allowed(monkeypatc
 def test_settings_that_do_not_fit_together_are_refused(monkeypatch):
     monkeypatch.setenv("CHUNK_OVERLAP", "800")
     with pytest.raises(SettingsError, match=r"CHUNK_OVERLAP \(800\) has to be smaller than CHUNK_SIZE \(800\)"):
+        load_settings()
+
+
+def test_the_thresholds_of_confidence_have_to_rise(monkeypatch):
+    monkeypatch.setenv("CONFIDENCE_LOW_THRESHOLD", "0.6")
+    with pytest.raises(SettingsError, match=r"CONFIDENCE_LOW_THRESHOLD \(0\.6\).* have to rise in this order"):
         load_settings()
 
 

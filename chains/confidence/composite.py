@@ -1,0 +1,133 @@
+"""Rate an answer by the scores and number of its chunks and by its wording: a weighted mean of four factors.
+
+0.35 x mean similarity + 0.30 x best similarity + 0.15 x coverage (chunks found of those asked for) + 0.20 x quality of
+the answer (length and wording of doubt). Each factor is between 0 and 1.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, Thresholds
+from chains.state import Cited, Confidence, degradation_of
+
+WEIGHTS = {"retrieval": 0.35, "relevance": 0.30, "coverage": 0.15, "answer_quality": 0.20}
+UNKNOWN_SCORE = 0.5  # Of a chunk whose retriever gives no score.
+
+# The answer says that it is none.
+_NO_INFORMATION = re.compile(
+    r"\bi (?:could ?n[o']t find|do ?n[o']t know|can ?not answer)\b|\bno (?:relevant )?information\b"
+    r"|\b(?:does|do) ?n[o']t (?:contain|hold|have|provide|include) (?:enough|sufficient|any|the)\b",
+    re.IGNORECASE,
+)
+# In lower case only: May is a month. Some of these count twice, as a phrase and as a word.
+_DOUBTS = re.compile(
+    r"\bi'm not sure\b|\bi can(?:not|'t)\b|\bbased on limited information\b|\bmay not be\b|\bmight not\b", re.IGNORECASE
+)
+_DOUBT_WORDS = re.compile(r"\b(?:may|might|maybe|perhaps|possibly|unclear|uncertain)\b")
+_TWICE = re.compile(r"\b(?:maybe|perhaps|possibly|unclear|uncertain)\b")
+_NO_ANSWER = 0.1  # The quality of an answer that says that it is none.
+_DOUBT_COSTS, _DOUBT_COSTS_AT_MOST = 0.15, 0.5
+# The share of the quality that an answer shorter than so many characters keeps.
+_LENGTHS = ((20, 0.3), (50, 0.6), (2001, 1.0))
+_LONG = 0.8
+# Where the words of an explanation change.
+_HIGHLY_RELEVANT, _MODERATELY_RELEVANT, _COVERED, _SURE = 0.8, 0.6, 0.8, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeConfidence:
+    """Scores answers by four factors.
+
+    Args:
+        thresholds: the least score of each level.
+        top_k: how many chunks a question asks for, where it does not say so itself.
+    """
+
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    top_k: int = 10
+
+    def __call__(self, state: Cited) -> Confidence:
+        """Return the composite confidence; an outcome that is no answer has 0, a degraded one is never high."""
+        documents, outcome = state["documents"], state["outcome"]
+        scores = [UNKNOWN_SCORE if one["score"] is None else one["score"] for one in documents]
+        found = factors(scores, len(documents), state.get("top_k", self.top_k), without_markers(state))
+        if outcome in REASONS:
+            return self._confidence(0.0, REASONS[outcome], found)
+        score, reason = composite(found), explanation(found)
+        if outcome == "degraded":
+            return self._confidence(DEGRADED_SHARE * score, degradation_of(state["message"]) or reason, found)
+        if not any(citation["matched"] for citation in state["citations"]):
+            return self._confidence(DEGRADED_SHARE * score, NO_MATCH, found)
+        # The formula leaves 0.75 to an answer that says it has none.
+        return self._confidence(DEGRADED_SHARE * score if _is_none(found) else score, reason, found)
+
+    def _confidence(self, score: float, reason: str, found: dict[str, float]) -> Confidence:
+        rounded = {name: round(value, 4) for name, value in found.items()}
+        return Confidence(level=self.thresholds.level(score), score=round(score, 4), reason=reason, factors=rounded)
+
+
+def factors(scores: Sequence[float], chunks: int, top_k: int, answer: str) -> dict[str, float]:
+    """Return the four factors, each 0-1.
+
+    Args:
+        scores: the similarities of the chunks; what lies outside 0-1 is clipped.
+        chunks: how many were found.
+        top_k: how many were asked for.
+        answer: the answer's text.
+    """
+    clipped = [min(1.0, max(0.0, score)) for score in scores]
+    return {
+        "retrieval": sum(clipped) / len(clipped) if clipped else 0.0,
+        "relevance": max(clipped, default=0.0),
+        "coverage": min(1.0, chunks / top_k) if top_k else 0.0,
+        "answer_quality": answer_quality(answer),
+    }
+
+
+def composite(found: dict[str, float]) -> float:
+    """Return the weighted mean of the factors; 0 where no chunk was found."""
+    return sum(weight * found[name] for name, weight in WEIGHTS.items()) if found["coverage"] else 0.0
+
+
+def answer_quality(answer: str) -> float:
+    """Return how sure the answer sounds, 0-1: by its length and its words of doubt."""
+    text = answer.strip().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    if not text:
+        return 0.0
+    if _NO_INFORMATION.search(text):
+        return _NO_ANSWER
+    doubts = sum(len(words.findall(text)) for words in (_DOUBTS, _DOUBT_WORDS, _TWICE))
+    length = next((share for below, share in _LENGTHS if len(text) < below), _LONG)
+    return max(0.0, length - min(_DOUBT_COSTS * doubts, _DOUBT_COSTS_AT_MOST))
+
+
+def _is_none(found: dict[str, float]) -> bool:
+    return found["answer_quality"] <= _NO_ANSWER
+
+
+def explanation(found: dict[str, float]) -> str:
+    """Return the factors in words."""
+    if not found["coverage"]:
+        return "No relevant documents were retrieved"
+    parts = [_relevance(found["retrieval"])]
+    if found["coverage"] < _COVERED:
+        parts.append("incomplete context coverage")
+    if found["answer_quality"] < _SURE:
+        parts.append("answer contains uncertainty indicators")
+    return ", ".join(parts)
+
+
+def _relevance(mean: float) -> str:
+    if mean >= _HIGHLY_RELEVANT:
+        return "highly relevant documents"
+    return "moderately relevant documents" if mean >= _MODERATELY_RELEVANT else "limited document relevance"
+
+
+def without_markers(state: Cited) -> str:
+    """Return the answer's text without the markers that the model set."""
+    text = state["answer"]
+    for citation in sorted(state["citations"], key=lambda one: one["start"], reverse=True):
+        if not citation["attributed"]:
+            text = text[: citation["start"]] + text[citation["end"] :]
+    return text
