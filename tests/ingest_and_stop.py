@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_classic.indexes import SQLRecordManager
 
 from app.adapters.stores.chroma import DocumentChroma
 from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
 from app.adapters.stores.index import StoredIndex
 from app.adapters.stores.memory import MemoryIndex, SavedMemoryStore
-from app.adapters.stores.records import Records
 from app.cli import main
 from app.settings import load_settings
 from app.wiring import Parts, Services
@@ -26,9 +26,9 @@ POINTS: dict[str, tuple[Any, str, bool]] = {
     "embedding": (WordEmbeddings, "embed_documents", False),
     "chunks added": (DocumentChroma, "add_documents", True),
     "chunks added in memory": (SavedMemoryStore, "add_documents", True),
-    "chunks recorded": (Records, "update", True),
+    "chunks recorded": (SQLRecordManager, "update", True),
     "chunks deleted": (DocumentChroma, "delete", True),
-    "records deleted": (Records, "delete_keys", True),
+    "records deleted": (SQLRecordManager, "delete_keys", True),
     "copied": (FolderIndex, "_copied", True),
     "cleaned": (FolderIndex, "_clean", False),
     "swapped in memory": (MemoryIndex, "_swap", True),
