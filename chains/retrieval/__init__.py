@@ -13,7 +13,7 @@ from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.hybrid import HybridRetriever
 from chains.retrieval.mmr import MmrRetriever
 from chains.retrieval.passages import passage, retrieve
-from chains.retrieval.retriever import ChunkRetriever, filter_by_threshold
+from chains.retrieval.retriever import ChunkRetriever
 from chains.retrieval.similarity import SimilarityRetriever
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "HybridRetriever",
     "MmrRetriever",
     "SimilarityRetriever",
-    "filter_by_threshold",
     "filters_of",
     "passage",
     "retrieve",

@@ -8,8 +8,8 @@ from pydantic import SkipValidation
 
 from chains.ports import ChunkStore, WordIndex
 from chains.retrieval.filters import Filters
-from chains.retrieval.fusion import Candidate, Fused, rank
-from chains.retrieval.retriever import FUSED_SCORE, SCORE, ChunkRetriever, embedded, with_metadata
+from chains.retrieval.fusion import Candidate, rank
+from chains.retrieval.retriever import FUSED_SCORE, SCORE, ChunkRetriever, embedded, fetched
 from chains.vectors import cosines
 
 # From each of the two searches; more found nothing more in the measurements, and cost milliseconds.
@@ -30,12 +30,11 @@ class HybridRetriever(ChunkRetriever):
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the best chunks, the best first, with `score` and `fused_score`."""
         ranked = rank(*self._candidates(query, max(self.candidates, top_k), filters))
-        best = [fused for fused in ranked if fused.candidate.score >= threshold][:top_k]
-        documents = {
-            document.id: document for document in self.store.get_by_ids([fused.candidate.id for fused in best])
-        }
-        # One that was deleted a moment ago is in the ranking, and no longer in the store.
-        return [_scored(documents[fused.candidate.id], fused) for fused in best if fused.candidate.id in documents]
+        best = [one for one in ranked if one.candidate.score >= threshold][:top_k]
+        return fetched(
+            self.store,
+            {one.candidate.id: {SCORE: one.candidate.score, FUSED_SCORE: round(one.score, 6)} for one in best},
+        )
 
     def _candidates(self, query: str, limit: int, filters: Filters) -> tuple[list[Candidate], dict[str, float]]:
         where = filters.where()
@@ -46,7 +45,3 @@ class HybridRetriever(ChunkRetriever):
         scores |= dict(zip(missing, cosines(np.array(list(missing.values())), vector).tolist(), strict=True))
         places = self.words.places(list(scores))
         return [Candidate(id_, score, places.get(id_)) for id_, score in scores.items()], bm25
-
-
-def _scored(document: Document, fused: Fused) -> Document:
-    return with_metadata(document, {SCORE: fused.candidate.score, FUSED_SCORE: round(fused.score, 6)})

@@ -9,7 +9,7 @@ from pydantic import SkipValidation
 
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters
-from chains.retrieval.retriever import ChunkRetriever, embedded, filter_by_threshold
+from chains.retrieval.retriever import SCORE, ChunkRetriever, embedded, fetched
 
 FETCHED_PER_RESULT = 2
 
@@ -32,8 +32,7 @@ class MmrRetriever(ChunkRetriever):
         scores = self.store.nearest(vector, wanted, filters.where())
         near = [id_ for id_, score in scores.items() if score >= threshold]
         chosen = self._choose(vector, near, top_k)
-        documents = {document.id: document for document in self.store.get_by_ids(chosen)}
-        return filter_by_threshold(((documents[id_], scores[id_]) for id_ in chosen if id_ in documents), threshold)
+        return fetched(self.store, {id_: {SCORE: scores[id_]} for id_ in chosen})
 
     def _choose(self, vector: list[float], near: list[str], top_k: int) -> list[str]:
         vectors = self.store.vectors(near)

@@ -1,7 +1,7 @@
 """The base class of the strategies: limits, filters, scores and ranks."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from typing import Any, ClassVar
 
@@ -72,12 +72,13 @@ class ChunkRetriever(BaseRetriever):
             )
 
 
-def filter_by_threshold(scored: Iterable[tuple[Document, float]], threshold: float) -> list[Document]:
-    """Keep the documents that score at least `threshold`, and write the score into their metadata."""
-    return [with_metadata(document, {SCORE: score}) for document, score in scored if score >= threshold]
+def fetched(store: ChunkStore, found: Mapping[str, Mapping[str, float]]) -> list[Document]:
+    """Return the found chunks in their order, with their scores in the metadata; one deleted meanwhile is left out."""
+    documents = {document.id: document for document in store.get_by_ids(list(found))}
+    return [with_metadata(documents[id_], scores) for id_, scores in found.items() if id_ in documents]
 
 
-def with_metadata(document: Document, more: dict[str, Any]) -> Document:
+def with_metadata(document: Document, more: Mapping[str, Any]) -> Document:
     """Return a copy of the document that knows more."""
     return Document(id=document.id, page_content=document.page_content, metadata={**document.metadata, **more})
 

@@ -1,23 +1,21 @@
-"""Similarity retrieval from any vector store of LangChain that has relevance scores."""
+"""Similarity retrieval: the chunks nearest to the question in meaning."""
 
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.vectorstores import VectorStore
+from pydantic import SkipValidation
 
+from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters
-from chains.retrieval.retriever import ChunkRetriever, filter_by_threshold
+from chains.retrieval.retriever import SCORE, ChunkRetriever, embedded, fetched
 
 
 class SimilarityRetriever(ChunkRetriever):
     """The `top_k` chunks nearest to the question whose cosine similarity reaches `threshold`."""
 
-    store: VectorStore
+    store: SkipValidation[ChunkStore]
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the nearest chunks, the nearest first."""
-        where = filters.where()
-        options = {"filter": where} if where else {}
-        return filter_by_threshold(
-            self.store.similarity_search_with_relevance_scores(query, k=top_k, **options), threshold
-        )
+        scores = self.store.nearest(embedded(self.store, query), top_k, filters.where())
+        return fetched(self.store, {id_: {SCORE: score} for id_, score in scores.items() if score >= threshold})

@@ -13,6 +13,7 @@ import pytest
 
 from app.cli.ingest import open_services
 from chains.errors import IngestionError, VectorStoreError
+from tests.fakes import WordEmbeddings
 from tests.ingest_and_stop import ingest, ingest_and_stop, make_services, waypoint
 from tests.processes import start
 
@@ -39,7 +40,7 @@ def contents(folder: Path, **settings: Any) -> dict[str, Any]:
     store: Any = index.store
     chunks = {chunk.id: (chunk.page_content, chunk.metadata) for chunk in store.get_by_ids(store.ids())}
     vectors = {key: vector.tobytes() for key, vector in store.vectors(list(chunks)).items()}
-    assert {document.id for document in store.similarity_search("words", k=10 * len(chunks) + 1)} == set(chunks)
+    assert set(store.nearest(WordEmbeddings().embed_query("words"), 10 * len(chunks) + 1, {})) == set(chunks)
     assert set(index.words.places(list(chunks))) == set(chunks)
     assert index.words.count() == len(chunks)
     records, sources = index.records()

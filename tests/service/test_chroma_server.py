@@ -75,8 +75,8 @@ def test_a_server_keeps_finds_filters_and_deletes(store, server):
 
     again = open_store(server)
     assert again.count() == 2
-    [(document, score)] = again.similarity_search_with_relevance_scores("alpha beta", k=5, filter=labels[0])
-    assert (document.id, round(score, 4)) == ("a", 1.0)
+    [(id_, score)] = again.nearest(WordEmbeddings().embed_query("alpha beta"), 5, labels[0]).items()
+    assert (id_, round(score, 4)) == ("a", 1.0)
     assert list(again.vectors(["a", "unknown"])) == ["a"]
     again.delete(["a"])
     assert store.ids() == ["b"]
@@ -138,7 +138,7 @@ def test_a_server_that_goes_away_is_a_clear_error_at_query_time(tmp_path):
         store.add_documents([Document("alpha", metadata={"n": 1})], ids=["a"])
 
     with pytest.raises(VectorStoreError, match="the Chroma server runs"):
-        store.similarity_search("alpha")
+        store.nearest(WordEmbeddings().embed_query("alpha"), 1, {})
 
 
 def test_what_is_no_chroma_server_is_a_clear_error(httpserver):

@@ -78,17 +78,6 @@ class SavedMemoryStore(InMemoryVectorStore):
         with self._changing:
             self._replace({id_: row for id_, row in self.store.items() if id_ not in set(gone)})
 
-    def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = 4,
-        filter: Mapping[str, str] | None = None,
-        **kwargs: Any,
-    ) -> list[tuple[Document, float]]:
-        """Return the nearest documents with their similarities; `filter` are metadata values that one has to have."""
-        scores = self.nearest(self.embedding.embed_query(query), k, filter or {})
-        return [(document, scores[str(document.id)]) for document in self.get_by_ids(list(scores))]
-
     def count(self) -> int:
         """Return the number of documents."""
         return len(self.store)
@@ -110,9 +99,6 @@ class SavedMemoryStore(InMemoryVectorStore):
         """Return the vectors of the given documents by id, without those that are not there."""
         store = self.store
         return {id_: store[id_]["vector"] for id_ in ids if id_ in store}
-
-    def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return float  # The scores are cosine similarities, clipped, already.
 
     def _rows(self) -> tuple[dict[str, dict[str, Any]], NDArray[np.float32]]:
         # The rows never change in place, so a matrix is good as long as it was made of these.

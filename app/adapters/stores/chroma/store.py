@@ -84,18 +84,6 @@ class DocumentChroma(Chroma):
                 collection_of(self).delete(ids=batch)
         self._forget()
 
-    def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = 4,
-        filter: Mapping[str, Any] | None = None,
-        where_document: dict[str, str] | None = None,
-        **kwargs: Any,
-    ) -> list[tuple[Document, float]]:
-        """Return the nearest documents with their distances; `filter` are metadata values that one has to have."""
-        with self._errors():
-            return super().similarity_search_with_score(query, k, _where(filter or {}), where_document, **kwargs)
-
     def count(self) -> int:
         """Return the number of documents."""
         with self._errors():
@@ -191,7 +179,6 @@ def open_chroma(
                 embedding_function=embeddings,
                 collection_metadata=None if existing else made,
                 collection_configuration=None if existing else {"hnsw": {"space": SPACE, "ef_search": SEARCH_BREADTH}},
-                relevance_score_fn=similarity,
             )
     except BaseException:
         close(client)

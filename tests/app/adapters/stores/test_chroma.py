@@ -9,7 +9,7 @@ from app.adapters.stores.chroma import DocumentChroma, delete_collection, open_c
 from app.adapters.stores.chroma.cache import FetchCache
 from app.adapters.stores.chroma.client import connected
 from app.adapters.stores.chroma.compat import collection_of, http_sessions
-from chains.errors import ConfigurationError, EmbeddingError, VectorStoreError
+from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
 
 
@@ -32,10 +32,9 @@ def test_scores_are_cosine_similarities(tmp_path):
         [Document("alpha beta", metadata={"n": 1}), Document("gamma", metadata={"n": 2})], ids=["a", "b"]
     )
 
-    found = store.similarity_search_with_relevance_scores("alpha beta", k=2)
+    found = store.nearest(WordEmbeddings().embed_query("alpha beta"), 2, {})
 
-    scores = {document.page_content: round(score, 4) for document, score in found}
-    assert scores == {"alpha beta": 1.0, "gamma": 0.0}
+    assert {id_: round(score, 4) for id_, score in found.items()} == {"a": 1.0, "b": 0.0}
 
 
 def test_what_is_searched_may_be_more_than_what_is_kept(tmp_path):
@@ -44,8 +43,8 @@ def test_what_is_searched_may_be_more_than_what_is_kept(tmp_path):
     )
     store.add_documents([Document("kept words", metadata={"title": "searched title"})], ids=["a"])
 
-    [(document, score)] = store.similarity_search_with_relevance_scores("searched title", k=1)
-    assert (document.page_content, round(score, 4)) == ("kept words", 1.0)
+    [(id_, score)] = store.nearest(WordEmbeddings().embed_query("searched title"), 1, {}).items()
+    assert (store.get_by_ids([id_])[0].page_content, round(score, 4)) == ("kept words", 1.0)
 
 
 def test_the_store_lasts_and_is_in_cosine_space(tmp_path):
@@ -114,7 +113,6 @@ def test_filters_may_be_one_or_several(tmp_path):
     assert found(audience="public") == {"a", "b"}
     assert found(audience="public", category="b") == {"b"}
     assert found() == {"a", "b", "c"}
-    assert len(store.similarity_search("same", k=5, filter={"audience": "public", "category": "a"})) == 1
 
 
 def test_vectors_and_documents_of_unknown_ids_are_left_out(tmp_path):
@@ -145,19 +143,9 @@ def test_what_chroma_raises_at_query_time_is_this_projects_error(tmp_path):
     store, other = open_store(tmp_path), open_store(tmp_path)
     other.delete_collection()
 
-    for fails in (store.count, store.ids, lambda: store.similarity_search("x"), lambda: store.vectors(["a"])):
+    for fails in (store.count, store.ids, lambda: store.nearest([1.0] * 256, 1, {}), lambda: store.vectors(["a"])):
         with pytest.raises(VectorStoreError, match="did not answer"):
             fails()
-
-
-def test_an_embedding_error_stays_one(tmp_path):
-    class Down(WordEmbeddings):
-        def embed_query(self, text):
-            raise EmbeddingError
-
-    store = open_chroma(tmp_path, "shelf", Down(), embedding_model="words", indexed_text=lambda d: d.page_content)
-    with pytest.raises(EmbeddingError):
-        store.similarity_search("x")
 
 
 def test_what_is_replaced_or_deleted_is_not_remembered(tmp_path):
