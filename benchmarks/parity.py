@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from app.adapters.embeddings.huggingface import PACKAGED_MODEL, torch_embeddings
+from app.adapters.embeddings.huggingface import torch_embeddings
 from app.adapters.embeddings.onnx import OnnxEmbeddings
+from app.adapters.embeddings.onnx.weights import MODEL
 from app.wiring import sample_corpus
 from chains.ingestion.chunks import Chunker
 
@@ -28,7 +29,7 @@ def main() -> int:
     """Print the comparison and return the exit code."""
     compared = texts(sample_corpus())
     ours = np.array(OnnxEmbeddings().embed_documents(compared))
-    theirs = np.array(torch_embeddings(PACKAGED_MODEL).embed_documents(compared))
+    theirs = np.array(torch_embeddings(MODEL).embed_documents(compared))
     cosines = (ours * theirs).sum(axis=1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)
     print(f"{len(compared)} texts: least cosine of onnx and torch {cosines.min():.8f}, mean {cosines.mean():.8f}")
     return 0 if cosines.min() >= LEAST_COSINE else 1

@@ -1,5 +1,7 @@
 """Stage 2. Passages -> the text that the model is shown, within a budget, and which passages are in it."""
 
+from dataclasses import dataclass, field
+
 from chains.ports import TokenCounter
 from chains.state import CitationStyle, Context, Passage, Retrieved
 from chains.text.escaping import escape_brackets, escape_line_starts, escape_tag, one_line
@@ -10,6 +12,7 @@ UNTITLED = "Unknown Document"
 SHORTEST_TRIMMED = 80
 
 
+@dataclass(frozen=True)
 class FormatContext:
     """Compute the context of a state.
 
@@ -22,21 +25,12 @@ class FormatContext:
         passage_characters: longer passages are cut to this many characters; None cuts none.
     """
 
-    def __init__(
-        self,
-        *,
-        max_tokens: int = 2000,
-        style: CitationStyle = "title",
-        window: int | None = None,
-        reserved: int = 0,
-        tokens: TokenCounter | None = None,
-        passage_characters: int | None = None,
-    ) -> None:
-        self.max_tokens = max_tokens
-        self.style = style
-        self.tokens = tokens or FourCharacters()
-        self.passage_characters = passage_characters
-        self._room = None if window is None else window - reserved
+    max_tokens: int = 2000
+    style: CitationStyle = "title"
+    window: int | None = None
+    reserved: int = 0
+    tokens: TokenCounter = field(default_factory=FourCharacters)
+    passage_characters: int | None = None
 
     def __call__(self, state: Retrieved) -> Context:
         """Return the context of the retrieved documents."""
@@ -49,10 +43,10 @@ class FormatContext:
         )
 
     def _budget(self, state: Retrieved) -> int:
-        if self._room is None:
+        if self.window is None:
             return self.max_tokens
         asked = [state["question"], *(str(message) for message in state.get("history") or [])]
-        return min(self.max_tokens, self._room - sum(self.tokens.count(text) for text in asked))
+        return min(self.max_tokens, self.window - self.reserved - sum(self.tokens.count(text) for text in asked))
 
 
 def format_context(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
@@ -75,32 +76,16 @@ def breaker_check(breaker: CircuitBreaker, *, model: str | None = None) -> Check
 
 
 def backend_checks(settings: Settings) -> list[Check]:
-    """Ask Redis and RabbitMQ, where they are used; only sessions require Redis."""
+    """Ask Redis and RabbitMQ, where they are used; only sessions require Redis, and events wait for RabbitMQ."""
     checks = []
     if settings.uses_redis:
-        checks.append(redis_check(settings.redis_url.get_secret_value(), required=settings.has_redis_sessions))
-    if settings.rabbitmq_url and settings.events_enabled:
-        checks.append(broker_check(settings.rabbitmq_url.get_secret_value()))
-    return checks
-
-
-def redis_check(url: str, *, required: bool) -> Check:
-    """Ask Redis; `required` where sessions live in it."""
-
-    async def ask() -> None:
         from app.adapters.health_probes import ping_redis
 
-        await ping_redis(url, timeout_s=ANSWER_WITHIN_S)
-
-    return Check("redis", ask, required=required)
-
-
-def broker_check(url: str) -> Check:
-    """Ask RabbitMQ; while it is away events wait, and answers do not."""
-
-    async def ask() -> None:
+        ask = partial(ping_redis, settings.redis_url.get_secret_value(), timeout_s=ANSWER_WITHIN_S)
+        checks.append(Check("redis", ask, required=settings.has_redis_sessions))
+    if settings.rabbitmq_url and settings.events_enabled:
         from app.adapters.health_probes import ping_rabbitmq
 
-        await ping_rabbitmq(url, timeout_s=ANSWER_WITHIN_S)
-
-    return Check("rabbitmq", ask)
+        ask = partial(ping_rabbitmq, settings.rabbitmq_url.get_secret_value(), timeout_s=ANSWER_WITHIN_S)
+        checks.append(Check("rabbitmq", ask))
+    return checks

@@ -22,8 +22,6 @@ from chains.retrieval import (
 )
 from chains.tokens import FourCharacters
 
-ONNX_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-
 
 def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
     """Return the embeddings that EMBEDDING_PROVIDER and EMBEDDING_BACKEND name."""
@@ -44,12 +42,13 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
         from app.adapters.embeddings.huggingface import torch_embeddings
 
         return torch_embeddings(settings.embedding_model)
-    if settings.embedding_model != ONNX_MODEL:
-        model = settings.embedding_model
-        msg = f"EMBEDDING_BACKEND=onnx runs {ONNX_MODEL!r} only; for {model!r} set EMBEDDING_BACKEND=torch"
-        raise ConfigurationError(msg)
     from app.adapters.embeddings.onnx import OnnxEmbeddings
+    from app.adapters.embeddings.onnx.weights import MODEL
 
+    if settings.embedding_model != MODEL:
+        model = settings.embedding_model
+        msg = f"EMBEDDING_BACKEND=onnx runs {MODEL!r} only; for {model!r} set EMBEDDING_BACKEND=torch"
+        raise ConfigurationError(msg)
     return OnnxEmbeddings()
 
 

@@ -25,10 +25,6 @@ class DelegatingEmbeddings(Embeddings):
         """Return the vectors of the texts."""
         return self.embeddings.embed_documents(texts)
 
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of the texts."""
-        return await self.embeddings.aembed_documents(texts)
-
     def embed_query(self, text: str) -> list[float]:
         """Return the text's vector."""
         return self.embeddings.embed_query(text)

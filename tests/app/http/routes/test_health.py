@@ -12,7 +12,7 @@ from app.http.routes.health import Readiness
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
-from app.wiring.checks import Check, breaker_check, broker_check, index_check, redis_check
+from app.wiring.checks import Check, backend_checks, breaker_check, index_check
 from chains.clock import SystemClock
 from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.resilience.breaker import CircuitBreaker
@@ -148,10 +148,10 @@ async def test_probes_within_a_second_share_one_round_of_checks():
 
 
 def pings(port: int) -> list[Check]:
-    return [
-        redis_check(f"redis://127.0.0.1:{port}/0", required=True),
-        broker_check(f"amqp://guest:guest@127.0.0.1:{port}/"),
-    ]
+    broker = f"amqp://guest:guest@127.0.0.1:{port}/"
+    return backend_checks(
+        load_settings(auth_mode="session", redis_url=f"redis://127.0.0.1:{port}/0", rabbitmq_url=broker)
+    )
 
 
 @pytest.mark.service
