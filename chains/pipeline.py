@@ -14,9 +14,8 @@ from chains.context import FormatContext
 from chains.generation import generate
 from chains.output import AnswerOutput
 from chains.retrieval import retrieve
-from chains.scope import ScopeGate
 from chains.stage import stage
-from chains.state import Answer, Question
+from chains.state import Answer, Question, Redirect
 
 STAGES = ("retrieval", "context", "generation", "citations", "confidence")
 
@@ -30,7 +29,7 @@ def build_chain(
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
     confidence: ConfidenceStrategy = score_confidence,
-    scope: ScopeGate | None = None,
+    scope: Runnable[Question, Redirect | None] | None = None,
     timeout_s: float = 90,
     clock: Clock | None = None,
 ) -> RunnableBinding[Question, Answer]:

@@ -35,7 +35,8 @@ def ingest(
         report = services.ingest(paths or [], reset=reset, dry_run=dry_run, progress=progress)
     for line in problem_lines(report):
         complain(line)
-    show(as_json(asdict(report)) if json else report_text(report))
+    scope = services.describe_scope()
+    show(as_json(asdict(report) | {"scope": scope}) if json else f"{report_text(report)}\nScope: {scope}")
     if report.problems:
         raise typer.Exit(1)
 

@@ -138,7 +138,8 @@ class AnsweringFields(BaseSettings):
         True, description="Whether questions that no document answers are declined without asking the model"
     )
     scope_file: Path | None = Field(
-        None, description="Your list of such questions; empty: the packaged knowledge_base/scope.yaml"
+        None,
+        description="A list of such questions; empty: the scope.yaml of each ingested folder, where all have one",
     )
 
     @property

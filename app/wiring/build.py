@@ -21,14 +21,13 @@ from app.wiring.checks import Check, backend_checks, breaker_check, embeddings_c
 from app.wiring.llm import chat_model, close, offline_model, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
-from app.wiring.scope import sample_corpus, scope_gate, scope_text
+from app.wiring.scope import describe_scope, sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
 from chains.clock import Clock, SystemClock
 from chains.observers import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever, CurrentRetriever
-from chains.scope import ScopeGate
-from chains.state import Answer, CitationStyle, Question
+from chains.state import Answer, CitationStyle, Question, Redirect
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
@@ -227,9 +226,13 @@ class Services:
         return Access(self.settings)
 
     @cached_property
-    def scope(self) -> ScopeGate | None:
+    def scope(self) -> Runnable[Question, Redirect | None] | None:
         """Return what declines questions that no document answers; None where it is off."""
-        return scope_gate(self.settings, self.embeddings)
+        return scope_gate(self.settings, self.embeddings, self.index.current)
+
+    def describe_scope(self) -> str:
+        """Say in a sentence which questions are declined before anything is searched."""
+        return describe_scope(self.settings, self.index.current())
 
     def count(self) -> int:
         """Return the number of chunks in the store."""

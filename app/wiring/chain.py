@@ -23,8 +23,7 @@ from chains.context import FormatContext
 from chains.errors import ConfigurationError
 from chains.pipeline import build_chain
 from chains.ports import TokenCounter, WordSimilarity
-from chains.scope import ScopeGate
-from chains.state import Answer, CitationStyle, Question
+from chains.state import Answer, CitationStyle, Question, Redirect
 
 
 def pipeline(
@@ -34,7 +33,7 @@ def pipeline(
     retriever: BaseRetriever,
     model: BaseChatModel,
     model_id: str,
-    scope: ScopeGate | None,
+    scope: Runnable[Question, Redirect | None] | None,
     tokens: TokenCounter,
     similarity: WordSimilarity,
     clock: Clock,

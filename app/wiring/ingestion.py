@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from app.adapters.stores.index import Contents, StoredIndex
+from app.adapters.stores.index import Change, Contents, StoredIndex
 from app.settings import Settings
+from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
 from chains.errors import IngestionError
-from chains.ingestion.files import real_path
+from chains.ingestion.files import Problem, real_path
 from chains.ingestion.index import ingest
+from chains.ingestion.sources import Sources
 from chains.ingestion.writing import Index, align_records
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class Ingestion:
                     min_chunks=self.settings.min_chunks,
                 )
             if not dry_run:
+                report.problems.extend(_keep_scopes(change, paths or [self.sample]))
                 change.publish()
             if reset:
                 align_records(_index(self.into.open()))
@@ -64,6 +67,16 @@ class Ingestion:
                 f"ingest PATH`; for the sample corpus itself that is `waypoint ingest {self.sample}`"
             )
             raise IngestionError(msg)
+
+
+def _keep_scopes(change: Change, paths: list[Path]) -> list[Problem]:
+    """Take the scope files of the folders into the index, and return what is wrong with them."""
+    _, sources = change.latest.records()
+    known = change.latest.scopes()
+    scopes, problems = read_scopes(paths, Sources(sources).roots(), known)
+    if scopes != known:
+        change.writable().keep_scopes(scopes)
+    return problems
 
 
 def _index(contents: Contents) -> Index:

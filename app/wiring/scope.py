@@ -1,32 +1,107 @@
-"""Build the gate that declines questions which no document answers."""
+"""Build the gate that declines questions which no document answers, by the scope files of the folders ingested."""
 
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import Runnable
 
 from app.settings import Settings
-from chains.scope import SCOPE_FILE, ScopeGate, load_scope
+from chains.errors import ConfigurationError
+from chains.ingestion.files import Problem, real_path
+from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
+from chains.state import Question, Redirect
+
+if TYPE_CHECKING:
+    from app.adapters.stores.index import Contents, Snapshot
 
 
-def scope_gate(settings: Settings, embeddings: Embeddings) -> ScopeGate | None:
-    """Return the gate; None where it is off, or where there is no list of such questions."""
+def scope_gate(
+    settings: Settings, embeddings: Embeddings, index: "Callable[[], Snapshot]"
+) -> Runnable[Question, Redirect | None] | None:
+    """Return the gate; None where it is off.
+
+    It asks the list of SCOPE_FILE, or else the scope files of the folders in the index.
+
+    Raises:
+        ConfigurationError: SCOPE_FILE cannot be read, or something in it does not fit.
+    """
     from app.adapters.embeddings.cached import DiskCachedEmbeddings
 
-    file = _scope_file(settings)
-    if file is None:
+    if not settings.scope_enabled:
         return None
-    return ScopeGate(load_scope(file), DiskCachedEmbeddings(embeddings, model=settings.embedding_model))
+    cached = DiskCachedEmbeddings(embeddings, model=settings.embedding_model)
+    if settings.scope_file is not None:
+        return ScopeGate(load_scope(settings.scope_file), cached)
+
+    @lru_cache(maxsize=1)
+    def gates(contents: "Snapshot") -> list[ScopeGate]:
+        return [ScopeGate(parse_scope(text, root), cached) for root, text in in_force(contents).items()]
+
+    return CurrentScope(lambda: gates(index()))
+
+
+def in_force(contents: "Contents") -> dict[str, str]:
+    """Return the scope files by their folders; none where a folder has no scope file: it may answer anything."""
+    scopes = contents.scopes()
+    return {} if None in scopes.values() else {root: text for root, text in scopes.items() if text}
+
+
+def describe_scope(settings: Settings, contents: "Contents") -> str:
+    """Say in a sentence which questions are declined before anything is searched."""
+    if not settings.scope_enabled:
+        return "SCOPE_ENABLED=false: no question is declined before the search"
+    if settings.scope_file is not None:
+        return f"questions are declined before the search by SCOPE_FILE={settings.scope_file}"
+    scopes = contents.scopes()
+    if found := in_force(contents):
+        files = ", ".join(str(Path(root, SCOPE_FILE)) for root in sorted(found))
+        return f"questions are declined before the search by {files}"
+    without = next((root for root, text in sorted(scopes.items()) if text is None), None)
+    reason = f": {without} has no {SCOPE_FILE}" if without else ""
+    return f"no question is declined before the search{reason}"
+
+
+def read_scopes(
+    paths: Sequence[Path], roots: set[str], known: dict[str, str | None]
+) -> tuple[dict[str, str | None], list[Problem]]:
+    """Return the texts of the scope files of the index, and what is wrong with them.
+
+    Args:
+        paths: what is ingested now; a scope file counts for the folder that it lies in.
+        roots: the folders that documents of the index came from.
+        known: the texts so far, which stay for folders that are not ingested now, or whose file does not fit.
+    """
+    given = {str(folder_of(path)) for path in paths}
+    found, problems = dict.fromkeys(sorted(roots)), []
+    for root in found:
+        found[root] = known.get(root)
+        file = Path(root, SCOPE_FILE)
+        try:
+            if root in given:
+                found[root] = _checked(file) if file.is_file() else None
+        except ConfigurationError as error:
+            problems.append(Problem(SCOPE_FILE, str(error)))
+    return found, problems
+
+
+def folder_of(path: Path) -> Path:
+    """Return the folder that a path given to an ingestion is the root of."""
+    real = real_path(path)
+    return real if real.is_dir() else real.parent
+
+
+def _checked(file: Path) -> str:
+    load_scope(file)
+    return file.read_text(encoding="utf-8")
 
 
 def scope_text(settings: Settings) -> str | None:
-    """Return the text of the list, which cached answers depend on."""
-    file = _scope_file(settings)
+    """Return the text of SCOPE_FILE, which cached answers depend on; the index's own are part of its version."""
+    file = settings.scope_file if settings.scope_enabled else None
     return file.read_text(encoding="utf-8") if file else None
-
-
-def _scope_file(settings: Settings) -> Path | None:
-    file = settings.scope_file or sample_corpus() / SCOPE_FILE
-    return file if settings.scope_enabled and (settings.scope_file or file.is_file()) else None
 
 
 def sample_corpus() -> Path:

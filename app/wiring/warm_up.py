@@ -7,8 +7,7 @@ from langchain_core.runnables import Runnable
 from langsmith import tracing_context
 
 from chains.errors import WaypointError
-from chains.scope import ScopeGate
-from chains.state import Answer, Question
+from chains.state import Answer, Question, Redirect
 
 # With threshold 0 any index that is not empty answers it.
 QUESTION = Question(question="Which documents are needed?", threshold=0.0)
@@ -16,7 +15,7 @@ QUESTION = Question(question="Which documents are needed?", threshold=0.0)
 log = structlog.get_logger(__name__)
 
 
-def warm_up(chain: Runnable[Question, Answer], scope: ScopeGate | None) -> None:
+def warm_up(chain: Runnable[Question, Answer], scope: Runnable[Question, Redirect | None] | None) -> None:
     """Invoke both once, untraced.
 
     What was loaded stays until the process ends, so the garbage collector skips it: each full collection took

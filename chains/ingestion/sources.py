@@ -67,6 +67,10 @@ class Sources:
             self._replaced[source.doc_id] = before
         self._by_id[source.doc_id] = self._by_path[source.path] = source
 
+    def roots(self) -> set[str]:
+        """Return the folders that documents of the index were ingested from."""
+        return {source.root for source in self._recorded}
+
     def write_to(self, records: RecordManager) -> None:
         """Write to other records from now on, which are a copy of those that were read."""
         self._records = records

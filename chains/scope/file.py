@@ -13,6 +13,7 @@ from chains.errors import ConfigurationError
 
 SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
 THRESHOLD = 0.42
+_NO_TEXT = "the file is not UTF-8 text, or holds a control character; save it as UTF-8"
 # libyaml, where PyYAML has it, reads ten times as fast.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -41,14 +42,31 @@ def load_scope(path: Path) -> Scope:
     Raises:
         ConfigurationError: it cannot be read, or something in it does not fit; the message names the line.
     """
-    return _Reader(path).read()
+    try:
+        return parse_scope(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        msg = f"{str(path)!r}, line 1: {_NO_TEXT}"
+        raise ConfigurationError(msg) from error
+    except OSError as error:
+        msg = f"the scope file {str(path)!r} cannot be read ({error.strerror}); check SCOPE_FILE"
+        raise ConfigurationError(msg) from error
+
+
+def parse_scope(text: str, name: str) -> Scope:
+    """Read the text of a scope file; messages call it by its name.
+
+    Raises:
+        ConfigurationError: something in it does not fit; the message names the line.
+    """
+    return _Reader(text, name).read()
 
 
 class _Reader:
     """Read one file node by node, because plain values have no line numbers."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, text: str, name: str) -> None:
+        self._text_of_file = text
+        self._name = name
 
     def read(self) -> Scope:
         root = self._compose()
@@ -64,15 +82,12 @@ class _Reader:
 
     def _compose(self) -> Node:
         try:
-            root = yaml.compose(self._path.read_text(encoding="utf-8"), Loader=_LOADER)
+            root = yaml.compose(self._text_of_file, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             self._complain(mark.line + 1 if mark else 1, f"this is not valid YAML ({error.problem})")
-        except (yaml.YAMLError, UnicodeDecodeError):
-            self._complain(1, "the file is not UTF-8 text, or holds a control character; save it as UTF-8")
-        except OSError as error:
-            msg = f"the scope file {str(self._path)!r} cannot be read ({error.strerror}); check SCOPE_FILE"
-            raise ConfigurationError(msg) from error
+        except yaml.YAMLError:
+            self._complain(1, _NO_TEXT)
         if root is None:
             self._complain(1, "the file is empty; it needs intents and in_scope")
         return root
@@ -126,5 +141,5 @@ class _Reader:
         self._complain(node.start_mark.line + 1, reason)
 
     def _complain(self, line: int, reason: str) -> NoReturn:
-        msg = f"{str(self._path)!r}, line {line}: {reason}"
+        msg = f"{self._name!r}, line {line}: {reason}"
         raise ConfigurationError(msg)

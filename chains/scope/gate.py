@@ -6,7 +6,7 @@ threshold and its nearest example is one to decline.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -118,6 +118,29 @@ class ScopeGate(Runnable[Question, Redirect | None]):
             if place is not None:
                 row[1 + place] = 1.0
         return targets
+
+
+class CurrentScope(Runnable[Question, Redirect | None]):
+    """Asks the gates that are in force when the question comes; a question that one lets pass is not declined.
+
+    Args:
+        current: returns the gates: one for each collection of documents that may be asked.
+    """
+
+    def __init__(self, current: Callable[[], Sequence[ScopeGate]]) -> None:
+        self._current = current
+
+    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
+        """Return the redirect of the first gate, if all decline."""
+        return _first_if_all([gate.invoke(input, config) for gate in self._current()])
+
+    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
+        """Return the same without blocking the event loop."""
+        return _first_if_all([await gate.ainvoke(input, config) for gate in self._current()])
+
+
+def _first_if_all(redirects: Sequence[Redirect | None]) -> Redirect | None:
+    return redirects[0] if redirects and all(redirects) else None
 
 
 def _ridge(similarities: Numbers, declines: NDArray[np.bool_]) -> Numbers:

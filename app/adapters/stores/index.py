@@ -1,9 +1,10 @@
 """An index and all that belongs to it: open it for questions, lock it, change it, replace it as a whole."""
 
+import json
 import os
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,9 @@ from chains.ports import ChunkStore
 
 if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
+
+# In the folder of an index: the texts of the scope files of the folders that were ingested.
+SCOPES = "scopes.json"
 
 
 class Store(ChunkStore, Protocol):
@@ -56,6 +60,18 @@ class Contents:
 
         return open_records(self.folder, "chunks"), open_records(self.folder, "sources")
 
+    def scopes(self) -> dict[str, str | None]:
+        """Return the text of the scope file of each folder that was ingested; None where it has none."""
+        try:
+            kept: dict[str, str | None] = json.loads((self.folder / SCOPES).read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # An index from before there were any.
+            return {}
+        return kept
+
+    def keep_scopes(self, scopes: Mapping[str, str | None]) -> None:
+        """Remember the scope files with the chunks that they belong to."""
+        write_atomically(self.folder / SCOPES, json.dumps(scopes, ensure_ascii=False, sort_keys=True))
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot(Contents):
@@ -79,6 +95,11 @@ class Change:
         if self._target is None:
             self._target = self.prepare()
         return self._target
+
+    @property
+    def latest(self) -> Contents:
+        """Return what was written so far, or what the ingestion starts from."""
+        return self._target or self.before
 
     def publish(self) -> None:
         """Let all readers see what was written; nothing happens if nothing was."""
@@ -211,7 +232,9 @@ class ChangedInPlace(StoredIndex):
         self._renew_version()
         target.records()  # They exist even if nothing was written.
         self._swap()
-        os.replace(target.folder / "records.sqlite3", self.folder / "records.sqlite3")
+        target.keep_scopes(target.scopes())
+        for name in (SCOPES, "records.sqlite3"):
+            os.replace(target.folder / name, self.folder / name)
         shutil.rmtree(target.folder, ignore_errors=True)
         self.open()  # This brings the words in line.
         self._renew_version()

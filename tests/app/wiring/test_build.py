@@ -7,50 +7,17 @@ import structlog
 from app.adapters.embeddings.cached import DiskCachedEmbeddings
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Parts, Services, sample_corpus
+from app.wiring import Parts, Services
 from chains.errors import ConfigurationError, EmbeddingError
-from chains.ingestion.files import find_files
 from chains.observers import Call
 from tests.fakes import WordEmbeddings
 from tests.faulty import faulty_groq
 from tests.served import QUESTION, small_services
 from tests.waiting import await_until
 
-VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
-
 
 def services(**settings) -> Services:
     return Services(load_settings(llm_provider="offline", **settings))
-
-
-def test_the_packaged_scope_is_in_force_by_default_and_can_be_turned_off():
-    assert services().scope is not None
-    assert services(scope_enabled="off").scope is None
-
-
-def test_a_deployment_without_a_scope_file_declines_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr("app.wiring.scope.sample_corpus", lambda: tmp_path)
-    assert services().scope is None
-
-
-def test_a_scope_file_of_ones_own_takes_the_place_of_the_packaged_one(tmp_path):
-    (tmp_path / "own.yaml").write_text(VALID)
-    scope = services(scope_file=tmp_path / "own.yaml").scope
-
-    assert scope is not None
-    assert scope.invoke({"question": "Where is it?"}) == {"intent": "a", "text": "Ask the team."}
-
-
-def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):
-    with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
-        _ = services(scope_file=tmp_path / "none.yaml").scope
-
-
-def test_the_scope_file_is_no_knowledge():
-    found = find_files([sample_corpus()], {".md"})
-
-    assert [file for file in found.files if "scope" in file.path.name] == []
-    assert [problem.path for problem in found.skipped if "scope" in problem.path] == ["scope.yaml"]
 
 
 def test_remembered_vectors_are_read_and_not_embedded_again(tmp_path):
