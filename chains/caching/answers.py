@@ -73,7 +73,7 @@ class CachedAnswers(DelegatingRunnable):
         call = self._call(input, config)
         if call is None:
             return self.bound.invoke(input, config, **kwargs)
-        (found,) = self._cache.mget([call.key])
+        found = self._cache.get(call.key)
         if found is not None:
             return replay_whole(found, elapsed_ms=call.elapsed_ms).invoke(input, config)
         answer = self.bound.invoke(input, config, **kwargs)
@@ -100,7 +100,7 @@ class CachedAnswers(DelegatingRunnable):
         if call is None:
             yield from self.bound.stream(input, config, **kwargs)
             return
-        (found,) = self._cache.mget([call.key])
+        found = self._cache.get(call.key)
         if found is not None:
             yield from replay_stream(found, elapsed_ms=call.elapsed_ms).stream(input, config)
             return
@@ -143,7 +143,7 @@ class CachedAnswers(DelegatingRunnable):
         self, call: _Call, answering: Callable[[], AsyncIterator[Answer]]
     ) -> AsyncIterator[tuple[AsyncIterator[Answer], bool]]:
         """Give the parts of the answer, and whether this call makes them itself."""
-        (found,) = await self._cache.amget([call.key])
+        found = await self._cache.aget(call.key)
         if found is not None:
             yield _alone(found), False
             return
@@ -160,11 +160,11 @@ class CachedAnswers(DelegatingRunnable):
             yield part
         answer = merge(parts)
         if ttl_s := self._lifetime_s(answer):
-            await self._cache.amset([(call.key, answer)], ttl_s=ttl_s)
+            await self._cache.aset(call.key, answer, ttl_s=ttl_s)
 
     def _keep(self, call: _Call, answer: Answer) -> None:
         if ttl_s := self._lifetime_s(answer):
-            self._cache.mset([(call.key, answer)], ttl_s=ttl_s)
+            self._cache.set(call.key, answer, ttl_s=ttl_s)
 
     def _lifetime_s(self, answer: Answer) -> float:
         """Return `ttl_s` for a good answer, a minute for a poor one, and 0 for one that must not be given again.

@@ -31,8 +31,8 @@ class CachedRetriever(ChunkRetriever):
         if version is None:
             return self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
         key = canonical([version, query, limits, asdict(filters)])
-        (found,) = self.cache.mget([key])
+        found = self.cache.get(key)
         if found is None:
             found = self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
-            self.cache.mset([(key, found)])
+            self.cache.set(key, found)
         return found

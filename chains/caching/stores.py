@@ -2,12 +2,10 @@
 
 import math
 import threading
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from cachetools import TLRUCache
-from langchain_core.stores import ByteStore
 
 from chains.clock import Clock, SystemClock
 
@@ -16,16 +14,24 @@ class StoreError(Exception):
     """The store did not answer; the caches take it for a miss."""
 
 
-class ExpiringStore(ByteStore):
-    """A ByteStore of LangChain whose values expire. Every method may raise StoreError; none takes long."""
+class ExpiringStore(ABC):
+    """Keeps bytes by name until they expire. Every method may raise StoreError; none takes long."""
 
     @abstractmethod
-    def mset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
-        """Keep the values for `ttl_s` seconds; by default, and for 0, as long as the store keeps values."""
+    def get(self, name: str) -> bytes | None:
+        """Return the value, None for what is not there or has expired."""
 
     @abstractmethod
-    async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
+    def set(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
+        """Keep the value for `ttl_s` seconds; by default, and for 0, as long as the store keeps values."""
+
+    async def aget(self, name: str) -> bytes | None:
+        """Return the same without blocking the event loop: a store that waits for another machine overrides this."""
+        return self.get(name)
+
+    async def aset(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
         """Do the same without blocking the event loop."""
+        self.set(name, data, ttl_s=ttl_s)
 
 
 class MemoryStore(ExpiringStore):
@@ -39,43 +45,22 @@ class MemoryStore(ExpiringStore):
 
     @property
     def size(self) -> int:
-        """Return the bytes that the keys and values take."""
+        """Return the bytes that the names and values take."""
         return int(self._values.currsize)
 
-    def mget(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return the values, None for what is not there or has expired."""
+    def get(self, name: str) -> bytes | None:
+        """Return the value, None for what is not there or has expired."""
         with self._lock:
-            found = [self._values.get(key) for key in keys]
-        return [value and value.data for value in found]
+            value = self._values.get(name)
+        return value and value.data
 
-    async def amget(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return the same; it does not block long."""
-        return self.mget(keys)
-
-    def mset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
-        """Keep the values, except one that is larger than the capacity."""
+    def set(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
+        """Keep the value, unless it is larger than the capacity."""
+        value = _Value(data, len(name) + len(data), ttl_s or self._ttl_s or math.inf)
         with self._lock:
-            for key, data in key_value_pairs:
-                self._values.pop(key, None)
-                value = _Value(data, len(key) + len(data), ttl_s or self._ttl_s or math.inf)
-                if value.size <= self._values.maxsize:
-                    self._values[key] = value
-
-    async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
-        """Do the same; it does not block long."""
-        self.mset(key_value_pairs, ttl_s=ttl_s)
-
-    def mdelete(self, keys: Sequence[str]) -> None:
-        """Forget the values."""
-        with self._lock:
-            for key in keys:
-                self._values.pop(key, None)
-
-    def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
-        """Yield the keys."""
-        with self._lock:
-            keys = list(self._values)
-        return (key for key in keys if key.startswith(prefix or ""))
+            self._values.pop(name, None)
+            if value.size <= self._values.maxsize:
+                self._values[name] = value
 
 
 class _Value(NamedTuple):

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, Generic, TypeVar
 
@@ -25,7 +24,7 @@ class TypedCache(Generic[Value]):
     well-formed or not, is a miss.
 
     Args:
-        name: the level's name, in statistics and in keys: `waypoint:{name}:{sha256}`.
+        level: its name, in statistics and in keys: `waypoint:{level}:{sha256}`.
         store: where the bytes are kept.
         form: reads and writes the values.
         stats: counts hits, misses and errors.
@@ -33,47 +32,49 @@ class TypedCache(Generic[Value]):
     """
 
     def __init__(
-        self, name: LevelName, store: ExpiringStore, form: TypeAdapter[Value], *, stats: CacheStats, fingerprint: str
+        self, level: LevelName, store: ExpiringStore, form: TypeAdapter[Value], *, stats: CacheStats, fingerprint: str
     ) -> None:
-        self._name = name
+        self._level = level
         self._store = store
         self._form = form
         self._stats = stats
         self._fingerprint = fingerprint
 
-    def mget(self, keys: Sequence[str]) -> list[Value | None]:
-        """Return the values, None for what is not there or cannot be read."""
-        names = self._names(keys)
+    def get(self, key: str) -> Value | None:
+        """Return the value, None for what is not there or cannot be read."""
+        name = self._name_of(key)
         try:
-            return list(map(self._read, names, self._store.mget(names)))
+            return self._read(name, self._store.get(name))
         except StoreError:
-            return [self._failed() for _ in keys]
+            return self._failed()
 
-    async def amget(self, keys: Sequence[str]) -> list[Value | None]:
+    async def aget(self, key: str) -> Value | None:
         """Return the same without blocking the event loop."""
-        names = self._names(keys)
+        name = self._name_of(key)
         try:
-            return list(map(self._read, names, await self._store.amget(names)))
+            return self._read(name, await self._store.aget(name))
         except StoreError:
-            return [self._failed() for _ in keys]
+            return self._failed()
 
-    def mset(self, key_value_pairs: Sequence[tuple[str, Value]], *, ttl_s: float | None = None) -> None:
-        """Keep the values for `ttl_s` seconds, by default as long as the store does; only plain data is kept."""
+    def set(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
+        """Keep the value for `ttl_s` seconds, by default as long as the store does; only plain data is kept."""
+        name = self._name_of(key)
         try:
-            self._store.mset(self._written(key_value_pairs), ttl_s=ttl_s)
+            self._store.set(name, self._written(name, value), ttl_s=ttl_s)
         except (StoreError, ValueError):
-            self._stats.add(self._name, "errors")
+            self._stats.add(self._level, "errors")
 
-    async def amset(self, key_value_pairs: Sequence[tuple[str, Value]], *, ttl_s: float | None = None) -> None:
+    async def aset(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
         """Do the same without blocking the event loop."""
+        name = self._name_of(key)
         try:
-            await self._store.amset(self._written(key_value_pairs), ttl_s=ttl_s)
+            await self._store.aset(name, self._written(name, value), ttl_s=ttl_s)
         except (StoreError, ValueError):
-            self._stats.add(self._name, "errors")
+            self._stats.add(self._level, "errors")
 
-    def _names(self, keys: Sequence[str]) -> list[str]:
-        texts = (f"{self._fingerprint}\0{key}".encode(errors="surrogatepass") for key in keys)
-        return [f"{PREFIX}:{self._name}:{hashlib.sha256(text).hexdigest()}" for text in texts]
+    def _name_of(self, key: str) -> str:
+        text = f"{self._fingerprint}\0{key}".encode(errors="surrogatepass")
+        return f"{PREFIX}:{self._level}:{hashlib.sha256(text).hexdigest()}"
 
     def _read(self, name: str, data: bytes | None) -> Value | None:
         if data is not None and data[:DIGEST_BYTES] != _digest(name, data[DIGEST_BYTES:]):
@@ -82,19 +83,18 @@ class TypedCache(Generic[Value]):
             value = None if data is None else self._form.validate_json(data[DIGEST_BYTES:])
         except ValueError:
             return self._failed()
-        note(self._name, value is not None)
-        self._stats.add(self._name, "misses" if value is None else "hits")
+        note(self._level, value is not None)
+        self._stats.add(self._level, "misses" if value is None else "hits")
         return value
 
     def _failed(self) -> Value | None:
-        self._stats.add(self._name, "errors")
-        self._stats.add(self._name, "misses")
+        self._stats.add(self._level, "errors")
+        self._stats.add(self._level, "misses")
         return None
 
-    def _written(self, pairs: Sequence[tuple[str, Value]]) -> list[tuple[str, bytes]]:
-        names = self._names([key for key, _ in pairs])
-        values = [self._form.dump_json(value, warnings=False) for _, value in pairs]
-        return [(name, _digest(name, value) + value) for name, value in zip(names, values, strict=True)]
+    def _written(self, name: str, value: Value) -> bytes:
+        data = self._form.dump_json(value, warnings=False)
+        return _digest(name, data) + data
 
 
 def canonical(parts: object) -> str:

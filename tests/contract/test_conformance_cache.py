@@ -48,22 +48,22 @@ def lifetimes(given, tmp_path, groq):
     clock = StoppedClock()
     store = MemoryStore(capacity=1000, ttl_s=given["defaultTtl"], clock=clock)
     for_ever = MemoryStore(capacity=1000, clock=clock)
-    store.mset([("key", b"v")])
-    store.mset([("zero", b"v")], ttl_s=0)
-    for_ever.mset([("key", b"v")])
+    store.set("key", b"v")
+    store.set("zero", b"v", ttl_s=0)
+    for_ever.set("key", b"v")
     began, told = clock.now(), []
     for milliseconds in (0, 1999, 2000, 2001):
         clock.time = began + milliseconds / 1000
-        told.append([milliseconds, text(store.mget(["key"]))])
+        told.append([milliseconds, text(store.get("key"))])
     return [
         *told,
-        ["ttl 0 falls back to default", text(store.mget(["zero"]))],
-        ["no ttl never expires", text(for_ever.mget(["key"]))],
+        ["ttl 0 falls back to default", text(store.get("zero"))],
+        ["no ttl never expires", text(for_ever.get("key"))],
     ]
 
 
-def text(values):
-    return values[0].decode() if values[0] else None
+def text(value):
+    return value.decode() if value else None
 
 
 def another_model(given, tmp_path, groq):

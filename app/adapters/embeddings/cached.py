@@ -75,18 +75,18 @@ class CachedQuestionEmbeddings(DelegatingEmbeddings):
 
     def embed_query(self, text: str) -> list[float]:
         """Return the question's vector."""
-        (vector,) = self._vectors.mget([text])
+        vector = self._vectors.get(text)
         if vector is None:
             vector = self.embeddings.embed_query(text)
-            self._vectors.mset([(text, vector)])
+            self._vectors.set(text, vector)
         return vector
 
     async def aembed_query(self, text: str) -> list[float]:
         """Return the question's vector."""
-        (vector,) = await self._vectors.amget([text])
+        vector = await self._vectors.aget(text)
         if vector is None:
             vector = await self.embeddings.aembed_query(text)
-            await self._vectors.amset([(text, vector)])
+            await self._vectors.aset(text, vector)
         return vector
 
 

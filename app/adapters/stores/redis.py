@@ -1,7 +1,7 @@
 """A store of bytes that expire in Redis, shared by processes; a Redis that fails is not called for a while."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from math import inf
 from typing import Any, cast
@@ -69,52 +69,39 @@ class RedisStore(ExpiringStore):
         """Close the connections that the synchronous methods opened; the next call opens new ones."""
         self._client.close()
 
-    def mget(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return the values, None for what is not there."""
-        with self._health.watched():
-            return cast("list[bytes | None]", self._client.mget(keys))
+    def get(self, name: str) -> bytes | None:
+        """Return the value, None for what is not there."""
+        with self._health.watched():  # GET would fail on a value of another kind; to MGET it is not there.
+            return cast("list[bytes | None]", self._client.mget([name]))[0]
 
-    async def amget(self, keys: Sequence[str]) -> list[bytes | None]:
+    async def aget(self, name: str) -> bytes | None:
         """Return the same without blocking the event loop."""
         client = self._here()
         if client is None:
-            return await run_in_executor(None, self.mget, keys)
+            return await run_in_executor(None, self.get, name)
         with self._health.watched():
-            return cast("list[bytes | None]", await client.mget(keys))
+            return cast("list[bytes | None]", await client.mget([name]))[0]
 
-    def mset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
-        """Keep the values."""
+    def set(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
+        """Keep the value."""
         with self._health.watched():
-            self._written(self._client.pipeline(transaction=False), key_value_pairs, ttl_s).execute()
+            self._client.set(name, data, px=self._lifetime_ms(ttl_s))
 
-    async def amset(self, key_value_pairs: Sequence[tuple[str, bytes]], *, ttl_s: float | None = None) -> None:
+    async def aset(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
         """Do the same without blocking the event loop."""
         client = self._here()
         if client is None:
-            await run_in_executor(None, self.mset, key_value_pairs, ttl_s=ttl_s)
+            await run_in_executor(None, self.set, name, data, ttl_s=ttl_s)
             return
         with self._health.watched():
-            await self._written(client.pipeline(transaction=False), key_value_pairs, ttl_s).execute()
-
-    def mdelete(self, keys: Sequence[str]) -> None:
-        """Forget the values."""
-        with self._health.watched():
-            self._client.delete(*keys)
-
-    def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
-        """Yield the keys that begin with the prefix; Redis is scanned, so this takes a while."""
-        with self._health.watched():
-            for key in self._client.scan_iter(f"{prefix or ''}*"):
-                yield key.decode()
+            await client.set(name, data, px=self._lifetime_ms(ttl_s))
 
     def _here(self) -> aioredis.Redis | None:
         """Return the client of the running event loop; another loop's connections cannot be used here."""
         return self._aclient if self._loop is asyncio.get_running_loop() else None
 
-    def _written(self, pipeline: Any, pairs: Sequence[tuple[str, bytes]], ttl_s: float | None) -> Any:
-        for key, value in pairs:
-            pipeline.set(key, value, px=max(1, int(1000 * (ttl_s or self._ttl_s))))
-        return pipeline
+    def _lifetime_ms(self, ttl_s: float | None) -> int:
+        return max(1, int(1000 * (ttl_s or self._ttl_s)))
 
 
 class Health:

@@ -12,10 +12,10 @@ class BrokenStore(MemoryStore):
     def __init__(self) -> None:
         super().__init__(capacity=0)
 
-    def mget(self, keys):
+    def get(self, name):
         raise StoreError
 
-    def mset(self, key_value_pairs, *, ttl_s=None):
+    def set(self, name, data, *, ttl_s=None):
         raise StoreError
 
 
@@ -30,19 +30,19 @@ def events(stats: CacheStats) -> dict[str, int]:
 
 async def test_values_come_back_as_they_were_and_are_counted():
     vectors, stats = level(MemoryStore(capacity=10**6))
-    vectors.mset([("a", [0.1, 1 / 3])])
-    await vectors.amset([("b", [2.0])])
+    vectors.set("a", [0.1, 1 / 3])
+    await vectors.aset("b", [2.0])
 
-    assert vectors.mget(["a", "b", "c"]) == [[0.1, 1 / 3], [2.0], None]
-    assert await vectors.amget(["a"]) == [[0.1, 1 / 3]]
+    assert [vectors.get(key) for key in "abc"] == [[0.1, 1 / 3], [2.0], None]
+    assert await vectors.aget("a") == [0.1, 1 / 3]
     assert events(stats) == {"hits": 3, "misses": 1}
 
 
 def test_what_lies_under_another_fingerprint_is_not_there():
     store = MemoryStore(capacity=10**6)
-    level(store)[0].mset([("a", [1.0])])
+    level(store)[0].set("a", [1.0])
 
-    assert level(store, fingerprint="other")[0].mget(["a"]) == [None]
+    assert level(store, fingerprint="other")[0].get("a") is None
 
 
 @pytest.mark.parametrize(
@@ -52,31 +52,32 @@ def test_what_lies_under_another_fingerprint_is_not_there():
 def test_a_value_that_cannot_be_read_or_was_not_written_here_is_a_miss(data):
     store = MemoryStore(capacity=10**6)
     vectors, stats = level(store)
-    vectors.mset([("a", [1.0])])
-    [name] = store.yield_keys()
-    store.mset([(name, data)])
+    vectors.set("a", [1.0])
+    [name] = store._values
+    store.set(name, data)
 
-    assert vectors.mget(["a"]) == [None]
+    assert vectors.get("a") is None
     assert events(stats) == {"errors": 1, "misses": 1}
 
 
 def test_a_value_that_was_written_under_another_key_is_a_miss():
     store = MemoryStore(capacity=10**6)
     vectors, stats = level(store)
-    vectors.mset([("a", [1.0]), ("b", [2.0])])
-    first, second = store.yield_keys()
-    store.mset([(first, store.mget([second])[0] or b"")])
+    vectors.set("a", [1.0])
+    vectors.set("b", [2.0])
+    first, second = store._values
+    store.set(first, store.get(second) or b"")
 
-    assert vectors.mget(["a", "b"]) in ([None, [2.0]], [[1.0], None])
+    assert [vectors.get(key) for key in "ab"] in ([None, [2.0]], [[1.0], None])
     assert events(stats) == {"hits": 1, "errors": 1, "misses": 1}
 
 
 async def test_a_store_that_fails_is_a_miss_and_breaks_nothing():
     vectors, stats = level(BrokenStore())
-    vectors.mset([("a", [1.0])])
-    await vectors.amset([("a", [1.0])])
+    vectors.set("a", [1.0])
+    await vectors.aset("a", [1.0])
 
-    assert vectors.mget(["a"]) == await vectors.amget(["a"]) == [None]
+    assert vectors.get("a") is await vectors.aget("a") is None
     assert events(stats) == {"errors": 4, "misses": 2}
 
 
@@ -84,17 +85,17 @@ def test_a_value_that_is_no_plain_data_is_not_kept():
     store = MemoryStore(capacity=10**6)
     stats = CacheStats()
     anything: TypedCache = TypedCache("embedding", store, TypeAdapter(dict), stats=stats, fingerprint="")
-    anything.mset([("a", {"x": object()})])
+    anything.set("a", {"x": object()})
 
-    assert list(store.yield_keys()) == []
+    assert store.size == 0
     assert events(stats) == {"errors": 1}
 
 
 def test_names_say_whose_they_are_and_hide_what_was_asked():
     store = MemoryStore(capacity=10**6)
     vectors, _ = level(store)
-    vectors.mset([("secret question", [1.0])])
+    vectors.set("secret question", [1.0])
 
-    [name] = store.yield_keys()
+    [name] = store._values
     assert name.startswith("waypoint:embedding:")
     assert "secret" not in name

@@ -39,21 +39,18 @@ def store(client):
 
 @pytest.mark.service
 def test_values_are_kept_for_their_time_by_redis_itself(store, client):
-    store.mset([("test:a", b"1"), ("test:b", b"2")])
-    store.mset([("test:c", b"3")], ttl_s=600)
+    store.set("test:a", b"1")
+    store.set("test:b", b"2", ttl_s=600)
 
-    assert store.mget(["test:a", "test:none", "test:c"]) == [b"1", None, b"3"]
-    assert 0 < client.pttl("test:a") <= 60_000 < client.pttl("test:c") <= 600_000
-    assert sorted(store.yield_keys(prefix="test:")) == ["test:a", "test:b", "test:c"]
-    store.mdelete(["test:a"])
-    assert store.mget(["test:a"]) == [None]
+    assert [store.get(name) for name in ("test:a", "test:none", "test:b")] == [b"1", None, b"2"]
+    assert 0 < client.pttl("test:a") <= 60_000 < client.pttl("test:b") <= 600_000
 
 
 @pytest.mark.service
 def test_it_serves_event_loops_with_connections_of_their_own_and_without(store):
     async def keep_and_find(key: str) -> list[bytes | None]:
-        await store.amset([(key, b"1")])
-        return await store.amget([key, "test:none"])
+        await store.aset(key, b"1")
+        return [await store.aget(key), await store.aget("test:none")]
 
     async def within(key: str) -> list[bytes | None]:
         async with store.connected():
@@ -67,20 +64,20 @@ def test_it_serves_event_loops_with_connections_of_their_own_and_without(store):
     assert asyncio.run(within_another("test:a")) == [b"1", None]
     assert asyncio.run(within("test:b")) == [b"1", None]
     assert asyncio.run(within("test:c")) == [b"1", None]
-    assert store.mget(["test:b"]) == [b"1"]
+    assert store.get("test:b") == b"1"
 
 
 @pytest.mark.service
 def test_a_value_of_another_kind_is_none_of_ours(store, client):
     client.rpush("test:list", b"1")
-    assert store.mget(["test:list"]) == [None]
+    assert store.get("test:list") is None
 
 
 @pytest.mark.service
 def test_a_redis_that_refuses_is_a_redis_that_fails(client):
     store = RedisStore("redis://nobody:wrong@127.0.0.1:6379/9", ttl_s=60, timeout_s=PATIENCE_S)
     with pytest.raises(StoreError, match="AuthenticationError"):
-        store.mset([("test:a", b"1")])
+        store.set("test:a", b"1")
 
 
 @pytest.fixture
@@ -106,15 +103,15 @@ async def test_a_redis_that_fails_is_left_alone_for_a_while_and_told_of_once(pla
     async with store.connected():
         for _ in range(2):
             with pytest.raises(StoreError, match="did not answer"):
-                store.mget(["a"])
+                store.get("a")
             for _ in range(3):
                 with pytest.raises(StoreError, match="a moment ago"):
-                    await store.amget(["a"])
+                    await store.aget("a")
                 with pytest.raises(StoreError, match="a moment ago"):
-                    await store.amset([("a", b"1")])
+                    await store.aset("a", b"1")
             clock.sleep(PAUSE_S)
         with pytest.raises(StoreError, match="did not answer"):
-            await store.amget(["a"])
+            await store.aget("a")
 
     told = capsys.readouterr().out
     assert told.count("cache_down") == 1
@@ -127,7 +124,7 @@ def test_a_redis_that_comes_back_is_used_again_and_told_of(closed, capsys, tmp_p
     clock, url = StoppedClock(), closed.replace(":secret@", "")
     store = RedisStore(url, ttl_s=60, timeout_s=PATIENCE_S, clock=clock)
     with pytest.raises(StoreError):
-        store.mget(["a"])
+        store.get("a")
 
     port = url.split(":")[-1].removesuffix("/0")
     command = [server, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
@@ -135,7 +132,7 @@ def test_a_redis_that_comes_back_is_used_again_and_told_of(closed, capsys, tmp_p
         with redis.Redis.from_url(url) as client:
             wait_until(lambda: _answers(client))
         clock.sleep(PAUSE_S)
-        assert store.mget(["a"]) == [None]
+        assert store.get("a") is None
         store.close()
         process.terminate()
     assert "cache_back" in capsys.readouterr().out
