@@ -40,7 +40,7 @@ class ChunkStore(Protocol):
     """
 
     @property
-    def embeddings(self) -> Embeddings | None:
+    def embeddings(self) -> Embeddings:
         """The model that made the vectors."""
 
     @property

@@ -147,6 +147,8 @@ class Provider:
             head.append(chunk)
             if chunk.text:
                 break
+        if head:
+            _describe_retries(request, head[0].message)
         return head, chunks
 
     async def _aopen(self, request: Request) -> tuple[list[ChatGenerationChunk], AsyncChunks]:
@@ -156,30 +158,24 @@ class Provider:
             head.append(chunk)
             if chunk.text:
                 break
+        if head:
+            _describe_retries(request, head[0].message)
         return head, chunks
 
     def _stream(self, request: Request) -> Chunks:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
             with closing(compat.stream(self.model, **self._arguments(request))) as chunks:
-                first = True
                 for chunk in chunks:
                     _reconcile(reservation, chunk.message)
-                    if first:
-                        _describe_retries(request, chunk.message)
-                        first = False
                     yield chunk
 
     async def _astream(self, request: Request) -> AsyncChunks:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
             async with aclosing(compat.astream(self.model, **self._arguments(request))) as chunks:
-                first = True
                 async for chunk in chunks:
                     _reconcile(reservation, chunk.message)
-                    if first:
-                        _describe_retries(request, chunk.message)
-                        first = False
                     yield chunk
 
     @contextmanager

@@ -9,7 +9,7 @@ from pydantic import SkipValidation
 from chains.ports import ChunkStore, WordIndex
 from chains.retrieval.filters import Filters
 from chains.retrieval.fusion import Candidate, rank
-from chains.retrieval.retriever import FUSED_SCORE, SCORE, ChunkRetriever, embedded, fetched
+from chains.retrieval.retriever import FUSED_SCORE, SCORE, ChunkRetriever, fetched
 from chains.vectors import cosines
 
 # From each of the two searches; more found nothing more in the measurements, and cost milliseconds.
@@ -38,7 +38,7 @@ class HybridRetriever(ChunkRetriever):
 
     def _candidates(self, query: str, limit: int, filters: Filters) -> tuple[list[Candidate], dict[str, float]]:
         where = filters.where()
-        vector = embedded(self.store, query)
+        vector = self.store.embeddings.embed_query(query)
         scores = self.store.nearest(vector, limit, where)
         bm25 = self.words.search(query, limit, where)
         missing = self.store.vectors([id_ for id_ in bm25 if id_ not in scores])

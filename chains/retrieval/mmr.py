@@ -9,7 +9,7 @@ from pydantic import SkipValidation
 
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters
-from chains.retrieval.retriever import SCORE, ChunkRetriever, embedded, fetched
+from chains.retrieval.retriever import SCORE, ChunkRetriever, fetched
 
 FETCHED_PER_RESULT = 2
 
@@ -27,7 +27,7 @@ class MmrRetriever(ChunkRetriever):
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the chosen chunks, in the order of choice."""
-        vector = embedded(self.store, query)
+        vector = self.store.embeddings.embed_query(query)
         wanted = max(top_k, self.fetch_k or FETCHED_PER_RESULT * top_k)
         scores = self.store.nearest(vector, wanted, filters.where())
         near = [id_ for id_, score in scores.items() if score >= threshold]

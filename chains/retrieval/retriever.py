@@ -12,7 +12,6 @@ from langchain_core.runnables import RunnableConfig, ensure_config, run_in_execu
 from pydantic import Field, SkipValidation
 
 from chains.callbacks.deadline import check_time, time_limit
-from chains.errors import ConfigurationError
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters, filters_of
 
@@ -81,18 +80,6 @@ def fetched(store: ChunkStore, found: Mapping[str, Mapping[str, float]]) -> list
 def with_metadata(document: Document, more: Mapping[str, Any]) -> Document:
     """Return a copy of the document that knows more."""
     return Document(id=document.id, page_content=document.page_content, metadata={**document.metadata, **more})
-
-
-def embedded(store: ChunkStore, query: str) -> list[float]:
-    """Return the vector of a question, by the model of the store.
-
-    Raises:
-        ConfigurationError: the store has no model.
-    """
-    if store.embeddings is None:
-        msg = "the vector store has no embedding model to search with; open it with one"
-        raise ConfigurationError(msg)
-    return store.embeddings.embed_query(query)
 
 
 def _ranked(documents: Iterable[Document]) -> list[Document]:

@@ -7,7 +7,7 @@ from pydantic import SkipValidation
 
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters
-from chains.retrieval.retriever import SCORE, ChunkRetriever, embedded, fetched
+from chains.retrieval.retriever import SCORE, ChunkRetriever, fetched
 
 
 class SimilarityRetriever(ChunkRetriever):
@@ -17,5 +17,5 @@ class SimilarityRetriever(ChunkRetriever):
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the nearest chunks, the nearest first."""
-        scores = self.store.nearest(embedded(self.store, query), top_k, filters.where())
+        scores = self.store.nearest(self.store.embeddings.embed_query(query), top_k, filters.where())
         return fetched(self.store, {id_: {SCORE: score} for id_, score in scores.items() if score >= threshold})

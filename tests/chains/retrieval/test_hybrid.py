@@ -1,6 +1,3 @@
-import pytest
-
-from chains.errors import ConfigurationError
 from chains.retrieval import HybridRetriever
 from tests.chains.retrieval.conftest import TEXTS
 
@@ -36,11 +33,3 @@ def test_a_chunk_the_words_do_not_know_yet_is_still_found(desk):
 
     found = HybridRetriever(store=desk.store, words=desk.words).invoke("rate of VAT eleven")
     assert found[0].id == "vat"
-
-
-def test_a_store_without_a_model_is_refused():
-    class Bare:
-        embeddings = None
-
-    with pytest.raises(ConfigurationError, match="no embedding model"):
-        HybridRetriever(store=Bare(), words=None).invoke("rate")

@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -56,10 +56,15 @@ class DocumentChroma(Chroma):
         self._documents = FetchCache[Document]()
         self._vectors = FetchCache[NDArray[np.float32]]()
 
+    @property
+    def embeddings(self) -> Embeddings:
+        """The model that makes the vectors; `open_chroma` gives one to every store."""
+        return cast("Embeddings", super().embeddings)
+
     def add_documents(self, documents: list[Document], *, ids: list[str] | None = None, **kwargs: Any) -> list[str]:
         """Embed and keep the documents under their `ids`; one that is there already is replaced."""
         ids = ids or [document.id or str(uuid4()) for document in documents]
-        vectors = self._embed([self._indexed_text(document) for document in documents])
+        vectors: Any = self.embeddings.embed_documents([self._indexed_text(document) for document in documents])
         with self._errors():
             for start in range(0, len(documents), self._batch_size):
                 batch = slice(start, start + self._batch_size)
@@ -138,9 +143,6 @@ class DocumentChroma(Chroma):
     def _forget(self) -> None:
         self._documents.clear()
         self._vectors.clear()
-
-    def _embed(self, texts: list[str]) -> Any:
-        return self.embeddings.embed_documents(texts) if self.embeddings else None
 
 
 def open_chroma(
