@@ -14,7 +14,7 @@ from app.http.errors import add_error_handlers
 from app.http.middleware import middleware
 from app.http.middleware.drain import InFlight
 from app.http.openapi import TAGS, describe
-from app.http.routes import chat, copilot, feedback, health, page, pages, playground, query, render
+from app.http.routes import chat, copilot, feedback, health, page, pages, playground, query, render, sign_in
 from app.wiring import Services
 
 
@@ -59,5 +59,6 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.batch_max))
     app.include_router(playground.playground_router(chain, handler, question))
     app.include_router(health.router)
-    for router in (pages.router, page.router, render.router):
+    page_router = page.page_router(services.examples, framed_by=settings.framing_origins)
+    for router in (pages.router, page_router, render.router, sign_in.router):
         app.include_router(router)

@@ -3,18 +3,20 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AliasChoices, Field, FilePath, SecretStr
 
 from app.settings.answering import AnsweringFields
 from app.settings.values import (
     BrokerAddress,
     Flag,
+    Origins,
     Port,
     Positive,
     RedisAddress,
     Seconds,
     WebAddress,
     WritableFolder,
+    is_origin,
 )
 
 LANGSMITH = "https://api.smith.langchain.com"
@@ -86,6 +88,14 @@ class ServingFields(AnsweringFields):
     cors_origins: str = Field(
         "", description="Origins of web pages that may call the API, separated by commas; * allows all"
     )
+    frame_ancestors: Origins = Field(
+        "",
+        description="Origins of web pages that may show /embed in a frame, separated by commas; none: nobody's; "
+        "empty: those of CORS_ORIGINS",
+    )
+    examples_file: FilePath | None = Field(
+        None, description="Example questions of the page, by language; empty: those of the sample corpus"
+    )
     port: Port = Field(3000, description="Port of `waypoint serve`")
     warm_up: Flag = Field(
         True, description="Whether all but the language model is tried once before the first question"
@@ -126,6 +136,13 @@ class ServingFields(AnsweringFields):
     def open_to_others(self) -> bool:
         """Return whether others than the users of this machine may ask."""
         return self.auth_mode != "none" or self.allow_anonymous
+
+    @property
+    def framing_origins(self) -> tuple[str, ...]:
+        """Return the origins of pages that may show /embed in a frame; empty where none may."""
+        origins = (self.frame_ancestors or self.cors_origins).split(",")
+        named = tuple(origin.strip() for origin in origins if is_origin(origin.strip()))
+        return () if "none" in named else named
 
     @property
     def rate(self) -> str | None:

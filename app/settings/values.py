@@ -1,12 +1,16 @@
 """Types of settings: flags, fractions, web addresses, addresses of servers with a password."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, SecretStr
 
+_ORIGIN = re.compile(
+    r"\*|none|https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:(\d{1,5}|\*))?|https?://\[[0-9A-Fa-f:]+\](:\d{1,5})?"
+)
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -24,6 +28,19 @@ def _web_address(url: str) -> str:
         msg = "has to be an address like https://host or http://host:8080/path"
         raise ValueError(msg)
     return url
+
+
+def _origins(text: str) -> str:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if wrong := next((part for part in parts if not is_origin(part)), None):
+        msg = f"holds {wrong!r}, which is no origin like https://www.example.com, https://*.example.com or *"
+        raise ValueError(msg)
+    return ",".join(parts)
+
+
+def is_origin(text: str) -> bool:
+    """Return whether a text names where pages come from, as a content security policy writes it."""
+    return _ORIGIN.fullmatch(text) is not None
 
 
 def _redis_address(url: SecretStr) -> SecretStr:
@@ -63,6 +80,7 @@ Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
+Origins = Annotated[str, AfterValidator(_origins)]
 RedisAddress = Annotated[SecretStr, AfterValidator(_redis_address)]
 BrokerAddress = Annotated[SecretStr, AfterValidator(_broker_address)]
 WritableFolder = Annotated[DirectoryPath, AfterValidator(_writable)]

@@ -11,7 +11,6 @@ FOLDER = Path(__file__).parent / "static"
 MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 # The order in which styles apply; others follow by name.
 FIRST_STYLES = ("css/tokens.css", "css/layout.css")
-WIDGET = "widget.js"
 
 _VERSIONED = re.compile(r"v-[0-9a-f]{12}/")
 
@@ -35,6 +34,12 @@ def assets() -> Mapping[str, Asset]:
 def _read(path: Path) -> Asset:
     content = path.read_bytes()
     return Asset(content, MEDIA_TYPES[path.suffix], f'"{_hash(content)}"')
+
+
+def script(text: str) -> Asset:
+    """Return a script that is no file."""
+    content = text.encode()
+    return Asset(content, MEDIA_TYPES[".js"], f'"{_hash(content)}"')
 
 
 def _hash(content: bytes) -> str:

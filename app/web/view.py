@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from app.web import assets, words
 
-Theme = Literal["system", "light", "dark"]
+WIDGET = "widget."  # What the keys of its words begin with.
+THEMES = ("system", "light", "dark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,16 @@ def render(visit: Visit) -> str:
             modules=assets.modules(),
         )
     )
+
+
+@cache
+def widget() -> assets.Asset:
+    """Return the script that puts the page on somebody's page, with the few words that it shows itself."""
+    told = {
+        code: {key.removeprefix(WIDGET): text for key, text in table.items() if key.startswith(WIDGET)}
+        for code, table in words.languages().items()
+    }
+    return assets.script(_environment().get_template("widget.js.jinja").render(words=told, default=words.DEFAULT))
 
 
 @cache

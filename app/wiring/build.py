@@ -18,6 +18,7 @@ from app.wiring.access import Access
 from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, backend_checks, breaker_check, embeddings_check, index_check
+from app.wiring.examples import ExampleQuestions
 from app.wiring.llm import chat_model, close, offline_model, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
@@ -233,6 +234,11 @@ class Services:
     def describe_scope(self) -> str:
         """Say in a sentence which questions are declined before anything is searched."""
         return describe_scope(self.settings, self.index.current())
+
+    @cached_property
+    def examples(self) -> ExampleQuestions:
+        """Return the questions that the page offers to begin with."""
+        return ExampleQuestions(self.settings.examples_file, self.stored.holds_own_documents)
 
     def count(self) -> int:
         """Return the number of chunks in the store."""

@@ -1,8 +1,10 @@
-"""Identify the caller of each request; only health checks are open to everybody."""
+"""Identify the caller of each request; only health checks and the page's own files are open to everybody."""
 
 import re
+from contextlib import suppress
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
@@ -11,13 +13,26 @@ from app.http.errors import RequestRefusedError
 
 # Probes are anonymous, and the page holds no data. Every other path needs an identity, also one that is added later.
 PROBES = frozenset({"/health", "/health/live", "/health/ready", "/api/health"})
-OPEN_PATHS = PROBES | {"/", "/embed", "/widget.js"}
+OPEN_PATHS = PROBES | {"/", "/embed", "/widget.js", "/sign-in", "/sign-out"}
 OPEN_FOLDER = "/static/"
+# Open too, but who has signed in is known there.
+OPTIONAL_PATHS = frozenset({"/api/me"})
+# Where the cookie is made and removed: another site must neither sign a user in as somebody else, nor out.
+OWN_PAGE_PATHS = frozenset({"/sign-in", "/sign-out"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Every other path asks a question, or describes how to ask.
 SCOPES = {"/api/feedback": Scope.FEEDBACK, "/metrics": Scope.METRICS}
 
+# The page signs in with it. Its SameSite=Strict keeps it from other sites, but not from other ports of the same host.
+COOKIE = "waypoint_token"
+# The page sends it where it stands in a page of others: what a visitor may do besides is not for that page.
+EMBED_HEADER = "x-waypoint-embed"
+EMBEDDED_SCOPES = frozenset({Scope.ASK, Scope.FEEDBACK})
+
 MISSING = "Authorization header required"
 MALFORMED = "Invalid authorization format"
+EMBEDDED = "This page can be part of another one only where everybody may ask; open the service itself and sign in"
+OTHER_PAGE = "A cookie counts only in requests of the service's own page; programs send the token in a header"
 
 # RFC 6750's characters; longer tokens are refused without a lookup.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,512}=*")
@@ -38,29 +53,89 @@ class Authentication:
         self.anonymous = anonymous
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan" and not is_open(scope["path"]):
-            identity = await self._identify(Headers(scope=scope))
-            needed = needed_scope(scope["path"])
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        path = scope["path"]
+        if path in OWN_PAGE_PATHS and scope.get("method") not in SAFE_METHODS:
+            require_same_origin(Headers(scope=scope))
+        if path in OPTIONAL_PATHS:
+            with suppress(RequestRefusedError):  # A token that is no longer valid is like none.
+                _keep(scope, await self._identify(scope))
+        elif not is_open(path):
+            identity = await self._identify(scope)
+            needed = needed_scope(path)
             if not identity.may(needed):
                 msg = f"This needs the scope {str(needed)!r}, which the caller does not have"
                 raise RequestRefusedError(403, msg)
-            scope.setdefault("state", {})["identity"] = identity
+            _keep(scope, identity)
         await self.app(scope, receive, send)
 
-    async def _identify(self, headers: Headers) -> Identity:
+    async def _identify(self, scope: AsgiScope) -> Identity:
+        headers = Headers(scope=scope)
+        if EMBED_HEADER in headers:
+            return self._embedded()
         if self.authenticator is None:
             return self.anonymous or Identity()
         credential = self.authenticator.credential
         token = token_of(headers, key=credential == "key")
+        if token is None and (token := cookie_of(headers)) and scope.get("method") not in SAFE_METHODS:
+            require_same_origin(headers)
         if token is None:
             if self.anonymous is None:
                 raise _unauthorized(MISSING)
             return self.anonymous
-        identity = await self.authenticator.find(token)
-        if identity is None:
-            msg = f"Invalid or expired {credential}"
-            raise _unauthorized(msg)
-        return identity
+        return await caller_with(self.authenticator, token)
+
+    def _embedded(self) -> Identity:
+        """Return who asks from within a page of others: nobody known, who sees what is public."""
+        if self.anonymous is None:
+            raise _unauthorized(EMBEDDED)
+        return Identity(scopes=self.anonymous.scopes & EMBEDDED_SCOPES)
+
+
+def _keep(scope: AsgiScope, identity: Identity) -> None:
+    scope.setdefault("state", {})["identity"] = identity
+
+
+async def caller_with(authenticator: Authenticator, token: str) -> Identity:
+    """Return the caller behind a token.
+
+    Raises:
+        RequestRefusedError: the token is malformed, unknown or expired.
+        IdentityStoreError: the session store is unavailable.
+    """
+    if not _TOKEN.fullmatch(token):
+        raise _unauthorized(MALFORMED)
+    identity = await authenticator.find(token)
+    if identity is None:
+        msg = f"Invalid or expired {authenticator.credential}"
+        raise _unauthorized(msg)
+    return identity
+
+
+def cookie_of(headers: Headers) -> str | None:
+    """Return the token that the page's cookie holds; None without one."""
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE) or None
+
+
+def require_same_origin(headers: Headers) -> None:
+    """Refuse what another page sends with this page's cookie (CSRF).
+
+    Raises:
+        RequestRefusedError: the request is not known to come from a page of this service.
+    """
+    if not is_same_origin(headers):
+        raise RequestRefusedError(403, OTHER_PAGE)
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Return whether a browser says that a page of this service sends the request."""
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
+    if site is not None:  # No script can set it. Browsers leave it out on plain HTTP, where the origin is left.
+        return site == "same-origin"
+    scheme, _, host = origin.partition("://")
+    return scheme in {"http", "https"} and bool(host) and host == headers.get("host")
 
 
 def token_of(headers: Headers, *, key: bool) -> str | None:

@@ -14,7 +14,7 @@ MAX_BYTES = 10 * 1024
 # Paths whose bodies may be larger: an answer with its citations.
 MAX_BYTES_OF = {"/page/render": 64 * 1024}
 # Posts that ask no question, so that they count towards no limit of questions.
-NO_QUESTIONS = frozenset({"/page/render"})
+NO_QUESTIONS = frozenset({"/page/render", "/sign-in", "/sign-out"})
 MAX_DEPTH = 32
 # A client that is still sending does not read a refusal: up to here its bytes are read and dropped.
 DISCARD_BYTES = 256 * 1024

@@ -7,14 +7,17 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
+from app.http.middleware.authentication import SAFE_METHODS, is_open
 from app.wiring.access import is_loopback
 
 
 class OriginCheck:
     """ASGI middleware for a service that only this machine may ask: it refuses web pages of other origins (CSRF).
 
-    A browser runs the pages of strangers on this machine, and they can post to loopback; by DNS rebinding they could
-    even read the answer. Browsers send the page's origin; programs send none and are not checked.
+    A browser runs the pages of strangers on this machine, and they can post to loopback. Browsers send the page's
+    origin; programs send none and are not checked. A page that has given its own name this machine's address (DNS
+    rebinding) reads without an origin; so reading by a name that is not this machine's is refused as well, but for what
+    is open to everybody.
 
     Args:
         app: The application behind it.
@@ -26,10 +29,17 @@ class OriginCheck:
         self.allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        origin = Headers(scope=scope).get("origin") if scope["type"] == "http" else None
+        if scope["type"] == "http":
+            self._check(Headers(scope=scope), reads=scope["method"] in SAFE_METHODS and not is_open(scope["path"]))
+        await self.app(scope, receive, send)
+
+    def _check(self, headers: Headers, *, reads: bool) -> None:
+        origin, host = headers.get("origin"), headers.get("host")
         if origin is not None and not self._is_allowed(origin):
             raise RequestRefusedError(403, "Pages of this origin may not ask; name it in CORS_ORIGINS")
-        await self.app(scope, receive, send)
+        if reads and host and not any(self._is_allowed(f"{scheme}://{host}") for scheme in ("http", "https")):
+            msg = "This name of the service is not known to it; ask for localhost, or name its origin in CORS_ORIGINS"
+            raise RequestRefusedError(403, msg)
 
     def _is_allowed(self, origin: str) -> bool:
         return "*" in self.allowed or origin in self.allowed or is_loopback(_host(origin))

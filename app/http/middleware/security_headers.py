@@ -2,12 +2,14 @@
 
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-POLICY = "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+NO_FRAMES = "frame-ancestors 'none'"
+POLICY = f"default-src 'self'; object-src 'none'; base-uri 'none'; {NO_FRAMES}"
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 HEADERS = {
@@ -32,18 +34,22 @@ class SecurityHeaders:
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Content-Security-Policy", POLICY)
+                if NO_FRAMES not in headers["Content-Security-Policy"]:
+                    del headers["X-Frame-Options"]  # It knows no list of origins; the policy has one.
             await send(message)
 
         await self.app(scope, receive, add)
 
 
-def page_policy(page: bytes, **more: str) -> str:
+def page_policy(page: bytes, *, framed_by: Sequence[str] = (), **more: str) -> str:
     """Return the policy of an HTML page: the inline scripts that it has may run, by their hashes, and no others.
 
     Args:
         page: The page as it is sent.
+        framed_by: Origins of the pages that may show it in a frame.
         more: Sources that it needs beside the service itself, by their kind: `img="data:"`.
     """
     hashes = [f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in _INLINE_SCRIPT.findall(page)]
     sources = more | {"script": " ".join([*hashes, more.get("script", "")])}
-    return "; ".join([POLICY, *(f"{kind}-src 'self' {allowed}".strip() for kind, allowed in sources.items())])
+    policy = POLICY.replace(NO_FRAMES, f"frame-ancestors {' '.join(framed_by)}") if framed_by else POLICY
+    return "; ".join([policy, *(f"{kind}-src 'self' {allowed}".strip() for kind, allowed in sources.items())])

@@ -1,22 +1,48 @@
-"""GET /: the page, its files, and the script that puts it on somebody's page."""
+"""GET /: the page; /embed: the same in a frame; /widget.js puts that on somebody's page; /static: its files."""
+
+from collections.abc import Sequence
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from starlette.responses import HTMLResponse
 
 from app.http.middleware.security_headers import page_policy
 from app.web import assets, view, words
+from app.wiring import ExampleQuestions
 from chains.state import QUESTION_MAX_CHARACTERS
 
-THEMES = ("system", "light", "dark")
 A_YEAR_S = 365 * 24 * 3600
+READ = ["GET", "HEAD"]
 
-router = APIRouter(include_in_schema=False)
 
+def page_router(examples: ExampleQuestions, *, framed_by: Sequence[str]) -> APIRouter:
+    """Return the page's routes. They hold no data, so everybody may have them.
 
-@router.api_route("/", methods=["GET", "HEAD"])
-def page(request: Request) -> Response:
-    """Return the page. It holds no data, so everybody may have it."""
-    return _page(request)
+    Args:
+        examples: The questions that the page offers.
+        framed_by: Origins of the pages that may show it in a frame.
+    """
+    router = APIRouter(include_in_schema=False)
+
+    @router.api_route("/", methods=READ)
+    def page(request: Request) -> Response:
+        return _page(request, examples, policy=page_policy(b""))
+
+    @router.api_route("/embed", methods=READ)
+    def embedded_page(request: Request) -> Response:
+        return _page(request, examples, policy=page_policy(b"", framed_by=framed_by), embedded=True)
+
+    @router.api_route("/widget.js", methods=READ)
+    def widget(request: Request) -> Response:
+        return _file(request, view.widget(), lasting=False)
+
+    @router.api_route("/static/{path:path}", methods=READ)
+    def static(request: Request, path: str) -> Response:
+        asset, lasting = assets.find(path)
+        if asset is None:
+            raise HTTPException(404)
+        return _file(request, asset, lasting=lasting)
+
+    return router
 
 
 def language_of(request: Request) -> str:
@@ -25,31 +51,30 @@ def language_of(request: Request) -> str:
     return words.choose(asked, kept, request.headers.get("accept-language", ""))
 
 
-def _page(request: Request) -> Response:
-    query, cookies, language = request.query_params, request.cookies, language_of(request)
+def _page(request: Request, examples: ExampleQuestions, *, policy: str, embedded: bool = False) -> Response:
+    query, language = request.query_params, language_of(request)
+    theme = request.cookies.get("theme", "")
     visit = view.Visit(
         language=language,
-        theme=cookies["theme"] if cookies.get("theme") in THEMES else "system",
+        theme=theme if theme in view.THEMES else "system",
+        embedded=embedded,
         question=next(filter(None, query.getlist("question")), "")[:QUESTION_MAX_CHARACTERS],
+        examples=examples.of(language),
     )
     headers = {
-        "Content-Security-Policy": page_policy(b""),
-        "Cache-Control": "no-cache",
+        "Content-Security-Policy": policy,
         "Content-Language": language,
+        "Cache-Control": "no-cache",
         "Vary": "Accept-Language, Cookie",
     }
     response = HTMLResponse(view.render(visit), headers=headers)
-    if query.get("lang") == language:
+    if query.get("lang") == language and not embedded:
         response.set_cookie("lang", language, max_age=A_YEAR_S, samesite="lax")
     return response
 
 
-@router.api_route("/static/{path:path}", methods=["GET", "HEAD"])
-def static(request: Request, path: str) -> Response:
-    """Return a file of the page; the address that the page names never holds anything else."""
-    asset, lasting = assets.find(path)
-    if asset is None:
-        raise HTTPException(404)
+def _file(request: Request, asset: assets.Asset, *, lasting: bool) -> Response:
+    """Return a file; an address with the version never holds anything else, so it is kept without asking again."""
     caching = f"public, max-age={A_YEAR_S}, immutable" if lasting else "public, no-cache"
     headers = {"Cache-Control": caching, "ETag": asset.etag}
     if request.headers.get("if-none-match") == asset.etag:

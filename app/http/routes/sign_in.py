@@ -1,0 +1,80 @@
+"""POST /sign-in and /sign-out: the page's cookie; GET /api/me: who is asking, and what may be done here."""
+
+from typing import Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from app.adapters.sessions.identity import Identity, Scope
+from app.http.errors import RequestRefusedError
+from app.http.middleware.authentication import COOKIE, EMBED_HEADER, caller_with
+from app.http.routes.json_route import bad_request_route
+
+router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with a token"))
+
+
+class SignInBody(BaseModel):
+    """A session's token, or a key."""
+
+    token: str
+
+
+class Me(BaseModel):
+    """Who asks, and what the page has to know of the service."""
+
+    auth_mode: Literal["none", "session", "api_key"]
+    credential: Literal["session", "key"] | None
+    signed_in: bool
+    user_id: str | None
+    email: str | None
+    scopes: list[Scope]
+    audience: Literal["public", "internal"]
+    feedback: bool
+    model: str | None
+    version: str
+
+
+@router.post("/sign-in", status_code=204)
+async def sign_in(request: Request, body: SignInBody) -> Response:
+    """Keep a valid token in a cookie that no script reads, until the browser is closed."""
+    authenticator = request.app.state.services.access.authenticator
+    if authenticator is None:
+        raise RequestRefusedError(400, "There is nothing to sign in to: this service asks nobody who they are")
+    await caller_with(authenticator, body.token.strip())
+    response = Response(status_code=204)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, body.token.strip(), httponly=True, samesite="strict", secure=secure)
+    return response
+
+
+@router.post("/sign-out", status_code=204)
+def sign_out() -> Response:
+    """Remove the cookie. A session itself ends where it was begun."""
+    return _without_cookie(Response(status_code=204))
+
+
+@router.get("/api/me")
+def me(request: Request, response: Response) -> Me:
+    """Tell who asks; a cookie that is no longer valid is removed."""
+    services, identity = request.app.state.services, getattr(request.state, "identity", None)
+    if identity is None and COOKIE in request.cookies and EMBED_HEADER not in request.headers:
+        _without_cookie(response)
+    identity = identity or services.access.anonymous or Identity()
+    settings, authenticator = services.settings, services.access.authenticator
+    return Me(
+        auth_mode=settings.auth_mode,
+        credential=authenticator.credential if authenticator else None,
+        signed_in=identity.user_id is not None,
+        user_id=identity.user_id,
+        email=identity.email,
+        scopes=sorted(identity.scopes),
+        audience=identity.audience,
+        feedback=identity.may(Scope.FEEDBACK),
+        model=None if settings.provider == "offline" else settings.llm_model,
+        version=request.app.version,
+    )
+
+
+def _without_cookie(response: Response) -> Response:
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
