@@ -36,7 +36,7 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class _Trial:
     part: str
-    run: Callable[[], str]
+    run: Callable[[], str | None]
     remedy: str
     required: bool = True
 
@@ -60,7 +60,7 @@ def findings(services: Services) -> Iterator[Finding]:
     settings = services.settings
     for trial in [*_retrieval(services), *_models(settings), *_backends(services)]:
         try:
-            yield Finding(trial.part, "ok", trial.run(), trial.required)
+            yield Finding(trial.part, "ok", trial.run() or "works", trial.required)
         except Exception as error:  # Whatever it is, the other parts are tried as well.
             detail = str(error) if isinstance(error, WaypointError) and str(error) else type(error).__name__
             yield Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
@@ -114,13 +114,13 @@ def _backends(services: Services) -> Iterator[_Trial]:
         remedy = "start Redis, or check REDIS_URL"
         yield _Trial("redis", lambda: _ping("redis", settings.redis_url), remedy, settings.has_redis_sessions)
     if services.outbox is not None:
-        yield _Trial("events file", _done(services.outbox.check), "check EVENTS_PATH and the disk")
+        yield _Trial("events file", services.outbox.check, "check EVENTS_PATH and the disk")
         broker = settings.rabbitmq_url
         remedy = "start RabbitMQ, check RABBITMQ_URL, or set EVENTS_ENABLED=false"
         yield _Trial("rabbitmq", lambda: _ping("rabbitmq", broker), remedy, required=False)
     for name, probe in services.tracing.probes.items():
         remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
-        yield _Trial(name, _done(probe), remedy, required=False)
+        yield _Trial(name, probe, remedy, required=False)
 
 
 def _ping(service: Literal["redis", "rabbitmq"], url: Any) -> str:
@@ -130,14 +130,6 @@ def _ping(service: Literal["redis", "rabbitmq"], url: Any) -> str:
     work: Coroutine[Any, Any, None] = ping(url.get_secret_value(), timeout_s=TIMEOUT_S)
     asyncio.run(work)
     return "answers"
-
-
-def _done(work: Callable[[], None]) -> Callable[[], str]:
-    def run() -> str:
-        work()
-        return "works"
-
-    return run
 
 
 def _base_url(settings: Settings) -> str | None:

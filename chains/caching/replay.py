@@ -14,7 +14,7 @@ LEVEL: LevelName = "answer"
 NAME = "cited_answer"  # The run has the name of the chain's own, and its id is the answer's `trace_id`.
 
 Parts = AsyncIterator[Answer] | Answer
-"""A whole answer, or one that comes in parts, which can only be awaited."""
+"""A whole answer for a call that blocks; for one that awaits, its parts, of which the first may be the whole."""
 
 
 def replay_whole(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[Question, Answer]:
@@ -24,7 +24,7 @@ def replay_whole(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[Q
         return _own(cast("Answer", parts), question, run_manager, elapsed_ms())
 
     async def atell(question: Question, run_manager: AsyncCallbackManagerForChainRun) -> Answer:
-        answer = merge([part async for part in parts]) if isinstance(parts, AsyncIterator) else parts
+        answer = merge([part async for part in cast("AsyncIterator[Answer]", parts)])
         return _own(answer, question, run_manager, elapsed_ms())
 
     return RunnableLambda(cast("Any", tell), cast("Any", atell), name=NAME)
@@ -40,7 +40,7 @@ def replay_stream(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[
         questions: AsyncIterator[Question], run_manager: AsyncCallbackManagerForChainRun
     ) -> AsyncIterator[Answer]:
         question = await anext(questions)
-        async for part in parts if isinstance(parts, AsyncIterator) else _alone(parts):
+        async for part in cast("AsyncIterator[Answer]", parts):
             for chunk in _split(_own(part, question, run_manager, elapsed_ms())):
                 yield chunk
 
@@ -66,7 +66,3 @@ def _own(
 def _split(part: Answer) -> Iterator[Answer]:
     """Split full answers; pass chunks through."""
     return split(part) if {"answer", "metadata"} <= part.keys() else iter([part])
-
-
-async def _alone(answer: Answer) -> AsyncIterator[Answer]:
-    yield answer

@@ -38,36 +38,28 @@ class Parser(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class LocalParser:
-    """Parses files in this process, with a loader for each ending."""
+def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> Parsed:
+    """Load the file by the loader of its ending, in this process, and cut it.
 
-    loaders: Mapping[str, Loader]
-    chunker: Chunker
-
-    @property
-    def endings(self) -> Collection[str]:
-        """Return the endings that a loader reads."""
-        return self.loaders.keys()
-
-    def parse(self, path: Path) -> Parsed:
-        """Load and cut the file."""
-        try:
-            source = self.loaders[path.suffix.lower()](path)
-            chunks = self.chunker.split(source)
-        except (IngestionError, MemoryError):
-            raise
-        except Exception as error:  # Whatever a hostile file makes a library do, the run goes on.
-            msg = f"the file cannot be read ({type(error).__name__}): it is damaged, or not what its ending says"
-            raise IngestionError(msg) from error
-        if not chunks:
-            msg = "the file holds headings only: there is no text to index"
-            raise IngestionError(msg)
-        if len(chunks) > MAX_CHUNKS:
-            msg = f"the document has more than {MAX_CHUNKS} chunks; split it"
-            raise IngestionError(msg)
-        metadata = {name: without_controls(value) for name, value in source.metadata.items()}
-        if sum(map(len, metadata.values())) > MAX_METADATA:
-            msg = f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it"
-            raise IngestionError(msg)
-        return Parsed(chunks, metadata, source.warnings)
+    Raises:
+        IngestionError: the file cannot be read, or there is no text in it.
+    """
+    try:
+        source = loaders[path.suffix.lower()](path)
+        chunks = chunker.split(source)
+    except (IngestionError, MemoryError):
+        raise
+    except Exception as error:  # Whatever a hostile file makes a library do, the run goes on.
+        msg = f"the file cannot be read ({type(error).__name__}): it is damaged, or not what its ending says"
+        raise IngestionError(msg) from error
+    if not chunks:
+        msg = "the file holds headings only: there is no text to index"
+        raise IngestionError(msg)
+    if len(chunks) > MAX_CHUNKS:
+        msg = f"the document has more than {MAX_CHUNKS} chunks; split it"
+        raise IngestionError(msg)
+    metadata = {name: without_controls(value) for name, value in source.metadata.items()}
+    if sum(map(len, metadata.values())) > MAX_METADATA:
+        msg = f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it"
+        raise IngestionError(msg)
+    return Parsed(chunks, metadata, source.warnings)

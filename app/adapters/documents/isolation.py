@@ -18,7 +18,7 @@ from typing import Any, Self
 from chains.errors import IngestionError
 from chains.ingestion import text_files
 from chains.ingestion.chunks import Chunk, Chunker
-from chains.ingestion.parsing import LocalParser, Parsed
+from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import open_file
 
 # The formats whose libraries only the worker imports.
@@ -63,7 +63,7 @@ class IsolatedParser:
             IngestionError: the file cannot be read, there is no text in it, or it takes more than it may.
         """
         if path.suffix.lower() in text_files.LOADERS and _size(path) <= LOCAL_BYTES:
-            return LocalParser(text_files.LOADERS, self.chunker).parse(path)
+            return parse_file(path, text_files.LOADERS, self.chunker)
         try:
             reply = self._ask({"path": str(path), "chunker": asdict(self.chunker), "timeout_s": self.timeout_s})
         except (OSError, ValueError) as error:

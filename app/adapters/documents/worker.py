@@ -20,7 +20,7 @@ from app.adapters.documents.pdf import load_pdf
 from chains.errors import IngestionError
 from chains.ingestion import text_files
 from chains.ingestion.chunks import Chunker
-from chains.ingestion.parsing import LocalParser
+from chains.ingestion.parsing import parse_file
 
 LOADERS = {
     **text_files.LOADERS,
@@ -45,7 +45,7 @@ def serve(tasks: IO[bytes], replies: IO[bytes], memory_mb: int) -> None:
 def answer(task: dict[str, Any]) -> dict[str, Any]:
     """Parse the file of a task; return what JSON can carry."""
     try:
-        parsed = LocalParser(LOADERS, Chunker(**task["chunker"])).parse(Path(task["path"]))
+        parsed = parse_file(Path(task["path"]), LOADERS, Chunker(**task["chunker"]))
     except IngestionError as error:
         return {"problem": str(error)}
     except MemoryError:

@@ -12,7 +12,7 @@ from app.adapters.documents.pdf import day, load_pdf
 from app.adapters.documents.worker import LOADERS
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
-from chains.ingestion.parsing import LocalParser, Parsed
+from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import SourceText
 from tests.documents import docx, heading, paragraph, pdf, table
 
@@ -35,7 +35,7 @@ def chunks_of(source: SourceText, size: int = 800) -> list[Chunk]:
 
 
 def parse(path: Path) -> Parsed:
-    return LocalParser(LOADERS, Chunker()).parse(path)
+    return parse_file(path, LOADERS, Chunker())
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from app.adapters.documents import isolation, worker
 from app.adapters.documents.isolation import LOCAL_BYTES, IsolatedParser
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
-from chains.ingestion.parsing import LocalParser
+from chains.ingestion.parsing import parse_file
 from tests import hostile_files
 from tests.documents import docx, heading, paragraph, pdf
 from tests.shelf import Shelf
@@ -37,9 +37,9 @@ def documents(tmp_path) -> list[Path]:
 
 
 def test_a_file_is_read_alike_in_this_process_and_in_the_worker(documents):
-    here = LocalParser(worker.LOADERS, Chunker())
     with parser() as isolated:
-        assert [isolated.parse(path) for path in documents] == [here.parse(path) for path in documents]
+        here = [parse_file(path, worker.LOADERS, Chunker()) for path in documents]
+        assert [isolated.parse(path) for path in documents] == here
     assert set(isolated.endings) == worker.LOADERS.keys()
 
 
