@@ -100,8 +100,8 @@ def _add(report: Report, file: SourceFile, *, parser: Parser, writer: Writer) ->
 
 
 def _count(report: Report, changes: Changes) -> Report:
-    so_far = Changes(report.added, report.updated, report.unchanged, report.deleted)
-    return replace(report, **asdict(so_far + changes))
+    sums = {name: getattr(report, name) + count for name, count in asdict(changes).items()}
+    return replace(report, **sums)
 
 
 def _few(chunks: int, least: int) -> Iterator[Problem]:

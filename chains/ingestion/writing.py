@@ -47,15 +47,6 @@ class Changes:
     unchanged: int = 0
     deleted: int = 0
 
-    def __add__(self, more: "Changes") -> "Changes":
-        """Return the sums."""
-        return Changes(
-            self.added + more.added,
-            self.updated + more.updated,
-            self.unchanged + more.unchanged,
-            self.deleted + more.deleted,
-        )
-
 
 def align_records(into: Index) -> None:
     """Bring the records in line with the store."""

@@ -5,9 +5,7 @@ from contextlib import aclosing, closing
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 from app.adapters.llm.error_mapping import UNREADABLE, map_errors
@@ -32,25 +30,13 @@ class ValidatedModel(BaseChatModel):
         model.http_client.close()
         await model.http_async_client.aclose()
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
         with map_errors(self.vendor):
-            return _complete(super()._generate(messages, stop, run_manager, **kwargs))  # type: ignore[safe-super]
+            return _complete(super()._generate(*args, **kwargs))  # type: ignore[safe-super]
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
         with map_errors(self.vendor):
-            return _complete(await super()._agenerate(messages, stop, run_manager, **kwargs))
+            return _complete(await super()._agenerate(*args, **kwargs))
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
         check = _StreamCheck()
