@@ -54,10 +54,6 @@ class Metrics:
     def _histogram(self, name: str, help: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         return Histogram(name, help, labels, buckets=buckets, registry=self.counted)
 
-    def gauge(self, name: str, help: str, read: Callable[[], float]) -> None:
-        """Add a gauge whose value `read` returns."""
-        self.read.register(_Reader(lambda: GaugeMetricFamily(name, help, value=read())))
-
     def gauges(self, name: str, help: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
         """Add a gauge whose values `read` returns by the values of `labels`."""
         self.read.register(_Reader(lambda: _filled(GaugeMetricFamily(name, help, labels=labels), read())))

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 import prompts
 from app.settings import Settings
+from app.settings.answering import AnsweringFields
 from chains.caching.stats import CacheStats, LevelName
 from chains.caching.typed_cache import TypedCache, canonical
 from chains.clock import Clock
@@ -26,18 +27,10 @@ if TYPE_CHECKING:
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
 
-# Settings that do not change answers: where services are, who may ask, what is logged. A new setting that is not listed
-# here only splits the cache; leaving one out of the key would return wrong answers.
-_WITHOUT_EFFECT = (
-    *("chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"),
-    *("cache_enabled", "cache_embeddings", "cache_retrieval", "cache_llm", "cache_ttl", "cache_backend"),
-    *("auth_mode", "allow_anonymous", "anonymous_audience", "auth_url", "forwarded_allow_ips", "body_timeout_s"),
-    *("rate_limit", "rate_limit_backend", "batch_max", "max_concurrent_questions", "question_queue_s"),
-    *("redis_url", "redis_timeout_s", "cors_origins", "port", "log_level", "log_format", "log_questions"),
-    *("prometheus_multiproc_dir", "otel_exporter_otlp_endpoint", "langsmith_tracing", "langsmith_endpoint"),
-    *("langsmith_project", "langsmith_hide_inputs", "langsmith_hide_outputs"),
-    *("events_enabled", "events_path", "events_max", "warm_up", "drain_timeout_s"),
-)
+# What of the settings an answer depends on: those of what answers, and how chunks are cut; not where services are.
+# A new setting of what answers is in the key by itself; leaving one out would return wrong answers.
+_PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
+_DEPENDED_ON = {*AnsweringFields.model_fields, "chunk_size", "chunk_overlap"} - _PLACES
 
 
 @dataclass(frozen=True)
@@ -138,5 +131,5 @@ class Caches:
     def _answer_facts(self) -> dict[str, Any]:
         settings = self.settings
         # A secret is dumped as asterisks. All prompts count, whichever the chain uses.
-        dumped = settings.model_dump(mode="json", exclude=set(_WITHOUT_EFFECT))
+        dumped = settings.model_dump(mode="json", include=_DEPENDED_ON)
         return dumped | {"provider": settings.provider, "prompts": prompts.texts(settings.prompts_path)}

@@ -161,7 +161,8 @@ def _add_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> N
 
 
 def _add_events(metrics: "Metrics", outbox: "Outbox") -> None:
-    metrics.gauge("waypoint_events_waiting", "Events that the broker has not confirmed yet", lambda: outbox.waiting)
+    waiting = "Events that the broker has not confirmed yet"
+    metrics.gauges("waypoint_events_waiting", waiting, (), lambda: {(): outbox.waiting})
     metrics.counts(
         "waypoint_events",
         "Events by result",

@@ -136,10 +136,7 @@ class CiteSources:
         return candidates(reference, shown, same_section=self.style == "title" and reference.section_matched)
 
     def _attributed(self, answer: str, sentence: Sentence, verified: Verified) -> Citation:
-        passage = verified.passage
-        title = str(passage["metadata"].get("title") or "") if passage else ""
-        section = passage["metadata"].get("section") if passage else None
-        reference = Reference(sentence.start, sentence.end, title, section, passage, section_matched=True)
+        reference = _reference_to(verified.passage, sentence.start, sentence.end)
         raw = answer[sentence.start : sentence.end]
         return _citation(raw, sentence.start, verified, reference) | {"attributed": True}
 
@@ -192,11 +189,14 @@ def read_numbers(answer: str, cited: Sequence[Passage]) -> list[Reference]:
     for marker in find_markers(answer):
         number = int(marker.inner) if marker.inner.isdecimal() and not marker.escaped else 0
         if 1 <= number <= len(cited):
-            passage = cited[number - 1]
-            title = str(passage["metadata"].get("title") or "")
-            section = passage["metadata"].get("section")
-            references.append(Reference(marker.start, marker.end, title, section, passage, section_matched=True))
+            references.append(_reference_to(cited[number - 1], marker.start, marker.end))
     return references
+
+
+def _reference_to(passage: Passage | None, start: int, end: int) -> Reference:
+    metadata = passage["metadata"] if passage else {}
+    title, section = str(metadata.get("title") or ""), metadata.get("section")
+    return Reference(start, end, title, section, passage, section_matched=True)
 
 
 def cited_sources(citations: Sequence[Citation]) -> set[tuple[object, object]]:

@@ -71,7 +71,7 @@ def test_failures_and_clients_that_left_are_outcomes_too():
 def test_what_others_count_is_read_when_it_is_asked_for():
     metrics, waiting = Metrics(), [1, 2]
     hits: dict[Labels, float] = {("answer",): 0, ("retrieval",): 2}
-    metrics.gauge("waypoint_events_waiting", "Events.", lambda: len(waiting))
+    metrics.gauges("waypoint_events_waiting", "Events.", (), lambda: {(): len(waiting)})
     metrics.counts("waypoint_cache_hits", "Hits.", ("level",), lambda: hits)
     waiting.append(3)
     hits["answer",] = 7

@@ -221,7 +221,11 @@ def test_an_answer_made_with_other_settings_is_not_told(settings):
     assert told_by_another(settings={"llm_api_key": "k", **key, **settings}) is None
 
 
-@pytest.mark.parametrize("settings", [{"port": 4000}, {"log_level": "debug"}, {"redis_timeout_s": 1}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{"port": 4000}, {"redis_timeout_s": 1}, {"api_keys": f"a:{64 * '0'}:ask"}, {"chroma_path": "elsewhere"}],
+    ids=str,
+)
 def test_what_differs_between_processes_and_not_between_answers_makes_no_difference(settings):
     assert told_by_another(settings=settings) == "answer"
 
