@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from langchain_core.embeddings import Embeddings
 
@@ -11,6 +12,9 @@ from app.settings import Settings
 from chains.errors import LLMCircuitError, VectorStoreError
 from chains.ports import ChunkStore
 from chains.resilience.breaker import CircuitBreaker
+
+if TYPE_CHECKING:
+    from app.adapters.embeddings.http_embeddings import HttpEmbeddings
 
 # How long a check waits; readiness itself waits no longer for any of them.
 ANSWER_WITHIN_S = 1.5
@@ -42,22 +46,13 @@ def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Chec
             raise VectorStoreError(msg)
         return f"{chunks} chunks"
 
-    async def ask() -> str:
-        return await asyncio.to_thread(search)
-
-    return Check("vector_store", ask, required=True)
+    return Check("vector_store", partial(asyncio.to_thread, search), required=True)
 
 
 def embeddings_check(embeddings: Embeddings) -> Check:
     """Ask the service that embeds questions: without it nothing is found."""
-
-    async def ask() -> None:
-        from app.adapters.embeddings.http_embeddings import HttpEmbeddings
-
-        if isinstance(embeddings, HttpEmbeddings):
-            await asyncio.to_thread(embeddings.check)
-
-    return Check("embeddings", ask, required=True)
+    check = cast("HttpEmbeddings", embeddings).check
+    return Check("embeddings", partial(asyncio.to_thread, check), required=True)
 
 
 def breaker_check(breaker: CircuitBreaker, *, model: str | None = None) -> Check:
