@@ -13,6 +13,8 @@ _PLACE = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _BRACKETS = re.compile(
     rf"(?:\\\[|[\[【［〔])\s*((?:{_PLACE.pattern}[\s;,；，、&]*(?:and\s+)?)+?)\s*(?:\\\]|[\]】］〕])"
 )
+# They turn the direction of the text around them, so that it reads as something else than it is.
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _TAG_OR_PLACE = re.compile(rf'<(?:"[^"]*"|[^>"])*>|{_PLACE.pattern}')
 
 
@@ -67,9 +69,14 @@ def place_chips(html: str, chips: Sequence[Chip]) -> str:
     return _TAG_OR_PLACE.sub(place, html)
 
 
+def without_bidi(text: str) -> str:
+    """Return a text that runs in the direction of its letters."""
+    return _BIDI.sub("", text)
+
+
 def chip_html(chip: Chip) -> str:
     """Return the button."""
     attributes: Mapping[str, object | None] = {"data-citation": chip.index, "data-kind": chip.kind or None}
     told = "".join(f' {name}="{value}"' for name, value in attributes.items() if value is not None)
     shown = "?" if chip.number is None else chip.number
-    return f'<button type="button" class="chip"{told} aria-label="{escape(chip.label)}">{shown}</button>'
+    return f'<button type="button" class="chip"{told} aria-label="{escape(without_bidi(chip.label))}">{shown}</button>'

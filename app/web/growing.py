@@ -5,42 +5,89 @@ import re
 from chains.citations.markers import LONGEST_MARKER, OPENING, OPENING_BRACKETS
 
 _BRACKET = re.compile(r"[\[\]【】［］〔〕]")
-_HALF_LINK = re.compile(r"!?\[[^\]\n]*\]\([^)\n]*\Z")
 # A line that so far is nothing but the sign of a list, a heading, a quotation, a rule or a code block.
 _BARE_SIGN = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+_=~>#|:` \t]+|\d+[.)]?)\Z")
-_TABLE_BEGINS = re.compile(r"(?:\A|\n\n?)[ \t]*\|[^\n]*(?:\n[ \t]*\|[-:| \t]*)?\Z")
-_FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
+_BELOW_HEAD = re.compile(r"[ \t]*\|[-:| \t]*")
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_HALF_FENCE = re.compile(r"\n[ \t]*[`~]{1,2}\Z")
+# Single stars that begin emphasis, or end it: none of a list, none between numbers.
+_STARS = re.compile(r"(?:(?<=[\s(])|\A)\*(?=[^\s*])|(?<=[^\s*])\*(?=[\s).,;:!?]|\Z)")
+_SIGNS = "*~`_"
 
 
 def steady(text: str) -> str:
     """Return the words that stay as they are when more come; emphasis and code that have begun are closed."""
-    if len(_FENCE.findall(text)) % 2:
-        return text  # Inside a code block, which markdown closes itself.
-    for ending in (_HALF_LINK, _TABLE_BEGINS, _BARE_SIGN):
-        if found := ending.search(text):
-            text = text[: found.start()]
+    if _in_code_block(text):
+        return _HALF_FENCE.sub("\n", text)
+    text = text[: _half_link(text)]
+    text = text[: _table_row(text)]
+    if found := _BARE_SIGN.search(text, _last_block(text)):
+        text = text[: found.start()]
     text = text[: _open_bracket(text)].rstrip("\\!")
-    return _closed(text)
+    return text if _in_code_block(text) else _closed(text)
+
+
+def _in_code_block(text: str) -> bool:
+    return len(_FENCE.findall(text)) % 2 == 1  # Markdown itself closes it at the end.
+
+
+def _last_block(text: str) -> int:
+    return text.rfind("\n\n") + 1
+
+
+def _half_link(text: str) -> int:
+    """Return where a link begins whose address has not ended yet, or the end of the text."""
+    line = text.rfind("\n") + 1
+    address = text.rfind("](", line)
+    if address < 0 or ")" in text[address:]:
+        return len(text)
+    return max(text.rfind("[", line, address), line)
+
+
+def _table_row(text: str) -> int:
+    """Return where a row begins that has not ended, or the head whose table is not known to be one, or the end."""
+    end = len(text) - text.endswith("\n")
+    row = text.rfind("\n", 0, end) + 1
+    if not _is_row(text[row:end]):
+        return len(text)
+    above = text.rfind("\n", 0, max(row - 1, 0)) + 1
+    if not _is_row(text[above:row]):
+        return row
+    if end < len(text):
+        return len(text)
+    before = text.rfind("\n", 0, max(above - 1, 0)) + 1
+    is_second = not _is_row(text[before:above]) or before == above
+    return above if is_second and _BELOW_HEAD.fullmatch(text, row) else row
+
+
+def _is_row(line: str) -> bool:
+    return line.lstrip().startswith("|")
 
 
 def _open_bracket(text: str) -> int:
-    """Return where a bracket begins that is still open in the last paragraph, or the end of the text."""
-    paragraph = max(text.rfind("\n\n") + 1, len(text) - LONGEST_MARKER, 0)
+    """Return where a bracket begins that is still open in the last paragraph, or the end of the text.
+
+    One that closes at the very end counts as open: a link's address may follow.
+    """
     waiting: list[tuple[str, int]] = []
-    for found in _BRACKET.finditer(text, paragraph):
+    for found in _BRACKET.finditer(text, max(_last_block(text), len(text) - LONGEST_MARKER, 0)):
         if found[0] in OPENING_BRACKETS:
             waiting.append((found[0], found.start()))
-        elif waiting and waiting[-1][0] == OPENING[found[0]]:
+        elif waiting and waiting[-1][0] == OPENING[found[0]] and found.end() < len(text):
             waiting.pop()
     return waiting[0][1] if waiting else len(text)
 
 
 def _closed(text: str) -> str:
-    last = text[text.rfind("\n\n") + 1 :]
+    """Return the text with its last emphasis or code ended, without signs at the end that may begin or end one."""
+    text = text.rstrip(_SIGNS)
+    last = _FENCE.sub("", text[_last_block(text) :])
     if last.count("`") % 2:
-        return text.removesuffix("`") if text.endswith("`") else text + "`"
+        return f"{text}`"
+    if len(_STARS.findall(last)) % 2:
+        text = f"{text.rstrip()}*"
     for sign in ("**", "~~"):
         if last.count(sign) % 2:
             bare = text.rstrip()
-            return bare.removesuffix(sign) if bare.endswith(sign) else bare + sign
-    return text.removesuffix("*") if re.search(r"(?:^|\s)\*\Z", text) else text
+            text = bare.removesuffix(sign) if bare.endswith(sign) else bare + sign
+    return text

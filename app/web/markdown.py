@@ -7,6 +7,7 @@ a button survives in lists, tables and code. What the page gets has passed nh3: 
 import re
 from collections.abc import Sequence
 from functools import cache
+from html import escape
 
 import nh3
 from markdown_it import MarkdownIt
@@ -14,7 +15,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from app.web.chips import Chip, place_chips, put_placeholders
+from app.web.chips import Chip, place_chips, put_placeholders, without_bidi
 
 TAGS = {
     *("p", "br", "hr", "strong", "em", "s", "blockquote", "ul", "ol", "li", "code", "pre", "a", "div"),
@@ -23,15 +24,13 @@ TAGS = {
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "div": {"class", "tabindex"}, "pre": {"tabindex"}}
 SCHEMES = {"http", "https", "mailto"}
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
-# They turn the direction of the text around them, so that it reads as something else than it is.
-_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def render(answer: str, chips: Sequence[Chip] = ()) -> str:
     """Return the HTML of an answer, with its chips in place."""
     marked, placed = put_placeholders(answer, chips)
     clean = nh3.clean(
-        _markdown().render(_BIDI.sub("", marked)),
+        _markdown().render(without_bidi(marked)),
         tags=TAGS,
         attributes=ATTRIBUTES,
         url_schemes=SCHEMES,
@@ -64,6 +63,12 @@ class _Renderer(RendererHTML):
 
     def table_close(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType) -> str:
         return "</table></div>\n"
+
+    def fence(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType) -> str:
+        return f'<pre tabindex="0"><code>{escape(tokens[at].content)}</code></pre>\n'
+
+    def code_block(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType) -> str:
+        return self.fence(tokens, at, options, env)
 
     def image(self, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType) -> str:
         return self.renderInlineAsText(tokens[at].children, options, env)

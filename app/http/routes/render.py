@@ -11,6 +11,9 @@ from app.web import answer
 
 router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with an answer"))
 
+# Ten times what a model writes by default; markdown's reader takes the square of the length in the worst case.
+ANSWER_MAX_CHARACTERS = 20_000
+
 Offset = Annotated[int, Field(ge=0)]
 
 
@@ -31,7 +34,7 @@ class MarkedCitation(BaseModel):
 class RenderBody(BaseModel):
     """An answer as it came; `final` where nothing follows, and its citations are known."""
 
-    answer: str
+    answer: str = Field(max_length=ANSWER_MAX_CHARACTERS)
     citations: list[MarkedCitation] = Field(default_factory=list, max_length=500)
     final: bool = True
 
