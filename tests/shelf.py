@@ -1,5 +1,6 @@
 """A corpus folder and an index of it, on real stores, for tests of ingestion."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ class Shelf:
         return path
 
     def ingest(self, *paths: Path, timeout_s: float = 60, memory_mb: int = 1024, **options: Any) -> Report:
-        with IsolatedParser(Chunker(), timeout_s, memory_mb) as parser:
+        with closing(IsolatedParser(Chunker(), timeout_s, memory_mb)) as parser:
             return ingest(list(paths) or [self.corpus], into=self.index, parser=parser, **options)
 
     def metadata(self) -> list[dict]:

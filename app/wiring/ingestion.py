@@ -1,5 +1,6 @@
 """Bring an index in line with folders of files, alone, and let its readers see the result as a whole."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -34,7 +35,7 @@ class Ingestion:
         with self.into.locked():
             self._check_owner(paths, dry_run=dry_run)
             change = self.into.change(reset=reset and not dry_run)
-            with parser(self.settings) as files:
+            with closing(parser(self.settings)) as files:
                 report = ingest(
                     paths or [self.sample],
                     into=_index(change.before),

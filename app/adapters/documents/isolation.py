@@ -12,8 +12,7 @@ import sys
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from chains.errors import IngestionError
 from chains.ingestion import text_files
@@ -47,15 +46,6 @@ class IsolatedParser:
         """Return the endings that a loader reads."""
         return {*text_files.LOADERS, *ENDINGS}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """End the worker."""
-        self._stop()
-
     def parse(self, path: Path) -> Parsed:
         """Return the chunks and the metadata of a file.
 
@@ -67,14 +57,14 @@ class IsolatedParser:
         try:
             reply = self._ask({"path": str(path), "chunker": asdict(self.chunker), "timeout_s": self.timeout_s})
         except (OSError, ValueError) as error:
-            self._stop()
+            self.close()
             msg = (
                 f"reading the file takes more than {self.timeout_s:g} s or {self.memory_mb} MB; "
                 "split it, or raise INGEST_FILE_TIMEOUT_S or INGEST_FILE_MEMORY_MB"
             )
             raise IngestionError(msg) from error
         if reply["last"]:
-            self._stop()
+            self.close()
         if "problem" in reply:
             raise IngestionError(reply["problem"])
         chunks = [Chunk(**{**chunk, "section_path": tuple(chunk["section_path"])}) for chunk in reply["chunks"]]
@@ -100,7 +90,8 @@ class IsolatedParser:
             )
         return self._connection
 
-    def _stop(self) -> None:
+    def close(self) -> None:
+        """End the worker; the next file that needs one starts another."""
         if self._connection is not None:
             self._connection.close()
         if self._process is not None:

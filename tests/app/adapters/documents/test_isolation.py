@@ -5,6 +5,7 @@ import json
 import resource
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,8 @@ from tests.documents import docx, heading, paragraph, pdf
 from tests.shelf import Shelf
 
 
-def parser(*, timeout_s: float = 60, memory_mb: int = 1024) -> IsolatedParser:
-    return IsolatedParser(Chunker(), timeout_s, memory_mb)
+def parser(*, timeout_s: float = 60, memory_mb: int = 1024) -> closing[IsolatedParser]:
+    return closing(IsolatedParser(Chunker(), timeout_s, memory_mb))
 
 
 @pytest.fixture
