@@ -158,8 +158,3 @@ class AnsweringFields(BaseSettings):
         """Return the models that a client of POST /chat may choose from, LLM_MODEL first."""
         listed = [name.strip() for name in self.llm_allowed_models.split(",")]
         return tuple(dict.fromkeys([self.llm_model, *filter(None, listed)]))
-
-    @property
-    def required_key(self) -> SecretStr:
-        """Return LLM_API_KEY, which is there wherever the provider needs it."""
-        return self.llm_api_key or SecretStr("")

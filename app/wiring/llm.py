@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
 
 from app.settings import Settings
 from chains.clock import Clock
@@ -68,40 +69,30 @@ async def close(models: Mapping[str, BaseChatModel]) -> None:
 
 def first_model(settings: Settings) -> BaseChatModel:
     """Return the model of LLM_PROVIDER."""
-    if settings.provider == "openai-compatible":
-        from app.adapters.llm.openai_compatible import openai_compatible_model
-
-        return openai_compatible_model(
-            base_url=settings.llm_base_url or "",
-            model=settings.llm_model,
-            api_key=settings.llm_api_key,
-            **_options(settings),
-        )
-    from app.adapters.llm.groq import groq_model
-
-    return groq_model(
-        api_key=settings.required_key, model=settings.llm_model, base_url=settings.llm_base_url, **_options(settings)
-    )
-
-
-def second_model(settings: Settings) -> BaseChatModel:
-    """Return the model of LLM_FALLBACK_BASE_URL."""
-    from app.adapters.llm.openai_compatible import openai_compatible_model
-
-    return openai_compatible_model(
-        base_url=settings.llm_fallback_base_url or "",
-        model=settings.llm_fallback_model or settings.llm_model,
-        api_key=settings.llm_fallback_api_key,
-        **_options(settings),
-    )
-
-
-def _options(settings: Settings) -> dict[str, Any]:
-    return {
+    options: dict[str, Any] = {
+        "model": settings.llm_model,
         "temperature": settings.llm_temperature,
         "max_tokens": settings.llm_max_tokens,
         "timeout_s": settings.llm_timeout_s,
     }
+    if settings.provider == "openai-compatible":
+        from app.adapters.llm.openai_compatible import openai_compatible_model
+
+        return openai_compatible_model(base_url=settings.llm_base_url or "", api_key=settings.llm_api_key, **options)
+    from app.adapters.llm.groq import groq_model
+
+    return groq_model(api_key=settings.llm_api_key or SecretStr(""), base_url=settings.llm_base_url, **options)
+
+
+def second_model(settings: Settings) -> BaseChatModel:
+    """Return the model of LLM_FALLBACK_BASE_URL."""
+    second = {
+        "llm_provider": "openai-compatible",
+        "llm_base_url": settings.llm_fallback_base_url,
+        "llm_model": settings.llm_fallback_model or settings.llm_model,
+        "llm_api_key": settings.llm_fallback_api_key,
+    }
+    return first_model(settings.model_copy(update=second))
 
 
 def _provider(settings: Settings, clock: Clock, model: BaseChatModel, limiter: RateLimiter, name: str) -> Provider:
