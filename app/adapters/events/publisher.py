@@ -1,9 +1,9 @@
 """Publish messages to a durable topic exchange of RabbitMQ, each confirmed by the broker."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 
 import aio_pika
 from aio_pika import DeliveryMode, ExchangeType
@@ -18,25 +18,24 @@ CONFIRM_S = 30
 CLOSE_S = 1
 
 
+@dataclass(frozen=True)
 class Publisher:
     """Connects to the broker at `url` and publishes to `exchange`."""
 
-    def __init__(self, url: str, *, exchange: str = "events") -> None:
-        self._url = url
-        self._exchange = exchange
-        logging.getLogger("aiormq").setLevel(logging.CRITICAL)  # The outbox logs an outage once.
+    url: str = field(repr=False)
+    exchange: str = "events"
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[AbstractExchange]:
         """Open a connection, and close it after the body."""
         connection = aio_pika.Connection(
-            make_url(self._url, heartbeat=HEARTBEAT_S), client_properties={"connection_name": "waypoint"}
+            make_url(self.url, heartbeat=HEARTBEAT_S), client_properties={"connection_name": "waypoint"}
         )
         try:
             async with asyncio.timeout(CONNECT_S):
                 await connection.connect()
                 channel = await connection.channel()
-                exchange = await channel.declare_exchange(self._exchange, ExchangeType.TOPIC, durable=True)
+                exchange = await channel.declare_exchange(self.exchange, ExchangeType.TOPIC, durable=True)
             yield exchange
         finally:
             await _close(connection)
