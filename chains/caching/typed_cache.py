@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
@@ -17,6 +17,7 @@ DIGEST_BYTES = hashlib.sha256().digest_size
 Value = TypeVar("Value")
 
 
+@dataclass(frozen=True)
 class TypedCache(Generic[Value]):
     """One level of the cache.
 
@@ -31,20 +32,17 @@ class TypedCache(Generic[Value]):
         fingerprint: what all values of the level depend on beside their keys.
     """
 
-    def __init__(
-        self, level: LevelName, store: ExpiringStore, form: TypeAdapter[Value], *, stats: CacheStats, fingerprint: str
-    ) -> None:
-        self._level = level
-        self._store = store
-        self._form = form
-        self._stats = stats
-        self._fingerprint = fingerprint
+    level: LevelName
+    store: ExpiringStore
+    form: TypeAdapter[Value]
+    stats: CacheStats
+    fingerprint: str
 
     def get(self, key: str) -> Value | None:
         """Return the value, None for what is not there or cannot be read."""
         name = self._name_of(key)
         try:
-            return self._read(name, self._store.get(name))
+            return self._read(name, self.store.get(name))
         except StoreError:
             return self._failed()
 
@@ -52,7 +50,7 @@ class TypedCache(Generic[Value]):
         """Return the same without blocking the event loop."""
         name = self._name_of(key)
         try:
-            return self._read(name, await self._store.aget(name))
+            return self._read(name, await self.store.aget(name))
         except StoreError:
             return self._failed()
 
@@ -60,40 +58,40 @@ class TypedCache(Generic[Value]):
         """Keep the value for `ttl_s` seconds, by default as long as the store does; only plain data is kept."""
         name = self._name_of(key)
         try:
-            self._store.set(name, self._written(name, value), ttl_s=ttl_s)
+            self.store.set(name, self._written(name, value), ttl_s=ttl_s)
         except (StoreError, ValueError):
-            self._stats.add(self._level, "errors")
+            self.stats.add(self.level, "errors")
 
     async def aset(self, key: str, value: Value, *, ttl_s: float | None = None) -> None:
         """Do the same without blocking the event loop."""
         name = self._name_of(key)
         try:
-            await self._store.aset(name, self._written(name, value), ttl_s=ttl_s)
+            await self.store.aset(name, self._written(name, value), ttl_s=ttl_s)
         except (StoreError, ValueError):
-            self._stats.add(self._level, "errors")
+            self.stats.add(self.level, "errors")
 
     def _name_of(self, key: str) -> str:
-        text = f"{self._fingerprint}\0{key}".encode(errors="surrogatepass")
-        return f"{PREFIX}:{self._level}:{hashlib.sha256(text).hexdigest()}"
+        text = f"{self.fingerprint}\0{key}".encode(errors="surrogatepass")
+        return f"{PREFIX}:{self.level}:{hashlib.sha256(text).hexdigest()}"
 
     def _read(self, name: str, data: bytes | None) -> Value | None:
         if data is not None and data[:DIGEST_BYTES] != _digest(name, data[DIGEST_BYTES:]):
             return self._failed()
         try:
-            value = None if data is None else self._form.validate_json(data[DIGEST_BYTES:])
+            value = None if data is None else self.form.validate_json(data[DIGEST_BYTES:])
         except ValueError:
             return self._failed()
-        note(self._level, value is not None)
-        self._stats.add(self._level, "misses" if value is None else "hits")
+        note(self.level, value is not None)
+        self.stats.add(self.level, "misses" if value is None else "hits")
         return value
 
     def _failed(self) -> Value | None:
-        self._stats.add(self._level, "errors")
-        self._stats.add(self._level, "misses")
+        self.stats.add(self.level, "errors")
+        self.stats.add(self.level, "misses")
         return None
 
     def _written(self, name: str, value: Value) -> bytes:
-        data = self._form.dump_json(value, warnings=False)
+        data = self.form.dump_json(value, warnings=False)
         return _digest(name, data) + data
 
 

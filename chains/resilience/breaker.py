@@ -8,6 +8,9 @@ from typing import Literal
 from chains.clock import Clock
 from chains.errors import LLMCircuitError, WaypointError
 
+# So many successful trials in a row close an open breaker.
+SUCCESSES_TO_CLOSE = 2
+
 
 class CircuitBreaker:
     """Allows all calls (closed), none (open), or one at a time on trial (half-open).
@@ -19,7 +22,6 @@ class CircuitBreaker:
         name: the service's name, for messages.
         failures: this many failures in a row open it.
         reset_s: after this many seconds it allows a trial.
-        successes: this many successful trials close it.
         open_error: raised in place of a call while it is open.
     """
 
@@ -30,7 +32,6 @@ class CircuitBreaker:
         name: str = "language model",
         failures: int = 5,
         reset_s: float = 60,
-        successes: int = 2,
         open_error: type[WaypointError] = LLMCircuitError,
     ) -> None:
         self.name = name
@@ -39,7 +40,6 @@ class CircuitBreaker:
         self._clock = clock
         self._max_failures = failures
         self._reset_s = reset_s
-        self._wanted_successes = successes
         self._open_error = open_error
         self._lock = threading.Lock()
         self._opened_at = 0.0
@@ -86,7 +86,7 @@ class CircuitBreaker:
             if outcome == "success":
                 self.failures = 0
                 self._successes += 1
-                if self._successes >= self._wanted_successes:
+                if self._successes >= SUCCESSES_TO_CLOSE:
                     self.state = "closed"
             else:
                 self.failures += 1
