@@ -1,9 +1,12 @@
 """The state of the pipeline: a Question goes in, each stage adds a field, an Answer comes out."""
 
 import re
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any, Literal, NotRequired
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage
 from typing_extensions import TypedDict
 
 from chains.errors import QuestionError
@@ -205,3 +208,11 @@ def degradation_of(message: BaseMessage) -> str | None:
     """Return why the message is not what it should be; None for one that is."""
     reason: str | None = message.response_metadata.get(DEGRADED)
     return reason
+
+
+def joined(pieces: Sequence[BaseMessage]) -> BaseMessage:
+    """Return the message that came in these pieces."""
+    first, *others = pieces
+    if others and isinstance(first, AIMessageChunk):
+        return first + others  # At once; one by one each sum would copy the words so far.
+    return reduce(add, pieces)

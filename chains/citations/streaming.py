@@ -4,13 +4,12 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.messages.ai import add_ai_message_chunks
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
 from chains.citations.markers import BRACKETS, LONGEST_MARKER, OPENING, OPENING_BRACKETS
-from chains.state import Passage
+from chains.state import Passage, joined
 
 _BACKTICKS = re.compile("`+")
 
@@ -100,7 +99,7 @@ class AnswerStream(Runnable[Any, Any]):
             pieces.append(piece)
             if words := rewriter.feed(piece.text):
                 yield {"answer": words}
-        yield {"answer": rewriter.flush(), "message": _joined(pieces)}
+        yield {"answer": rewriter.flush(), "message": joined(pieces)}
 
     async def astream(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
@@ -111,7 +110,7 @@ class AnswerStream(Runnable[Any, Any]):
             pieces.append(piece)
             if words := rewriter.feed(piece.text):
                 yield {"answer": words}
-        yield {"answer": rewriter.flush(), "message": _joined(pieces)}
+        yield {"answer": rewriter.flush(), "message": joined(pieces)}
 
     def _record(self, state: Mapping[str, Any], message: BaseMessage) -> Record:
         rewriter = self._marked(state)
@@ -127,10 +126,3 @@ def _ends_in_code(text: str) -> bool:
     for run in _BACKTICKS.findall(text):
         opened = "" if run == opened else opened or run
     return bool(opened)
-
-
-def _joined(pieces: Sequence[BaseMessage]) -> BaseMessage:
-    first, *others = pieces
-    if isinstance(first, AIMessageChunk):
-        return add_ai_message_chunks(first, *(piece for piece in others if isinstance(piece, AIMessageChunk)))
-    return first

@@ -1,13 +1,11 @@
 """Context and question -> the model's message."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import reduce
-from operator import add
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
@@ -19,7 +17,7 @@ from chains.callbacks.stream_cleanup import register
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
-from chains.state import Contextualised
+from chains.state import Contextualised, joined
 
 VARIABLES = {"context", "history", "question"}
 
@@ -79,7 +77,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         register(_callbacks(config), chunks.close)
         in_time = chunks if self._keeps_deadline else iterate_in_time(_callbacks(config), chunks)
         for piece in pieces(in_time, self._clock.now):
-            yield _joined(piece)
+            yield joined(piece)
 
     async def astream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
@@ -90,7 +88,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             return
         chunks = self.model.astream(self._filled(input, config), config)
         async for piece in apieces(chunks, _callbacks(config), self._limit(config)):
-            yield _joined(piece)
+            yield joined(piece)
 
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
         context, history = state["context"]["text"], state.get("history") or []
@@ -139,10 +137,3 @@ def _prompt(system: str) -> ChatPromptTemplate:
 
 def _callbacks(config: RunnableConfig | None) -> Any:
     return ensure_config(config).get("callbacks")
-
-
-def _joined(piece: Sequence[BaseMessage]) -> BaseMessage:
-    first, *others = piece
-    if others and isinstance(first, AIMessageChunk):
-        return first + others  # At once; one by one each sum would copy the words so far.
-    return reduce(add, piece)
