@@ -7,7 +7,6 @@ from langchain_core.documents import Document
 from pydantic import SkipValidation
 
 from chains.errors import VectorStoreError
-from chains.retrieval.filters import Filters
 from chains.retrieval.retriever import ChunkRetriever
 
 
@@ -16,15 +15,9 @@ class CurrentRetriever(ChunkRetriever):
 
     current: SkipValidation[Callable[[], ChunkRetriever]]
 
-    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+    def find(self, query: str, **options: Any) -> list[Document]:
         """Return what the current retriever finds; an index that was replaced meanwhile is asked again, once."""
         retriever = self.current()
-        options: dict[str, Any] = {
-            "top_k": top_k,
-            "threshold": threshold,
-            "filters": filters,
-            "callbacks": callbacks,
-        }
         try:
             return retriever.find(query, **options)
         except VectorStoreError:
