@@ -55,10 +55,6 @@ class Export(Generic[Item]):
                 self._thread.start()
             self._changed.notify()
 
-    def waiting(self) -> int:
-        """Return the length of the queue."""
-        return len(self._items)
-
     def finish(self) -> None:
         """Take no more items; the thread stops when the queue is empty."""
         with self._changed:
