@@ -1,0 +1,111 @@
+"""How the page looks before anything is asked: widths, colours, languages, without script."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.axe import violations
+
+WIDTHS = {"phone": 360, "desk": 1280}
+SCHEMES = ("light", "dark")
+SIZES = {name: {"width": width, "height": 800} for name, width in WIDTHS.items()}
+
+
+def background(page: Page) -> list[int]:
+    """Return red, green and blue of the page's ground."""
+    value = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    return [int(number) for number in re.findall(r"\d+", value)[:3]]
+
+
+def overflow(page: Page) -> int:
+    """Return how many pixels the page is wider than its window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_empty_page_fits_and_axe_finds_nothing(open_page, width, scheme):
+    page = open_page(viewport=SIZES[width], color_scheme=scheme)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+    assert overflow(page) <= 0
+    assert (sum(background(page)) > 384) is (scheme == "light")
+    assert violations(page) == []
+
+
+def test_the_box_has_the_focus(page):
+    expect(page.get_by_role("textbox", name="Your question")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [360, 1280, 3840])
+def test_no_width_makes_the_page_scroll_sideways(open_page, width):
+    page = open_page(viewport={"width": width, "height": 900})
+
+    assert overflow(page) <= 0
+
+
+def test_the_switch_of_colours_wins_over_the_system_and_is_kept(open_page):
+    page = open_page(color_scheme="light")
+    switch = page.get_by_role("button", name=re.compile("^Colours"))
+    while "dark" not in switch.inner_text():
+        switch.click()
+    assert sum(background(page)) < 384
+
+    page.reload()
+
+    assert sum(background(page)) < 384
+    expect(switch).to_contain_text("dark")
+    assert violations(page) == []
+
+
+def test_the_browsers_language_is_spoken(open_page):
+    page = open_page(locale="id-ID")
+
+    expect(page.locator("html")).to_have_attribute("lang", "id")
+    expect(page.get_by_role("link", name=re.compile("id", re.IGNORECASE)).first).to_have_attribute("aria-current", "true")
+
+
+def test_another_language_is_one_click_away_and_kept(open_page):
+    page = open_page(locale="id-ID")
+    page.locator("#languages").get_by_role("link", name="EN").click()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    page.goto("/")
+
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    expect(page.get_by_role("textbox", name="Your question")).to_be_visible()
+
+
+def test_without_script_the_page_stands_and_says_what_is_missing(open_page):
+    page = open_page(java_script_enabled=False)
+
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.get_by_role("textbox")).to_be_visible()
+    # Emulation leaves the parser as it is with script, so the words stand in the page and are not drawn.
+    expect(page.locator("noscript")).to_contain_text("Answers need JavaScript")
+
+
+def test_nothing_moves_for_whom_motion_is_too_much(open_page):
+    page = open_page(reduced_motion="reduce")
+    moving = """[...document.querySelectorAll("*")].filter((one) => {
+        const { animationName, transitionDuration } = getComputedStyle(one);
+        return animationName !== "none" || /[1-9]/.test(transitionDuration);
+    }).length"""
+
+    assert page.evaluate(moving) == 0
+
+
+def test_the_keyboard_reaches_everything_and_sees_where_it_is(page):
+    seen = set()
+    page.get_by_role("textbox", name="Your question").focus()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        outlined = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        seen.add(page.evaluate("document.activeElement.id || document.activeElement.innerText"))
+        if page.evaluate("document.activeElement !== document.body"):
+            assert outlined != "none"
+    controls = """[...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex='0']")]
+        .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled)
+        .map((one) => one.id || one.innerText)"""
+
+    assert set(page.evaluate(controls)) <= seen
