@@ -63,7 +63,7 @@ def test_the_browsers_language_is_spoken(open_page):
     page = open_page(locale="id-ID")
 
     expect(page.locator("html")).to_have_attribute("lang", "id")
-    expect(page.get_by_role("link", name=re.compile("id", re.IGNORECASE)).first).to_have_attribute("aria-current", "true")
+    expect(page.locator("#languages").get_by_role("link", name="ID")).to_have_attribute("aria-current", "true")
 
 
 def test_another_language_is_one_click_away_and_kept(open_page):
@@ -82,7 +82,7 @@ def test_without_script_the_page_stands_and_says_what_is_missing(open_page):
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_role("textbox")).to_be_visible()
     # Emulation leaves the parser as it is with script, so the words stand in the page and are not drawn.
-    expect(page.locator("noscript")).to_contain_text("Answers need JavaScript")
+    assert "Answers need JavaScript" in (page.locator("noscript").text_content() or "")
 
 
 def test_nothing_moves_for_whom_motion_is_too_much(open_page):

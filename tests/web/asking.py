@@ -1,0 +1,25 @@
+"""What a user does on the page: ask, and wait for the answer."""
+
+from playwright.sync_api import Locator, Page, expect
+
+GST = "What is the GST rate on imports into Singapore?"
+
+
+def box(page: Page) -> Locator:
+    """Return the field for the question."""
+    return page.get_by_role("textbox", name="Your question")
+
+
+def ask(page: Page, question: str) -> Locator:
+    """Ask by keyboard; return the exchange that begins."""
+    before = page.locator("article.exchange").count()
+    box(page).fill(question)
+    box(page).press("Enter")
+    return page.locator("article.exchange").nth(before)
+
+
+def ask_and_wait(page: Page, question: str, state: str = "done") -> Locator:
+    """Ask, and return the exchange when it is over."""
+    exchange = ask(page, question)
+    expect(exchange).to_have_attribute("data-state", state)
+    return exchange

@@ -1,0 +1,123 @@
+"""Signing in and out on the page: by key and by session, and what the cookie is good for."""
+
+import json
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from redis import Redis
+from redis.exceptions import RedisError
+
+from tests.access import key_entry
+from tests.web.axe import violations
+from tests.web.service import serving
+from tests.web.site import other_site
+
+KEYS = ",".join(
+    [key_entry("desk", "desk-key", "ask+feedback"), key_entry("staff", "staff-key", "ask:internal+feedback")]
+)
+REDIS = "redis://127.0.0.1:6379/9"
+REFUSED = "status of 401"  # The browser writes refused requests to its console.
+
+
+@pytest.fixture(scope="module")
+def url(corpus, model) -> Iterator[str]:
+    """The service where everybody needs a key."""
+    with serving(corpus, model, auth_mode="api_key", api_keys=KEYS) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    with Redis.from_url(REDIS) as redis:
+        try:
+            redis.ping()
+        except RedisError:
+            pytest.skip("no Redis listens on 127.0.0.1:6379")
+        yield redis
+
+
+@pytest.fixture(scope="module")
+def session_url(corpus, model, redis) -> Iterator[str]:
+    """The service where everybody needs a session."""
+    with serving(corpus, model, auth_mode="session", redis_url=REDIS) as url:
+        yield url
+
+
+@pytest.fixture
+def session(redis) -> Iterator[str]:
+    """The token of a session of an admin."""
+    token = secrets.token_urlsafe(16)
+    redis.set(f"session:{token}", json.dumps({"user_id": "u1", "email": "ana@example.com", "is_admin": True}), ex=600)
+    yield token
+    redis.delete(f"session:{token}")
+
+
+def sign_in(page: Page, token: str) -> None:
+    """Write a token into the dialog and send it by keyboard."""
+    page.get_by_label("Token").fill(token)
+    page.get_by_label("Token").press("Enter")
+
+
+def test_the_dialog_opens_by_itself_and_axe_finds_nothing(page):
+    expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()
+    expect(page.get_by_label("Token")).to_be_focused()
+    assert violations(page) == []
+
+
+def test_a_wrong_key_is_refused_in_words_and_the_right_one_lets_in(page, watch):
+    watch.expected.append(REFUSED)
+    sign_in(page, "no-key")
+    expect(page.get_by_role("alert")).to_contain_text("This token is not valid")
+    sign_in(page, "desk-key")
+
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.locator("#identity")).to_contain_text("desk")
+    assert violations(page) == []
+
+
+def test_the_cookie_is_kept_from_scripts_and_from_other_sites(page):
+    sign_in(page, "desk-key")
+    expect(page.locator("#identity")).to_contain_text("desk")
+    (cookie,) = [cookie for cookie in page.context.cookies() if cookie["value"] == "desk-key"]
+
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["expires"]) == (True, "Strict", -1)
+    assert "desk-key" not in page.evaluate("document.cookie")
+    kept = page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+    assert "desk-key" not in kept
+
+
+def test_signing_out_takes_the_cookie_away(page, watch):
+    sign_in(page, "desk-key")
+    page.get_by_role("button", name="Sign out").click()
+
+    expect(page.get_by_role("button", name="Sign in").first).to_be_visible()
+    assert page.evaluate("fetch('/api/documents').then((response) => response.status)") == 401
+    watch.expected.append(REFUSED)
+
+
+def test_the_cookie_counts_for_nothing_in_a_form_of_another_origin(page, url, watch):
+    watch.expected += [REFUSED, "status of 403", "status of 404"]  # What refuses has no icon.
+    sign_in(page, "staff-key")
+    expect(page.locator("#identity")).to_contain_text("staff")
+    with other_site() as stranger:
+        stranger.html = f"""<!doctype html><form method="post" enctype="text/plain" action="{url}/sign-out"></form>
+        <form method="post" enctype="text/plain" action="{url}/copilot/invoke">
+        <input name='{{"input": {{"question": "x"}}, "y' value='": 1}}'></form>"""
+        for number in (0, 1):
+            page.goto(stranger.url)
+            with page.expect_navigation() as navigation:
+                page.evaluate(f"document.forms[{number}].submit()")
+            assert navigation.value.status in {401, 403, 415, 422}
+    page.goto(url)
+
+    expect(page.locator("#identity")).to_contain_text("staff")
+
+
+def test_a_session_of_an_admin_is_the_staff(open_page, session_url, session):
+    page = open_page(session_url)
+    sign_in(page, session)
+
+    expect(page.locator("#identity")).to_contain_text("ana@example.com")
+    expect(page.locator("#identity [title]")).to_have_attribute("title", "You see internal and public documents.")
