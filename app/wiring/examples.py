@@ -44,11 +44,20 @@ def _read(file: Path) -> Mapping[str, Sequence[str]]:
     try:
         return _FILE.validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
-        told = (
-            f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else error
-        )
         msg = (
-            f"the example questions {str(file)!r} cannot be read ({told}); EXAMPLES_FILE needs UTF-8 YAML like "
-            f"`en: [What is GST?]`, at most {MOST} questions in each language"
+            f"the example questions {str(file)!r} cannot be read ({_reason(error)}); EXAMPLES_FILE needs UTF-8 YAML "
+            f'like `en: ["What is GST?"]`, at most {MOST} questions in each language'
         )
         raise ConfigurationError(msg) from error
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case ValidationError():
+            issue = error.errors()[0]
+            return ": ".join([".".join(map(str, issue["loc"])), issue["msg"]]).removeprefix(": ")
+        case yaml.MarkedYAMLError(problem_mark=yaml.Mark() as mark):
+            return f"line {mark.line + 1}: {error.problem}"
+        case OSError():
+            return error.strerror or type(error).__name__
+    return "it is not UTF-8 text without control characters"

@@ -1,0 +1,109 @@
+"""The page as it is sent, and its files."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from app.web import assets, view, words
+
+PAGE_MAX_BYTES = 150_000
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attributes)))
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def page(**fields) -> str:
+    return view.render(view.Visit(**{"language": "en"} | fields))
+
+
+@pytest.mark.parametrize("language", words.languages())
+def test_the_page_and_all_that_it_loads_are_small(language):
+    files = sum(len(asset.content) for asset in assets.assets().values())
+    assert len(page(language=language, examples=["x" * 100] * 6).encode()) + files <= PAGE_MAX_BYTES
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_nothing_is_inline_and_nothing_comes_from_elsewhere(embedded):
+    elements = Elements(page(embedded=embedded))
+    for tag, attributes in elements.found:
+        assert not [name for name in attributes if name == "style" or name.startswith("on")], tag
+        for name in ("src", "href", "action"):
+            assert not re.match(r"[a-z]+:|//", attributes.get(name) or ""), tag
+    scripts = elements.of("script")
+    assert [script["type"] for script in scripts if "src" not in script] == ["application/json"]
+    assert elements.of("style") == []
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_ids_are_unique_and_what_refers_to_one_finds_it(embedded):
+    elements = Elements(page(embedded=embedded, examples=["a", "b"])).found
+    ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
+    referring = ("aria-labelledby", "aria-describedby", "for", "form", "aria-controls")
+    named = [word for _, has in elements for name in referring for word in (has.get(name) or "").split()]
+    assert len(ids) == len(set(ids))
+    assert set(named) - set(ids) == set()
+
+
+def test_without_script_there_are_header_box_examples_and_a_sentence_that_helps():
+    html = page(examples=["What is GST?"], question='a"</textarea><script>')
+    assert "<noscript>" in html
+    assert 'value="What is GST?"' in html
+    assert "a&#34;&lt;/textarea&gt;&lt;script&gt;</textarea>" in html
+    assert [form.get("method") for form in Elements(html).of("form") if form.get("id") == "ask"] == ["get"]
+
+
+def test_words_of_the_page_cannot_end_its_data(monkeypatch):
+    table = dict(words.languages()["en"]) | {"page.title": "</script><script>alert(1)</script>"}
+    monkeypatch.setattr(words, "languages", lambda: {"en": table})
+    assert "<script>alert" not in page()
+
+
+@pytest.mark.parametrize("theme", view.THEMES)
+def test_the_page_is_sent_in_the_chosen_colours(theme):
+    assert f'data-theme="{theme}"' in page(theme=theme)
+
+
+def test_files_are_kept_for_good_at_addresses_that_change_with_them():
+    address = assets.address("js/main.js")
+    asset, lasting = assets.find(address.removeprefix("static/"))
+    assert asset is not None
+    assert lasting
+    assert assets.find("js/main.js") == (asset, False)
+    assert assets.find("v-000000000000/js/main.js") == (asset, False)
+    assert assets.find("../view.py") == (None, False)
+
+
+def test_every_file_that_a_module_or_style_names_exists():
+    for path, asset in assets.assets().items():
+        text, folder = asset.content.decode(), Path(path).parent
+        for name in re.findall(r"""(?:from|import|import\()\s*["'](\./[^"']+)""", text) + re.findall(
+            r"url\(([^)]+)\)", text
+        ):
+            assert (folder / name.strip("\"'")).as_posix() in assets.assets(), f"{path}: {name}"
+
+
+def test_every_module_is_short_and_says_first_what_it_does():
+    for path in assets.modules():
+        lines = assets.assets()[path].content.decode().splitlines()
+        assert lines[0].startswith("// "), path
+        assert len(lines) < 200, path
+
+
+def test_the_widget_carries_its_words_in_every_language():
+    script = view.widget().content.decode()
+    for table in words.languages().values():
+        assert table["widget.open"] in script
