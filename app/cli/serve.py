@@ -7,7 +7,7 @@ import structlog
 import typer
 
 from app.cli.ingest import open_services, read_settings
-from app.cli.rendering import complain
+from app.cli.rendering import show
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ def serve(
         services.outbox.check()
     log.info("starting", **summary(services))
     port = port or settings.port
-    announce = partial(complain, f"The page opens at {page_address(host, port)}")
+    announce = partial(show, f"The page opens at {page_address(host, port)}")
     serve_until_drained(services, host=host, port=port, workers=workers, on_bound=announce)
 
 

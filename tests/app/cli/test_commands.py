@@ -194,3 +194,19 @@ def test_the_installed_command_starts_without_importing_what_it_does_not_need():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:3000/"),
+        ("localhost", "http://localhost:3000/"),
+        ("0.0.0.0", "http://127.0.0.1:3000/"),  # noqa: S104 - What is shown for it.
+        ("::", "http://[::1]:3000/"),
+        ("::1", "http://[::1]:3000/"),
+    ],
+)
+def test_the_address_of_the_page_is_one_that_a_browser_on_this_machine_opens(host, address):
+    from app.cli.serve import page_address
+
+    assert page_address(host, 3000) == address
