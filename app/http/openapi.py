@@ -15,6 +15,7 @@ TAGS = [
     {"name": "Waypoint", "description": "Cited answers for the desk: camelCase, `[Title > Section]` markers."},
     {"name": "MARP", "description": "Cited answers with numbered markers, from a model of the client's choice."},
     {"name": "LangServe", "description": "The chain as a remote Runnable, for LangChain's `RemoteRunnable`."},
+    {"name": "Documents", "description": "What the index holds: list, read, add and remove documents."},
     {"name": "operations", "description": "Whether the service is up."},
 ]
 
@@ -31,6 +32,7 @@ _MESSAGES = {
     400: "Query cannot be empty",
     401: "A valid bearer token is needed. Sign in again.",
     403: "This key may not do that. Ask the operators for one that may.",
+    404: "There is no such document.",
     408: "The request did not arrive in time. Send it again.",
     413: "The request is larger than 10 kB; shorten it",
     422: "input.question: Field required",

@@ -14,7 +14,20 @@ from app.http.errors import add_error_handlers
 from app.http.middleware import middleware
 from app.http.middleware.drain import InFlight
 from app.http.openapi import TAGS, describe
-from app.http.routes import chat, copilot, feedback, health, page, pages, playground, query, render, sign_in
+from app.http.routes import (
+    chat,
+    copilot,
+    document_pages,
+    documents,
+    feedback,
+    health,
+    page,
+    pages,
+    playground,
+    query,
+    render,
+    sign_in,
+)
 from app.wiring import Services
 
 
@@ -60,5 +73,5 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     app.include_router(playground.playground_router(chain, handler, question))
     app.include_router(health.router)
     page_router = page.page_router(services.examples, framed_by=settings.framing_origins)
-    for router in (pages.router, page_router, render.router, sign_in.router):
+    for router in (pages.router, page_router, render.router, sign_in.router, document_pages.router, documents.router):
         app.include_router(router)

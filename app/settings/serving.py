@@ -54,6 +54,14 @@ class ServingFields(AnsweringFields):
     ingest_file_timeout_s: float = Field(60, gt=0, description="Processor seconds that reading one file may take")
     ingest_file_memory_mb: int = Field(1024, ge=512, description="Megabytes that reading one file may take")
 
+    uploads_path: Path | None = Field(
+        None, description="Folder of the documents that are added over HTTP; empty: `uploads` beside the index"
+    )
+    upload_max_mb: Positive = Field(50, description="Megabytes of one upload, all its files together")
+    upload_max_files: Positive = Field(20, description="Most files of one upload")
+    page_timeout_s: Seconds = Field(10, description="Processor seconds that drawing one page of a PDF may take")
+    page_memory_mb: int = Field(1024, ge=512, description="Megabytes that drawing it may take")
+
     auth_mode: Literal["none", "session", "api_key"] = Field(
         "none", description="Who may ask: everybody on this machine, holders of a session, holders of a key"
     )

@@ -1,10 +1,12 @@
 """The page as HTML, from the templates."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from app.web import assets, words
 
@@ -40,6 +42,23 @@ def render(visit: Visit) -> str:
             static=assets.address,
             styles=assets.styles(),
             modules=assets.modules(),
+        )
+    )
+
+
+def document(shown: Mapping[str, Any], language: str) -> str:
+    """Return the page of one document, which works without script; `shown` holds its facts and its `html`."""
+    table = words.languages()[language]
+    return (
+        _environment()
+        .get_template("document.html.jinja")
+        .render(
+            document=shown,
+            html=Markup(shown["html"]),  # noqa: S704 - sanitised where it was made.
+            language=language,
+            t=partial(words.text, table),
+            static=assets.address,
+            styles=assets.styles(),
         )
     )
 

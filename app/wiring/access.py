@@ -50,7 +50,8 @@ class Access:
     def anonymous(self) -> Identity | None:
         """Return the identity of callers without a token; None where a token is required.
 
-        The user of this machine may do everything; with ALLOW_ANONYMOUS, strangers may not read /metrics.
+        The user of this machine may do everything; with ALLOW_ANONYMOUS, strangers may neither read /metrics nor
+        change the index.
         """
         settings = self.settings
         if settings.auth_mode != "none":
@@ -60,7 +61,7 @@ class Access:
         if audience == "internal":
             scopes.add(Scope.INTERNAL)
         if not settings.allow_anonymous:
-            scopes.add(Scope.METRICS)
+            scopes |= {Scope.METRICS, Scope.INGEST}
         return Identity(scopes=frozenset(scopes))
 
     @cached_property

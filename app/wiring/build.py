@@ -19,6 +19,7 @@ from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, backend_checks, breaker_check, embeddings_check, index_check
 from app.wiring.examples import ExampleQuestions
+from app.wiring.library import Library
 from app.wiring.llm import chat_model, close, offline_model, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
@@ -94,6 +95,11 @@ class Services:
     def index(self) -> IndexReader:
         """Return what keeps the index open for questions."""
         return IndexReader(self.stored)
+
+    @cached_property
+    def library(self) -> Library:
+        """Return what reads documents as a whole."""
+        return Library(self.settings, self.index, sample_corpus().resolve())
 
     def index_version(self) -> str | None:
         """Return what changes whenever the index does."""
@@ -215,6 +221,7 @@ class Services:
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
             life.push_async_callback(close, self.models)
+            life.callback(self.library.close)
             await life.enter_async_context(self.caches.running())
             await life.enter_async_context(self.access.running())
             if self.outbox:

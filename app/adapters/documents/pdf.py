@@ -29,12 +29,17 @@ def load_pdf(path: Path) -> SourceText:
     """
     with _quiet(), open_file(path) as file:
         reader = PdfReader(file)
-        _unlock(reader)
-        texts = [_page_text(page) for page in reader.pages]
+        unlock(reader)
+        texts = [page_text(page) for page in reader.pages]
         return _source(texts, _metadata(reader, path))
 
 
-def _unlock(reader: PdfReader) -> None:
+def unlock(reader: PdfReader) -> None:
+    """Open an encrypted file that asks for no password.
+
+    Raises:
+        IngestionError: it asks for one, or its encryption is not known.
+    """
     try:
         # Many documents are encrypted with an empty password, only to forbid changes.
         if reader.is_encrypted and not reader.decrypt(""):
@@ -45,7 +50,7 @@ def _unlock(reader: PdfReader) -> None:
         raise IngestionError(msg) from error
 
 
-def _page_text(page: PageObject) -> str | None:
+def page_text(page: PageObject) -> str | None:
     """Return the text of a page with its spaces evened out; None where it cannot be read."""
     try:
         text = page.extract_text()

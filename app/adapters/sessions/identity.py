@@ -14,6 +14,7 @@ class Scope(StrEnum):
     INTERNAL = "ask:internal"
     FEEDBACK = "feedback"
     METRICS = "metrics"
+    INGEST = "ingest"
 
 
 class IdentityStoreError(WaypointError):

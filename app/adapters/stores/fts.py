@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from string import ascii_lowercase
+from typing import NamedTuple
 
 from cachetools import LRUCache
 from langchain_core.documents import Document
@@ -35,6 +36,7 @@ CREATE TABLE IF NOT EXISTS chunks (
     id TEXT PRIMARY KEY, row INTEGER NOT NULL UNIQUE, document TEXT NOT NULL, number INTEGER NOT NULL,
     section TEXT NOT NULL, audience TEXT, category TEXT, jurisdiction TEXT
 );
+CREATE INDEX IF NOT EXISTS chunks_by_document ON chunks (document, number);
 CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5vocab(words, 'row');
 CREATE TABLE IF NOT EXISTS state (generation TEXT NOT NULL);
 PRAGMA user_version = {VERSION};
@@ -57,6 +59,12 @@ SELECT id, document, number, chunks.section, text FROM chunks JOIN words ON word
 WHERE id IN (SELECT value FROM json_each(?))
 """
 NEAREST = "SELECT term FROM terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
+# A column beside min() or max() is that of the row which has it.
+DOCUMENTS = """
+SELECT first.document, first.chunks, first.id, last.id
+FROM (SELECT document, count(*) AS chunks, min(number), id FROM chunks GROUP BY document) AS first
+JOIN (SELECT document, max(number), id FROM chunks GROUP BY document) AS last ON last.document = first.document
+"""
 FILTERED = ("audience", "category", "jurisdiction")
 # How many chunks one statement names, or one read of the store returns.
 BATCH = 1000
@@ -66,6 +74,16 @@ SHORTEST_CORRECTED = 5
 MOST_CORRECTED = 5
 # Words that a thread remembers: a question may hold any.
 MOST_REMEMBERED = 10_000
+
+
+class HeldDocument(NamedTuple):
+    """A document's id, the number of its chunks, and the ids of the first and the last one."""
+
+    doc_id: str
+    chunks: int
+    first: str
+    last: str
+
 
 Fields = Callable[[Document], tuple[str, str, str]]
 
@@ -126,6 +144,17 @@ class LexicalIndex:
                 rows = connection.execute(PLACES, (json.dumps(batch),))
                 found |= {id_: Place(*place) for id_, *place in rows}
         return found
+
+    def documents(self) -> list[HeldDocument]:
+        """Return what is held of every document."""
+        with self._reading() as connection:
+            return [HeldDocument(*row) for row in connection.execute(DOCUMENTS)]
+
+    def chunks_of(self, document: str) -> list[str]:
+        """Return the ids of a document's chunks, in order; empty where it is unknown."""
+        with self._reading() as connection:
+            rows = connection.execute("SELECT id FROM chunks WHERE document = ? ORDER BY number", (document,))
+            return [id_ for (id_,) in rows]
 
     def align(self, store: ChunkStore) -> None:
         """Bring the index in line with the store, unless generation and number of chunks are already the same.

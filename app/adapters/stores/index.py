@@ -72,6 +72,16 @@ class Contents:
         """Remember the scope files with the chunks that they belong to."""
         write_atomically(self.folder / SCOPES, json.dumps(scopes, ensure_ascii=False, sort_keys=True))
 
+    def source_times(self) -> dict[str, float]:
+        """Return when each source was last written, by its key in the records, in seconds since 1970.
+
+        Raises:
+            VectorStoreError: the records cannot be read.
+        """
+        from app.adapters.stores.records import read_times  # noqa: PLC0415 - as above.
+
+        return read_times(self.folder, "sources")
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot(Contents):

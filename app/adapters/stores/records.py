@@ -1,5 +1,7 @@
 """LangChain's record managers in an SQLite file: which chunks the store holds, and which files they come from."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from langchain_classic.indexes import SQLRecordManager
@@ -23,6 +25,24 @@ def open_records(folder: Path, namespace: str) -> SQLRecordManager:
     records = SQLRecordManager(namespace, engine=engine)
     records.create_schema()
     return records
+
+
+def read_times(folder: Path, namespace: str) -> dict[str, float]:
+    """Return when each key of `namespace` was last written, in seconds since 1970; empty where there are no records.
+
+    Raises:
+        VectorStoreError: the records cannot be read.
+    """
+    file = folder / FILE
+    if not file.exists():
+        return {}
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            query = "SELECT key, updated_at FROM upsertion_record WHERE namespace = ?"
+            return dict(connection.execute(query, (namespace,)).fetchall())
+    except sqlite3.Error as error:
+        msg = f"the records of the vector store cannot be read ({error}); check CHROMA_PATH and the disk"
+        raise VectorStoreError(msg) from error
 
 
 def _translate(failure: ExceptionContext) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.documents import isolation, worker
+from app.adapters.documents import process, worker
 from app.adapters.documents.isolation import LOCAL_BYTES, IsolatedParser
+from app.adapters.documents.limits import serve
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import parse_file
@@ -49,7 +50,7 @@ def test_text_of_ordinary_size_needs_no_worker(tmp_path):
     path.write_text("# Short\n\nWords.")
     with parser() as isolated:
         isolated.parse(path)
-        assert isolated._process is None
+        assert isolated.worker.process is None
 
 
 def test_the_worker_imports_neither_the_index_nor_retrieval():
@@ -61,10 +62,10 @@ def test_the_worker_imports_neither_the_index_nor_retrieval():
 def test_one_worker_reads_many_files_and_ends_with_the_ingestion(documents):
     with parser() as isolated:
         isolated.parse(documents[0])
-        process = isolated._process
+        process = isolated.worker.process
         for path in documents:
             isolated.parse(path)
-        assert isolated._process is process
+        assert isolated.worker.process is process
     assert process is not None
     assert process.returncode is not None
 
@@ -73,7 +74,7 @@ def test_the_memory_of_the_ingestion_itself_does_not_count_as_the_worker_s(docum
     held = b"x" * (400 * 2**20)
     with parser(memory_mb=700) as isolated:
         isolated.parse(documents[0])
-        assert isolated._process is not None
+        assert isolated.worker.process is not None
     assert held
 
 
@@ -88,7 +89,7 @@ def test_the_memory_of_the_ingestion_itself_does_not_count_as_the_worker_s(docum
 def test_a_bomb_is_refused_within_its_limits_and_the_files_after_it_are_read(
     monkeypatch, tmp_path, documents, bomb, reason
 ):
-    monkeypatch.setattr(isolation, "WALL_TIMES", 60)  # However busy this machine is.
+    monkeypatch.setattr(process, "WALL_TIMES", 60)  # However busy this machine is.
     path = tmp_path / bomb
     path.write_bytes(hostile_files.content(bomb))
     with parser(timeout_s=1, memory_mb=512) as isolated:
@@ -100,9 +101,9 @@ def test_a_bomb_is_refused_within_its_limits_and_the_files_after_it_are_read(
 def test_a_worker_that_dies_costs_one_file(documents):
     with parser() as isolated:
         isolated.parse(documents[0])
-        assert isolated._process is not None
-        isolated._process.kill()
-        isolated._process.wait()
+        assert isolated.worker.process is not None
+        isolated.worker.process.kill()
+        isolated.worker.process.wait()
         with pytest.raises(IngestionError):
             isolated.parse(documents[1])
         assert isolated.parse(documents[1]).chunks
@@ -112,8 +113,8 @@ def test_the_worker_knows_no_secret_of_this_process(documents, monkeypatch):
     monkeypatch.setenv("LLM_API_KEY", "gsk_secret")
     with parser() as isolated:
         isolated.parse(documents[0])
-        assert isolated._process is not None
-        environment = Path(f"/proc/{isolated._process.pid}/environ")
+        assert isolated.worker.process is not None
+        environment = Path(f"/proc/{isolated.worker.process.pid}/environ")
         if not environment.exists():
             pytest.skip("only Linux shows the environment of a process")
         assert b"gsk_secret" not in environment.read_bytes()
@@ -138,8 +139,8 @@ def test_the_worker_answers_a_task_a_line_until_one_has_taken_too_much(documents
     )
     replies = io.BytesIO()
     try:
-        worker.serve(io.BytesIO(tasks), replies, memory_mb=10**6)
-        worker.serve(io.BytesIO(tasks), replies, memory_mb=1)
+        serve(io.BytesIO(tasks), replies, 10**6, worker.answer)
+        serve(io.BytesIO(tasks), replies, 1, worker.answer)
     finally:
         resource.setrlimit(resource.RLIMIT_CPU, limits)
 

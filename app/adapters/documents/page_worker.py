@@ -1,0 +1,111 @@
+"""The process that turns pages of hostile PDF files into pictures, by pdfium; `pages.py` starts it."""
+
+import struct
+import zlib
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pypdfium2
+from numpy.typing import NDArray
+from pypdf import PdfReader
+
+from app.adapters.documents import limits
+from app.adapters.documents.pdf import page_text, unlock
+from chains.text.letters import letters, placed_letters
+
+# A page may be a thousand times as high as it is wide.
+MOST_PIXELS = 6_000_000
+# The wanted words of a longer page are looked for in its first characters only.
+MOST_CHARACTERS = 200_000
+FEWEST_LETTERS = 12
+FINENESS = 10_000  # Positions are counted in so many steps across the page.
+
+
+def answer(task: dict[str, Any]) -> dict[str, Any]:
+    """Return what is asked for of one page, as far as the file still holds the page that was indexed."""
+    try:
+        if not _is_unchanged(Path(task["path"]), task["page"], task["chunks"]):
+            return {"problem": "the file has changed"}
+        with pypdfium2.PdfDocument(task["path"]) as document:
+            page = document[task["page"] - 1]
+            return {
+                "pages": len(document),
+                **(_picture(page, task["width"]) if "width" in task else _words(page, task)),
+            }
+    except MemoryError:
+        return {"problem": "the page takes too much memory"}
+    except Exception as error:  # Whatever a hostile file makes a library do, the next page is shown.
+        return {"problem": f"the page cannot be drawn ({type(error).__name__})"}
+
+
+def _is_unchanged(path: Path, number: int, chunks: list[str]) -> bool:
+    """Say whether the page still has the words of its chunks, or none where it had none."""
+    with path.open("rb") as file:
+        reader = PdfReader(file)
+        unlock(reader)
+        text = page_text(reader.pages[number - 1]) or "" if 0 < number <= len(reader.pages) else None
+    return text is not None and (all(chunk in text for chunk in chunks) if chunks else not text)
+
+
+def _picture(page: pypdfium2.PdfPage, width: int) -> dict[str, Any]:
+    wide, high = page.get_size()
+    scale = min(width / wide, (MOST_PIXELS / (wide * high)) ** 0.5)
+    pixels = page.render(scale=scale, rev_byteorder=True, may_draw_forms=False).to_numpy()
+    return {"png": b64encode(_png(pixels[:, :, :3])).decode("ascii")}
+
+
+def _png(pixels: NDArray[np.uint8]) -> bytes:
+    """Return an RGB picture as PNG: a filter byte of 0 before each row, and the rows compressed."""
+    height, width, _ = pixels.shape
+    rows = np.zeros((height, 1 + width * 3), dtype=np.uint8)
+    rows[:, 1:] = pixels.reshape(height, width * 3)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = (b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    )
+
+
+def _words(page: pypdfium2.PdfPage, task: dict[str, Any]) -> dict[str, Any]:
+    wide, high = page.get_size()
+    text = page.get_textpage()
+    count = min(text.count_chars(), MOST_CHARACTERS)
+    # One character for each of pdfium's, because its own text leaves some out.
+    shown = "".join(chr(pypdfium2.raw.FPDFText_GetUnicode(text, number)) for number in range(count))
+    boxes = [
+        _fractions(page, text.get_rect(number), wide, high)
+        for start, end in _ranges(shown, task["quote"])
+        for number in range(text.count_rects(start, end - start))
+    ]
+    return {"width": round(wide, 2), "height": round(high, 2), "words": [box for box in boxes if box[2] and box[3]]}
+
+
+def _ranges(text: str, quote: str) -> Iterator[tuple[int, int]]:
+    """Yield where the quote stands in the page's text, or else those of its lines that are found."""
+    shown = list(placed_letters(text))
+    plain = "".join(letter for letter, _ in shown)
+    wanted = letters(quote)
+    lines = [line for line in map(letters, quote.splitlines()) if len(line) >= FEWEST_LETTERS]
+    for words in [wanted] if wanted in plain else lines:
+        start = plain.find(words)
+        if words and start >= 0:
+            yield shown[start][1], shown[start + len(words) - 1][1] + 1
+
+
+def _fractions(
+    page: pypdfium2.PdfPage, box: tuple[float, float, float, float], wide: float, high: float
+) -> list[float]:
+    """Return a box in points, counted from below, as left, top, width and height in parts of the page as it is seen."""
+    across, down = FINENESS, max(1, round(FINENESS * high / wide))
+    position = pypdfium2.PdfPosConv(page, (0, 0, across, down, 0))
+    corners = [position.to_bitmap(*box[:2]), position.to_bitmap(*box[2:])]
+    (left, right), (top, bottom) = (sorted(values) for values in zip(*corners, strict=True))
+    parts = (left / across, top / down, (right - left) / across, (bottom - top) / down)
+    return [round(part, 4) for part in parts]
+
+
+if __name__ == "__main__":
+    limits.run(answer)

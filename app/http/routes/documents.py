@@ -1,0 +1,203 @@
+"""GET /api/documents and /documents/{doc_id}: what the index holds, and one document with the quoted words marked."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from langchain_core.documents import Document
+from pydantic import BaseModel, Field
+from starlette.responses import HTMLResponse, JSONResponse
+
+from app.adapters.sessions.identity import Identity, Scope
+from app.http.openapi import error_responses, ok_response
+from app.http.routes.page import language_of
+from app.web import document, view
+from app.wiring.library import Library
+from chains.library import Entry, Kind, around, locate, parts_of
+
+MOST_LISTED = 500
+UNKNOWN = "There is no such document."
+
+router = APIRouter(tags=["Documents"])
+
+DocId = Annotated[str, Path(description="From the list, or from a citation.", examples=["01_regulatory_gst"])]
+Quoted = Annotated[str, Query(max_length=4000, description="Words of the document that are to be marked.")]
+Offset = Annotated[int, Query(ge=0, le=2**40)]
+
+
+class ListedDocument(BaseModel):
+    """What is known of a document."""
+
+    doc_id: str
+    title: str
+    category: str
+    audience: Literal["public", "internal"]
+    organisation: str
+    jurisdiction: str
+    last_updated: str
+    ingested_at: str | None = Field(description="When it was last changed in the index.")
+    chunks: int
+    pages: int | None = Field(description="The last page with text; null where it has no pages.")
+    kind: Kind
+    source_urls: list[str]
+    removable: bool = Field(description="Whether the caller may remove it.")
+    uploaded: bool = Field(description="Whether it was added here; its file is deleted with it.")
+    sample: bool = Field(description="Whether it came with the program.")
+
+
+class DocumentList(BaseModel):
+    """Documents in order of their titles. `total` counts all that fit; `categories` counts without the category."""
+
+    total: int
+    documents: list[ListedDocument]
+    categories: dict[str, int]
+
+
+class ReadDocument(ListedDocument):
+    """A document as HTML that is safe to show."""
+
+    html: str
+    marked: bool = Field(description="Whether the words that were asked for are marked in it.")
+    page: int | None = Field(description="The page on which they stand.")
+    whole: bool = Field(description="Whether this is all of it; of a very long one it is what stands around the words.")
+
+
+class Wanted(BaseModel):
+    """The words that are to be marked: as they are quoted, or by their place in the source; the rest tells which."""
+
+    quote: str = Field("", max_length=4000, description="Words of the document.")
+    start: int | None = Field(None, ge=0, le=2**40, description="Where they begin in the source.")
+    end: int | None = Field(None, ge=0, le=2**40, description="Where they end there.")
+    chunk: int | None = Field(None, ge=0, le=2**40, description="The number of the chunk that holds them.")
+    page: int | None = Field(None, ge=1, le=2**40, description="The page on which they stand.")
+    section: str = Field("", max_length=300, description="The heading that they stand under.")
+
+
+_EXAMPLE: dict[str, Any] = {
+    "doc_id": "01_regulatory_gst",
+    "title": "GST Guide",
+    "category": "regulatory",
+    "audience": "public",
+    "organisation": "Customs",
+    "jurisdiction": "SG",
+    "last_updated": "2026-01-05",
+    "ingested_at": "2026-11-22T09:30:00+00:00",
+    "chunks": 12,
+    "pages": None,
+    "kind": "markdown",
+    "source_urls": ["https://example.org/gst"],
+    "removable": True,
+    "uploaded": False,
+    "sample": False,
+}
+_READ = {"html": '<p>The rate is <mark class="quote" id="quote">9 %</mark>.</p>', "marked": True, "page": None}
+_ERRORS = error_responses(401, 403, 422, 500, 503)
+
+
+@router.get(
+    "/api/documents",
+    responses=_ERRORS | ok_response({"total": 1, "documents": [_EXAMPLE], "categories": {"regulatory": 1}}),
+)
+def list_documents(
+    request: Request,
+    search: Annotated[str, Query(max_length=200, description="Words of the title, the category and the like.")] = "",
+    category: Annotated[str, Query(max_length=300)] = "",
+    offset: Offset = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 100,
+) -> DocumentList:
+    """Return the documents that the caller may see."""
+    identity = identity_of(request)
+    library: Library = request.app.state.services.library
+    found = _search(library.catalogue().entries.values(), search, identity)
+    counts = Counter(entry.category for entry in found)
+    chosen = [entry for entry in found if category in {"", entry.category}]
+    listed = [_listed(library, entry, identity) for entry in chosen[offset : offset + limit]]
+    return DocumentList(total=len(chosen), documents=listed, categories=dict(sorted(counts.items())))
+
+
+@router.get(
+    "/documents/{doc_id}",
+    responses=_ERRORS | error_responses(404) | ok_response(_EXAMPLE | _READ | {"whole": True}),
+    response_model=ReadDocument,
+)
+def read_document(
+    request: Request,
+    doc_id: DocId,
+    wanted: Annotated[Wanted, Query()],
+) -> Response:
+    """Return a document to read; a browser that opens the address gets a page, everything else JSON."""
+    identity = identity_of(request)
+    library: Library = request.app.state.services.library
+    entry = visible(library, doc_id, identity)
+    chunks = library.chunks(doc_id)
+    if not chunks:
+        raise HTTPException(404, UNKNOWN)
+    found = _find(chunks, wanted)
+    shown = around(chunks, found.start if found else 0)
+    html, marked = document.render(parts_of(shown), entry.kind, found, language=language_of(request))
+    read = ReadDocument(
+        **_listed(library, entry, identity).model_dump(),
+        html=html,
+        marked=marked,
+        page=found.page if found else None,
+        whole=len(shown) == len(chunks),
+    )
+    headers = {"Vary": "Accept, Accept-Language, Cookie", "Cache-Control": "no-store"}
+    if "text/html" in request.headers.get("accept", ""):
+        return HTMLResponse(view.document(read.model_dump(), language_of(request)), headers=headers)
+    return JSONResponse(read.model_dump(), headers=headers)
+
+
+def identity_of(request: Request) -> Identity:
+    """Return the caller; the anonymous one without rights where nobody is known."""
+    return getattr(request.state, "identity", None) or Identity()
+
+
+def visible(library: Library, doc_id: str, identity: Identity) -> Entry:
+    """Return a document that the caller may see.
+
+    Raises:
+        HTTPException: 404, alike for one that is unknown and one that the caller may not see.
+    """
+    entry = library.find(doc_id, identity.audience)
+    if entry is None:
+        raise HTTPException(404, UNKNOWN)
+    return entry
+
+
+def _search(entries: Iterable[Entry], search: str, identity: Identity) -> list[Entry]:
+    words = search.casefold().split()
+    return [entry for entry in entries if entry.allows(identity.audience) and all(w in _searched(entry) for w in words)]
+
+
+def _searched(entry: Entry) -> str:
+    return f"{entry.title} {entry.category} {entry.organisation} {entry.jurisdiction} {entry.doc_id}".casefold()
+
+
+def _listed(library: Library, entry: Entry, identity: Identity) -> ListedDocument:
+    source = library.catalogue().sources.get(entry.doc_id)
+    return ListedDocument(
+        **asdict(entry),
+        removable=identity.may(Scope.INGEST),
+        uploaded=source is not None and library.is_uploaded(source),
+        sample=source is not None and library.is_sample(source),
+    )
+
+
+def _words_at(chunks: Sequence[Document], start: int, end: int) -> str:
+    holding = (chunk for chunk in chunks if chunk.metadata["start_char"] <= start < chunk.metadata["end_char"])
+    chunk = next(holding, None)
+    first = chunk.metadata["start_char"] if chunk else 0
+    return chunk.page_content[start - first : max(start, end) - first] if chunk else ""
+
+
+def _find(chunks: Sequence[Document], wanted: Wanted) -> document.Quote | None:
+    quote = wanted.quote
+    if not quote and wanted.start is not None and wanted.end is not None:
+        quote = _words_at(chunks, wanted.start, wanted.end)
+    near = {"chunk_index": wanted.chunk, "page": wanted.page, "section": wanted.section or None}
+    known = {name: value for name, value in near.items() if value is not None}
+    place = locate(chunks, quote, near=known, start=wanted.start)
+    return document.Quote(quote, place.start, place.page) if place else None

@@ -1,0 +1,50 @@
+"""A document of the index -> HTML that is safe to show, with the quoted words marked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from app.web import markdown, marks, words
+from app.web.chips import without_bidi
+from chains.library import Kind, Part
+
+PLAIN: frozenset[Kind] = frozenset({"pdf", "text"})
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of a document: as they stand in the source, where they begin there, and on which page."""
+
+    text: str
+    start: int
+    page: int | None = None
+
+
+def render(
+    parts: Sequence[Part], kind: Kind, quote: Quote | None, *, language: str = words.DEFAULT
+) -> tuple[str, bool]:
+    """Return the HTML of a document's parts, and whether the quoted words are marked in it."""
+    table = words.languages()[language]
+    html: list[str] = []
+    marked = False
+    for part in parts:
+        shown = _paragraphs(part.text) if kind in PLAIN else markdown.render(part.text)
+        if quote and not marked and part.page == quote.page:
+            shown, marked = _mark(shown, part, kind, quote)
+        if part.page is not None:
+            title = words.text(table, "viewer.page", page=part.page)
+            shown = f'<section class="page" data-page="{part.page}"><h3>{escape(title)}</h3>\n{shown}</section>\n'
+        html.append(shown)
+    return "".join(html), marked
+
+
+def _mark(html: str, part: Part, kind: Kind, quote: Quote) -> tuple[str, bool]:
+    text = quote.text if kind in PLAIN else marks.plain(markdown.render(quote.text))
+    before = part.text[: max(0, quote.start - part.start)]
+    return marks.mark(html, text, skip=marks.count(before, quote.text))
+
+
+def _paragraphs(text: str) -> str:
+    paragraphs = (paragraph.strip() for paragraph in without_bidi(text).split("\n\n"))
+    lines = (escape(paragraph).replace("\n", "<br>\n") for paragraph in paragraphs if paragraph)
+    return "".join(f"<p>{paragraph}</p>\n" for paragraph in lines)

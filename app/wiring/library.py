@@ -1,0 +1,133 @@
+"""What the index holds, by document, for reading: the list, the text, the pages of PDF files."""
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from langchain_core.documents import Document
+from langchain_core.utils import batch_iterate
+
+from app.settings import Settings
+from app.wiring.storage import IndexReader
+from chains.audience import Audience
+from chains.ingestion.sources import Source
+from chains.library import Entry, describe
+
+if TYPE_CHECKING:
+    from app.adapters.documents.pages import IndexedPage, PdfPages
+    from app.adapters.stores.index import Snapshot
+
+CHUNKS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The documents of one state of the index by their ids, in order of title, and the source of each on record."""
+
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+
+
+@dataclass
+class Library:
+    """Reads the documents of an index; what is listed is kept until the index changes."""
+
+    settings: Settings
+    index: IndexReader
+    sample: Path
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _listed: "tuple[Snapshot, Catalogue] | None" = field(default=None, init=False)
+
+    def catalogue(self) -> Catalogue:
+        """Return what the index holds now.
+
+        Raises:
+            VectorStoreError: it cannot be read.
+        """
+        current = self.index.current()
+        with self._lock:
+            if self._listed is None or self._listed[0] is not current:
+                self._listed = current, catalogue_of(current)
+            return self._listed[1]
+
+    def find(self, doc_id: str, audience: Audience) -> Entry | None:
+        """Return a document that this audience may see; None for one that is unknown, or that it may not see."""
+        entry = self.catalogue().entries.get(doc_id)
+        return entry if entry and entry.allows(audience) else None
+
+    def chunks(self, doc_id: str) -> list[Document]:
+        """Return all chunks of a document, in order."""
+        current = self.index.current()
+        found = chunks_by_id(current, current.words.chunks_of(doc_id))
+        return sorted(found.values(), key=lambda chunk: int(chunk.metadata["chunk_index"]))
+
+    @cached_property
+    def pages(self) -> "PdfPages":
+        """Return what draws pages of PDF files."""
+        from app.adapters.documents.pages import PdfPages
+
+        return PdfPages(self.settings.page_timeout_s, self.settings.page_memory_mb)
+
+    def page(self, doc_id: str, number: int) -> "IndexedPage | None":
+        """Return a page of a PDF file that is still where it was; None where there is none."""
+        from app.adapters.documents.pages import IndexedPage
+
+        catalogue = self.catalogue()
+        entry, source = catalogue.entries.get(doc_id), catalogue.sources.get(doc_id)
+        if entry is None or source is None or entry.kind != "pdf" or source.is_gone:
+            return None
+        words = [chunk.page_content for chunk in self.chunks(doc_id) if chunk.metadata.get("page") == number]
+        return IndexedPage(source.path, number, words)
+
+    def is_uploaded(self, source: Source) -> bool:
+        """Say whether a document was added over HTTP: then its file is ours."""
+        return source.path.is_relative_to(uploads_folder(self.settings))
+
+    def is_sample(self, source: Source) -> bool:
+        """Say whether a document is one of the sample corpus."""
+        return Path(source.root) == self.sample
+
+    def close(self) -> None:
+        """End the worker that draws pages."""
+        if "pages" in self.__dict__:
+            self.pages.close()
+
+
+def uploads_folder(settings: Settings) -> Path:
+    """Return the folder of the documents that are added over HTTP; every index has its own."""
+    beside = settings.memory_store_path if settings.vector_store_type == "memory" else settings.chroma_path
+    base = settings.uploads_path or beside.parent / "uploads"
+    return base.expanduser().resolve() / settings.collection_name
+
+
+def catalogue_of(index: "Snapshot") -> Catalogue:
+    """Return every document of an index; of each only its first and its last chunk are read."""
+    held = index.words.documents()
+    chunks = chunks_by_id(index, [id_ for one in held for id_ in (one.first, one.last)])
+    times = {Source(*json.loads(key)): written for key, written in index.source_times().items()}
+    sources = {source.doc_id: source for source in times}
+    entries = [
+        describe(
+            chunks[one.first],
+            chunks[one.last],
+            chunks=one.chunks,
+            written=times[sources[one.doc_id]] if one.doc_id in sources else None,
+        )
+        for one in held
+        if one.first in chunks and one.last in chunks
+    ]
+    entries.sort(key=lambda entry: (entry.title.casefold(), entry.doc_id))
+    return Catalogue({entry.doc_id: entry for entry in entries}, sources)
+
+
+def chunks_by_id(index: "Snapshot", ids: list[str]) -> dict[str, Document]:
+    """Return the chunks that are there, by their ids."""
+    return {
+        str(chunk.id): chunk
+        for batch in batch_iterate(CHUNKS_AT_ONCE, dict.fromkeys(ids))
+        for chunk in index.store.get_by_ids(batch)
+    }

@@ -1,0 +1,174 @@
+"""What an index holds, by document: what is known of each, and its text put together from its chunks."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any, Literal, NamedTuple
+
+from langchain_core.documents import Document
+
+from chains.audience import Audience, audience_of
+from chains.text.letters import letters
+
+Kind = Literal["markdown", "html", "pdf", "docx", "text"]
+
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys((".md", ".markdown"), "markdown"),
+    **dict.fromkeys((".htm", ".html", ".xhtml"), "html"),
+    ".pdf": "pdf",
+    ".docx": "docx",
+}
+# Of a longer document only so many characters around the wanted place are put together.
+MOST_CHARACTERS = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document of the index. `pages` is the number of its last page with text; None where it has no pages."""
+
+    doc_id: str
+    title: str
+    category: str
+    audience: Audience
+    organisation: str
+    jurisdiction: str
+    last_updated: str
+    ingested_at: str | None
+    chunks: int
+    pages: int | None
+    kind: Kind
+    source_urls: list[str]
+
+    def allows(self, audience: Audience) -> bool:
+        """Return whether somebody who sees this audience's documents may see it."""
+        return audience == "internal" or self.audience == "public"
+
+
+def describe(first: Document, last: Document, *, chunks: int, written: float | None) -> Entry:
+    """Return what the first and the last chunk of a document tell about it.
+
+    Args:
+        first: The first of its chunks.
+        last: The last one.
+        chunks: How many there are.
+        written: When it was last written, in seconds since 1970; None where that is not known.
+    """
+    metadata = first.metadata
+    return Entry(
+        doc_id=str(metadata.get("doc_id") or first.id),
+        title=str(metadata.get("title") or ""),
+        category=str(metadata.get("category") or ""),
+        audience=audience_of(metadata),
+        organisation=str(metadata.get("source_org") or ""),
+        jurisdiction=str(metadata.get("jurisdiction") or ""),
+        last_updated=str(metadata.get("last_updated") or ""),
+        ingested_at=None if written is None else datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds"),
+        chunks=chunks,
+        pages=last.metadata.get("page"),
+        kind=KINDS.get(PurePosixPath(str(metadata.get("file_path"))).suffix.lower(), "text"),
+        source_urls=json.loads(metadata.get("source_urls") or "[]"),
+    )
+
+
+class Place(NamedTuple):
+    """Where words stand: offsets in the source, and the page."""
+
+    start: int
+    end: int
+    page: int | None
+
+
+def locate(
+    chunks: Sequence[Document], quote: str, *, near: Mapping[str, Any], start: int | None = None
+) -> Place | None:
+    """Return where the quoted words stand in a document; None where it does not hold them.
+
+    Args:
+        chunks: All of the document's chunks, in order.
+        quote: Words of one chunk. White space and punctuation may differ.
+        near: What is known of that chunk's metadata (`section`, `page`, `chunk_index`): of several chunks that hold
+            the words, the one that fits best is meant.
+        start: Where the words begin in the source, if that is known; it decides before `near`.
+    """
+    wanted = letters(quote)
+    if not wanted:
+        return None
+    fitting = [chunk for chunk in chunks if quote in chunk.page_content] or [
+        chunk for chunk in chunks if wanted in letters(chunk.page_content)
+    ]
+    if not fitting:
+        return None
+
+    def fit(chunk: Document) -> tuple[bool, int]:
+        holds = start is not None and chunk.metadata["start_char"] <= start < chunk.metadata["end_char"]
+        return holds, sum(chunk.metadata.get(name) == value for name, value in near.items())
+
+    best = max(fitting, key=fit)
+    first = best.metadata["start_char"]
+    place = max(best.page_content.find(quote, max(0, (start or 0) - first)), best.page_content.find(quote), 0)
+    return Place(first + place, first + place + len(quote), best.metadata.get("page"))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A page of a document, or all of it: its text, and the offset in the source at which that begins."""
+
+    text: str
+    start: int
+    page: int | None = None
+
+
+def parts_of(chunks: Sequence[Document]) -> list[Part]:
+    """Return the pages of a document, or all of it as one part; what chunks have in common stands there once."""
+    pages = groupby(chunks, key=lambda chunk: chunk.metadata.get("page"))
+    return [_part(list(group), page) for page, group in pages]
+
+
+def around(chunks: Sequence[Document], place: int, *, limit: int = MOST_CHARACTERS) -> Sequence[Document]:
+    """Return as many chunks around an offset as have `limit` characters together, in order."""
+    starts = [chunk.metadata["start_char"] for chunk in chunks]
+    first = max((number for number, start in enumerate(starts) if start <= place), default=0)
+    last, size = first, len(chunks[first].page_content)
+    while first > 0 or last < len(chunks) - 1:
+        following = last + 1 if last < len(chunks) - 1 else None
+        added = [number for number in (following, first - 1) if number is not None and number >= 0]
+        size += sum(len(chunks[number].page_content) for number in added)
+        if size > limit:
+            break
+        first, last = min(first, *added), max(last, *added)
+    return chunks[first : last + 1]
+
+
+def _part(chunks: Sequence[Document], page: int | None) -> Part:
+    begin = at = chunks[0].metadata["start_char"]
+    pieces: list[str] = []
+    path: list[str] = []
+    for chunk in chunks:
+        start, end = chunk.metadata["start_char"], chunk.metadata["end_char"]
+        following = json.loads(chunk.metadata.get("section_path") or "[]")
+        if start > at:
+            pieces.append(_between(start - at, list(_bare_headings(path, following))))
+        if end > at:
+            pieces.append(chunk.page_content[max(0, at - start) :])
+            at = end
+        path = following
+    return Part("".join(pieces), begin, page)
+
+
+def _between(length: int, headings: Sequence[str]) -> str:
+    """Return what stands between two chunks, in as many characters: line ends, and headings without text of their own.
+
+    White space around a chunk is not kept in it. A line end is right wherever a space was, and a table needs it.
+    """
+    text = "".join(f"\n\n{heading}" for heading in headings)
+    return (text if len(text) <= length else "").ljust(length, "\n")
+
+
+def _bare_headings(before: Sequence[str], path: Sequence[str]) -> Iterator[str]:
+    """Yield the headings above a chunk's own that no chunk before it stands under; level 1 is the document's title."""
+    for level, name in enumerate(path[:-1]):
+        if list(before[: level + 1]) != list(path[: level + 1]):
+            yield f"{'#' * min(6, level + 2)} {name}"

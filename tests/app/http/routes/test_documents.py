@@ -1,0 +1,217 @@
+"""The list of documents, one to read, and pages of PDF files: over a real index, for two audiences."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.adapters.documents.pages import IndexedPage, PdfPages
+from app.http.server import create_app
+from app.wiring import Services
+from tests.access import bearer, key_entry, settings_over
+from tests.documents import pdf
+from tests.hostile_files import content, names
+
+STAFF, PUBLIC = bearer("staff"), bearer("public")
+RATES = "The rate of storage is nine percent\nof the value of the goods"
+GUIDE = (
+    "---\ntitle: GST Guide\nsource_organization: Customs\n---\n\n# GST Guide\n\n## Rate\n\nThe rate is **9 %**.\n\n"
+    "## Fee\n\nThe fee is 5.\n\n## Other fee\n\nThe fee is 5.\n"
+)
+HOSTILE = (
+    "# Plan\n\n<script>alert(1)</script> ![x](https://evil.example/x.png) [run](javascript:alert(1)) \u202egnp.exe"
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("library") / "docs"
+    for name in ("regulatory", "internal"):
+        (folder / name).mkdir(parents=True)
+    (folder / "regulatory" / "gst.md").write_text(GUIDE)
+    (folder / "internal" / "margins.md").write_text("# Margins\n\nThe margin is 7 %.")
+    (folder / "regulatory" / "plan.md").write_text(HOSTILE)
+    (folder / "regulatory" / "rates.pdf").write_bytes(pdf("A title", RATES, ""))
+    (folder / "internal" / "secret.pdf").write_bytes(pdf("Secret words"))
+    (folder / "regulatory" / "changing.pdf").write_bytes(pdf("These words stay"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(corpus) -> Iterator[TestClient]:
+    keys = ",".join([key_entry("staff", "staff", "ask:internal+ingest"), key_entry("public", "public", "ask")])
+    services = Services(
+        settings_over(corpus.parent, "http://127.0.0.1:1", auth_mode="api_key", api_keys=keys, warm_up=False)
+    )
+    services.ingest([corpus])
+    with TestClient(create_app(services)) as client:
+        yield client
+
+
+def listed(client: TestClient, who: dict[str, str] = STAFF, **wanted: Any) -> dict[str, Any]:
+    answer = client.get("/api/documents", params=wanted, headers=who)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def read(client: TestClient, doc_id: str, who: dict[str, str] = STAFF, **wanted: Any) -> dict[str, Any]:
+    answer = client.get(f"/documents/{doc_id}", params=wanted, headers=who)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_the_list_says_what_is_known_of_each_document(client):
+    (guide,) = listed(client, search="customs gst")["documents"]
+    assert guide.pop("ingested_at").startswith("20")
+    assert guide == {
+        "doc_id": "regulatory_gst",
+        "title": "GST Guide",
+        "category": "regulatory",
+        "audience": "public",
+        "organisation": "Customs",
+        "jurisdiction": "",
+        "last_updated": "",
+        "chunks": 1,
+        "pages": None,
+        "kind": "markdown",
+        "source_urls": [],
+        "removable": True,
+        "uploaded": False,
+        "sample": False,
+    }
+
+
+def test_the_list_is_cut_searched_and_counted(client):
+    found = listed(client, category="regulatory", limit=2, offset=1)
+    assert found["total"] == 4
+    assert [one["title"] for one in found["documents"]] == ["GST Guide", "Plan"]
+    assert found["categories"] == {"internal": 2, "regulatory": 4}
+    assert listed(client, search="nowhere") == {"total": 0, "documents": [], "categories": {}}
+
+
+def test_a_caller_without_the_scope_sees_public_documents_and_may_remove_none(client):
+    found = listed(client, PUBLIC)
+    assert {one["doc_id"] for one in found["documents"]} == {
+        "regulatory_gst",
+        "regulatory_plan",
+        "regulatory_rates",
+        "regulatory_changing",
+    }
+    assert not any(one["removable"] for one in found["documents"])
+    assert found["categories"] == {"regulatory": 4}
+
+
+@pytest.mark.parametrize("path", ["internal_margins", "internal_secret/pages/1", "internal_secret/pages/1.png"])
+def test_unknown_and_forbidden_documents_get_the_same_answer(client, path):
+    unknown = path.replace("margins", "nothing").replace("secret", "nothing")
+    forbidden, missing = (client.get(f"/documents/{one}", headers=PUBLIC) for one in (path, unknown))
+    assert client.get(f"/documents/{path}", headers=STAFF).status_code == 200
+    assert forbidden.status_code == missing.status_code == 404
+    assert forbidden.json() == missing.json()
+
+
+def test_nobody_reads_without_a_token(client):
+    for path in ("/api/documents", "/documents/regulatory_gst", "/documents/regulatory_rates/pages/1.png"):
+        assert client.get(path).status_code == 401
+
+
+def test_the_quoted_words_are_marked_although_the_source_has_markup(client):
+    guide = read(client, "regulatory_gst", quote="The rate is **9 %**.")
+    assert (
+        '<mark class="quote" id="quote">The rate is </mark><strong><mark class="quote">9 %</mark></strong>'
+        in guide["html"]
+    )
+    assert guide["marked"]
+    assert guide["whole"]
+
+
+def test_of_equal_words_those_at_the_offset_are_marked(client):
+    second = GUIDE.rindex("The fee is 5.")
+    html = read(client, "regulatory_gst", start=second, end=second + len("The fee is 5."))["html"]
+    assert html.count("<mark") == 1
+    assert html.index("<mark") > html.index("Other fee")
+
+
+def test_words_that_the_document_does_not_hold_are_no_error(client):
+    guide = read(client, "regulatory_gst", quote="nowhere")
+    assert not guide["marked"]
+    assert "<mark" not in guide["html"]
+
+
+def test_a_hostile_document_is_shown_as_text(client):
+    html = read(client, "regulatory_plan")["html"]
+    assert "&lt;script&gt;" in html
+    assert not any(bad in html for bad in ("<script", "<img", "evil.example", 'href="javascript', "\u202e"))
+
+
+def test_a_browser_gets_a_page_that_needs_no_script(client):
+    page = client.get("/documents/regulatory_gst", headers=STAFF | {"Accept": "text/html"}, params={"quote": "9 %"})
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<h1>GST Guide</h1>" in page.text
+    assert '<mark class="quote" id="quote">9 %' in page.text
+    assert "<script" not in page.text
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+
+
+def test_the_text_of_a_pdf_stands_under_its_pages(client):
+    rates = read(client, "regulatory_rates", quote="storage is nine percent of the value", page=2)
+    assert rates["page"] == 2
+    assert rates["pages"] == 2
+    assert '<section class="page" data-page="2">' in rates["html"]
+    assert rates["html"].index("<mark") > rates["html"].index('data-page="2"')
+
+
+def test_a_page_is_a_picture_with_the_boxes_of_the_quoted_words(client):
+    page = client.get("/documents/regulatory_rates/pages/2", params={"quote": RATES}, headers=PUBLIC).json()
+    picture = client.get("/documents/regulatory_rates/pages/2.png", params={"width": 300}, headers=PUBLIC)
+
+    assert (page["page"], page["pages"], page["width"], page["height"]) == (2, 3, 612, 792)
+    assert len(page["words"]) == 2
+    for left, top, width, height in page["words"]:
+        assert 0.1 < left < left + width < 0.6
+        assert 0.07 < top < top + height < 0.13
+    assert picture.headers["content-type"] == "image/png"
+    assert picture.content.startswith(b"\x89PNG")
+    assert int.from_bytes(picture.content[16:20]) == 300
+
+
+@pytest.mark.parametrize("page", ["regulatory_rates/pages/4", "regulatory_rates/pages/9.png", "regulatory_gst/pages/1"])
+def test_a_page_that_is_not_there_is_not_found(client, page):
+    assert client.get(f"/documents/{page}", headers=STAFF).status_code == 404
+
+
+def test_no_picture_is_made_of_a_file_that_has_changed_or_is_gone(client, corpus):
+    file, page = corpus / "regulatory" / "changing.pdf", "/documents/regulatory_changing/pages/1.png"
+    assert client.get(page, headers=STAFF).status_code == 200
+    file.write_bytes(pdf("Other words came"))
+    assert client.get(page, headers=STAFF).status_code == 404
+    file.unlink()
+    assert client.get(page, headers=STAFF).status_code == 404
+    assert "These words stay" in read(client, "regulatory_changing")["html"]
+    file.write_bytes(pdf("These words stay"))
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[PdfPages]:
+    pages = PdfPages(timeout_s=2, memory_mb=512)
+    yield pages
+    pages.close()
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.endswith(".pdf")])
+def test_a_hostile_pdf_costs_no_more_than_its_limits(name, tmp_path, pages):
+    file = tmp_path / name
+    file.write_bytes(content(name))
+    for words in ([], ["words"]):
+        picture = pages.picture(IndexedPage(file, 1, words), 300)
+        assert picture is None or picture.startswith(b"\x89PNG")
+
+
+def test_the_next_page_is_drawn_after_a_hostile_one(tmp_path, pages):
+    hostile, good = tmp_path / "hostile.pdf", tmp_path / "good.pdf"
+    hostile.write_bytes(content("pdf_stream_bomb_twice.pdf"))
+    good.write_bytes(pdf("good"))
+    assert pages.picture(IndexedPage(hostile, 1, ["words"]), 300) is None
+    assert pages.picture(IndexedPage(good, 1, ["good"]), 300)
