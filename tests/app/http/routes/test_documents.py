@@ -73,7 +73,7 @@ def test_the_list_says_what_is_known_of_each_document(client):
         "organisation": "Customs",
         "jurisdiction": "",
         "last_updated": "",
-        "chunks": 1,
+        "chunks": 3,
         "pages": None,
         "kind": "markdown",
         "source_urls": [],
