@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from hatchling.builders.wheel import WheelBuilder
 
 from app.settings import Settings
 from app.wiring import Services
@@ -55,6 +56,14 @@ def test_the_image_holds_the_pinned_dependencies_and_what_the_wheel_is_made_of()
     }
     assert {name for names in sources for name in names} == admitted
     assert [name for name in admitted if not (ROOT / name).exists()] == []
+
+
+def test_the_wheel_carries_every_file_of_the_page_and_the_example_questions():
+    carried = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "app" / "web").rglob("*.*") if path.suffix != ".pyc"}
+    assert len(files) > 20
+    assert files - carried == set()
+    assert "app/knowledge_base/examples.yaml" in carried
 
 
 def test_every_image_is_pinned_to_a_version():
