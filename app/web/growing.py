@@ -15,6 +15,13 @@ _STARS = re.compile(r"(?:(?<=[\s(])|\A)\*(?=[^\s*])|(?<=[^\s*])\*(?=[\s).,;:!?]|
 _SIGNS = "*~`_"
 
 
+def steady_length(text: str) -> int:
+    """Return how many characters of a growing answer `steady` keeps, without what it adds."""
+    kept = steady(text)
+    pairs = zip(text, kept, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(text), len(kept)))
+
+
 def steady(text: str) -> str:
     """Return the words that stay as they are when more come; emphasis and code that have begun are closed."""
     if _in_code_block(text):

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from app.http.routes.json_route import bad_request_route
 from app.http.routes.page import language_of
 from app.web import answer
+from app.web.growing import steady_length
 
 router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with an answer"))
 
@@ -40,10 +41,11 @@ class RenderBody(BaseModel):
 
 
 class Rendered(BaseModel):
-    """The HTML, and the number that each citation has in it."""
+    """The HTML, the number that each citation has in it, and how many characters of the answer it shows."""
 
     html: str
     numbers: list[int | None]
+    length: int
 
 
 @router.post("/page/render")
@@ -51,4 +53,5 @@ def render(request: Request, body: RenderBody) -> Rendered:
     """Return the HTML of an answer."""
     citations = [citation.model_dump() for citation in body.citations]
     html, numbers = answer.render(body.answer, citations, final=body.final, language=language_of(request))
-    return Rendered(html=html, numbers=numbers)
+    length = len(body.answer) if body.final else steady_length(body.answer)
+    return Rendered(html=html, numbers=numbers, length=length)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app.web import answer
-from app.web.growing import steady
+from app.web.growing import steady, steady_length
 
 ANSWER = """To ship **sea freight** you need [Indonesia Import > Documents; B > C]:
 
@@ -80,3 +80,11 @@ def test_a_whole_marker_is_a_chip_at_once_and_a_half_one_is_not_seen():
     html, numbers = answer.render("It is 9 % [GST Guide > Rate]. And [GST Guide > Rate] again.", final=False)
     assert html.count('class="chip" data-kind="pending" aria-label="Source">1<') == 2
     assert numbers == []
+
+
+@pytest.mark.parametrize(
+    ("growing", "shown"),
+    [("It is **9 %", "It is **9 %"), ("It is 9 % [GST Gui", "It is 9 % "), ("A 🚢 sails", "A 🚢 sails"), ("", "")],
+)
+def test_the_length_that_is_shown_counts_nothing_that_was_added(growing, shown):
+    assert steady_length(growing) == len(shown)

@@ -1,5 +1,9 @@
 // Starts the parts of the page; the page itself is there before any script runs.
+import { start as startBox } from "./box.js";
+import { start as startConversation } from "./conversation.js";
+import { start as startConversations } from "./conversations.js";
 import { start as startEmbed } from "./embed.js";
+import { start as startKeys } from "./keys.js";
 import { start as startSession } from "./session.js";
 import { start as startTheme } from "./theme.js";
 import { state, subscribe } from "./state.js";
@@ -9,5 +13,9 @@ subscribe((_, changed) => {
 });
 startTheme();
 startEmbed();
+startConversation();
+startConversations();
+startBox();
+startKeys();
 startSession();
 document.body.dataset.ready = "";

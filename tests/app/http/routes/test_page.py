@@ -33,4 +33,5 @@ def test_an_answer_is_rendered_with_its_chips(client):
     response = client.post("/page/render", json={"answer": text, "citations": [citation]})
     assert response.status_code == 200
     assert response.json()["numbers"] == [1]
+    assert response.json()["length"] == len(text)
     assert '<strong>9 %</strong> <button type="button" class="chip" data-citation="0"' in response.json()["html"]

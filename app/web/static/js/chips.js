@@ -1,0 +1,123 @@
+// The citations in an answer's text: a card with the source's own words on hover, focus or tap; a click opens the document.
+import { byId, element } from "./elements.js";
+import { openDocument } from "./open.js";
+import { dateOf, placeOf } from "./sources.js";
+import { t } from "./words.js";
+
+const STRONG = 0.7;
+const PARTIAL = 0.4;
+const LEAVE_MS = 200;
+const GAP_PX = 8;
+// What is written in the source, and only gets in the way of its words.
+const SIGNS = /(\|(?:[\s:|-]*\|)?|^#+ |\*\*|^[-*] )/gm;
+
+/** @type {HTMLElement | null} */
+let shownFor = null;
+let leaving = 0;
+
+/** Return in one word how well a source supports what is said. @param {any} citation */
+export function supportOf({ matched, contradicted, support }) {
+  if (!matched) return "none";
+  if (contradicted) return "contradicted";
+  return support >= STRONG ? "strong" : support >= PARTIAL ? "partial" : "weak";
+}
+
+/** Make the chips of an answer work.
+ * @param {HTMLElement} answer
+ * @param {import("./records.js").Exchange} exchange */
+export function connect(answer, exchange) {
+  for (const chip of /** @type {NodeListOf<HTMLElement>} */ (answer.querySelectorAll(".chip[data-citation]"))) {
+    const index = Number(chip.dataset.citation);
+    const citation = exchange.citations?.[index];
+    if (!citation) continue;
+    let touched = false;
+    chip.dataset.support = supportOf(citation);
+    chip.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show(chip, exchange, index));
+    chip.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideSoon());
+    chip.addEventListener("pointerdown", (event) => {
+      touched = event.pointerType !== "mouse" && shownFor !== chip;
+    });
+    chip.addEventListener("focus", () => show(chip, exchange, index));
+    chip.addEventListener("blur", hide);
+    chip.addEventListener("click", () => {
+      show(chip, exchange, index);
+      if (!touched) {
+        hide();
+        openDocument(exchange, index, chip);
+      }
+      touched = false;
+    });
+  }
+}
+
+/** @param {HTMLElement} chip @param {import("./records.js").Exchange} exchange @param {number} index */
+function show(chip, exchange, index) {
+  clearTimeout(leaving);
+  if (shownFor === chip) return;
+  hide();
+  const card = byId("card") ?? newCard();
+  card.replaceChildren(...content(exchange.citations?.[index], exchange.passages?.[index]));
+  card.hidden = false;
+  chip.setAttribute("aria-describedby", "card");
+  shownFor = chip;
+  place(card, chip);
+}
+
+/** Take the card away; returns whether there was one. */
+export function hide() {
+  clearTimeout(leaving);
+  const shown = shownFor !== null;
+  shownFor?.removeAttribute("aria-describedby");
+  shownFor = null;
+  const card = byId("card");
+  if (card) card.hidden = true;
+  return shown;
+}
+
+function hideSoon() {
+  clearTimeout(leaving);
+  leaving = setTimeout(hide, LEAVE_MS);
+}
+
+function newCard() {
+  const card = element("div", { id: "card", role: "tooltip" });
+  card.addEventListener("pointerenter", () => clearTimeout(leaving));
+  card.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideSoon());
+  card.addEventListener("pointerdown", (event) => event.preventDefault()); // The chip keeps the focus.
+  addEventListener("scroll", (event) => event.target !== card && hide(), { capture: true, passive: true });
+  document.body.append(card);
+  return card;
+}
+
+/** @param {any} citation @param {any} passage */
+function content(citation, passage) {
+  if (!citation.matched) return [element("p", { class: "support", data: { support: "none" }, text: t("card.unmatched") })];
+  const support = supportOf(citation);
+  const words = passage && element("blockquote", {}, ...faint(passage.before), passage.quote && element("mark", {}, ...faint(passage.quote)), ...faint(passage.after));
+  const about = [passage?.organisation, passage?.date && t("source.date", { date: dateOf(passage.date) })].filter(Boolean).join(" · ");
+  const found = citation.attributed ? "card.attributed" : "card.marked";
+  return [
+    element("p", { class: "card-title", text: placeOf(citation) }),
+    about ? element("p", { class: "card-about", text: about }) : "",
+    words || "",
+    element("p", { class: "support", data: { support }, text: t(`support.${support}`) }),
+    element("p", { class: "card-about", text: `${t(found)} ${t("card.open")}` }),
+  ];
+}
+
+/** Return a source's words; the signs of its markdown stay, and are pale.
+ * @param {string} text */
+function faint(text) {
+  return text.split(SIGNS).map((piece, at) => (at % 2 ? element("span", { class: "faint", text: piece }) : piece)).filter(Boolean);
+}
+
+/** Put the card below or above the chip, inside the window; the style sheet puts it at the bottom of a small one.
+ * @param {HTMLElement} card @param {HTMLElement} chip */
+function place(card, chip) {
+  const at = chip.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = card;
+  const room = innerHeight - at.bottom;
+  const top = room > height + 2 * GAP_PX || room > at.top ? at.bottom + GAP_PX : at.top - height - GAP_PX;
+  card.style.top = `${Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX))}px`;
+  card.style.left = `${Math.max(GAP_PX, Math.min(at.left - 24, innerWidth - width - GAP_PX))}px`;
+}

@@ -1,0 +1,164 @@
+// The conversation on the page: asks, follows up, asks again, and keeps what was said.
+import { RequestError } from "./api.js";
+import { byId } from "./elements.js";
+import { ExchangeView } from "./exchange.js";
+import { historyOf, passagesOf } from "./passages.js";
+import { find, keep, newConversation, newId } from "./records.js";
+import { change, state, subscribe } from "./state.js";
+import { CutError, ask } from "./stream.js";
+
+/** @typedef {import("./records.js").Conversation} Conversation
+ * @typedef {import("./records.js").Exchange} Exchange */
+
+/** @type {AbortController | null} */
+let running = null;
+
+/** Begin with an empty conversation, and show each that the state names from now on. */
+export function start() {
+  change({ conversation: newConversation(), asking: false });
+  subscribe((_, changed) => {
+    if (changed.has("conversation")) show();
+    if (changed.has("conversation") || changed.has("exchanges")) byId("welcome").hidden = state.conversation.exchanges.length > 0;
+  });
+}
+
+/** Ask a question in this conversation. @param {string} question */
+export async function askQuestion(question) {
+  if (state.asking) return;
+  change({ view: state.view === "document" ? "document" : "ask" });
+  /** @type {Exchange} */
+  const exchange = { id: newId(), question, asked: Date.now(), state: "searching" };
+  state.conversation.exchanges.push(exchange);
+  const view = add(exchange);
+  view.article.scrollIntoView({ block: "start", behavior: "smooth" });
+  await answer(state.conversation, view);
+}
+
+/** End the answer that is being written; the service ends the model's call. */
+export const stop = () => running?.abort();
+
+/** Begin an empty conversation; the one before stays in the list. */
+export function begin() {
+  stop();
+  change({ conversation: newConversation(), view: "ask" });
+  byId("question").focus();
+}
+
+/** Open a conversation of this browser, at one of its answers; returns whether it is there.
+ * @param {string} id @param {string | null} [answerId] */
+export function open(id, answerId = null) {
+  const found = state.conversation.id === id ? state.conversation : find(id);
+  if (!found) return false;
+  if (found !== state.conversation) stop();
+  change({ conversation: found, view: "ask" });
+  const article = answerId && byId(`a-${answerId}`);
+  if (article) {
+    article.scrollIntoView({ block: "start" });
+    article.focus({ preventScroll: true });
+  } else scrollTo({ top: document.body.scrollHeight });
+  return true;
+}
+
+/** Return the address of an answer; it leads somewhere in this browser only. @param {string} id */
+export function linkTo(id) {
+  return `${location.href.split("#")[0]}#c=${state.conversation.id}&a=${id}`;
+}
+
+/** Ask once more. @param {Conversation} conversation @param {ExchangeView} view */
+async function again(conversation, view) {
+  if (state.asking) return;
+  const { id, question } = view.exchange;
+  for (const name of Object.keys(view.exchange)) delete (/** @type {any} */ (view.exchange)[name]);
+  Object.assign(view.exchange, { id, question, asked: Date.now(), state: "searching" });
+  await answer(conversation, view);
+}
+
+/** @param {Conversation} conversation @param {ExchangeView} view */
+async function answer(conversation, view) {
+  const { exchange } = view;
+  const before = conversation.exchanges.slice(0, conversation.exchanges.indexOf(exchange));
+  /** @type {Record<string, any>} */
+  const whole = { answer: "", documents: [] };
+  const controller = new AbortController();
+  running = controller;
+  change({ asking: true, exchanges: (state.exchanges ?? 0) + 1 });
+  save(conversation);
+  view.search();
+  try {
+    const history = historyOf(before, exchange.question);
+    await ask(exchange.question, history, { signal: controller.signal, onPart: (part) => take(view, whole, part) });
+    exchange.state = "done";
+    settle(exchange, whole);
+    await view.finish(true);
+  } catch (error) {
+    await broken(view, whole, error, controller.signal.aborted);
+  } finally {
+    if (running === controller) running = null;
+    save(conversation);
+    change({ asking: running !== null, exchanges: state.exchanges + 1 });
+  }
+}
+
+/** @param {ExchangeView} view @param {Record<string, any>} whole @param {Record<string, any>} part */
+function take(view, whole, part) {
+  const { answer: words, ...others } = part;
+  Object.assign(whole, others);
+  if (others.documents) view.read(others.documents);
+  if (!words) return;
+  if (!whole.answer.trim() && words.trim()) view.exchange.state = "writing";
+  whole.answer += words;
+  view.write(words);
+}
+
+/** Keep what the page needs of the answer object. @param {Exchange} exchange @param {Record<string, any>} whole */
+function settle(exchange, whole) {
+  const { outcome, citations = [], sources, related_docs, confidence, metadata, documents, replacement } = whole;
+  const replaced = typeof replacement === "string" && whole.answer.trim() !== "";
+  const answerText = typeof replacement === "string" ? replacement : whole.answer;
+  const passages = passagesOf(citations, documents);
+  Object.assign(exchange, { answer: answerText, outcome, citations, passages, sources, related_docs, confidence, metadata, replaced });
+}
+
+/** @param {ExchangeView} view @param {Record<string, any>} whole @param {unknown} error @param {boolean} stopped */
+async function broken(view, whole, error, stopped) {
+  const { exchange } = view;
+  exchange.answer = whole.answer;
+  const wrote = whole.answer.trim() !== "";
+  if (stopped || (wrote && error instanceof RequestError)) {
+    exchange.state = stopped ? "stopped" : "cut";
+    return view.finish(true);
+  }
+  exchange.state = "failed";
+  if (!(error instanceof RequestError)) console.error(error);
+  view.fail(error instanceof RequestError ? error : new RequestError(500, ""));
+}
+
+/** @param {Conversation} conversation */
+function save(conversation) {
+  const kept = keep(conversation);
+  change({ unkept: !kept });
+}
+
+function show() {
+  const { conversation } = state;
+  byId("exchanges").replaceChildren();
+  for (const exchange of conversation.exchanges) {
+    // A page that was left while an answer was written has the question, and no more.
+    if (exchange.state === "searching" || exchange.state === "writing") exchange.state = "cut";
+    add(exchange).finish(false);
+  }
+}
+
+/** @param {Exchange} exchange */
+function add(exchange) {
+  const { conversation } = state;
+  const view = new ExchangeView(exchange, {
+    again: () => again(conversation, view),
+    edit: () => document.dispatchEvent(new CustomEvent("edit-question", { detail: exchange.question })),
+    begin,
+    keep: () => save(conversation),
+    link: () => linkTo(exchange.id),
+  });
+  byId("exchanges").append(view.article);
+  return view;
+}

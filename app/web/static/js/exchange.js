@@ -1,0 +1,123 @@
+// One question and its answer on the page: what it shows while it is searched, written, whole, stopped, cut off or failed.
+import { actions } from "./actions.js";
+import { announce } from "./announce.js";
+import { request } from "./api.js";
+import { connect } from "./chips.js";
+import { element } from "./elements.js";
+import { failure } from "./failure.js";
+import { Growing, replace } from "./growing.js";
+import { banner, nextSteps } from "./outcomes.js";
+import { parts } from "./parts.js";
+import { levelOf, sourcesOf } from "./sources.js";
+import { t } from "./words.js";
+
+/** @typedef {import("./records.js").Exchange} Exchange
+ * @typedef {{again: () => void, edit: () => void, begin: () => void, keep: () => void, link: () => string}} Steps */
+
+/** The place of one exchange in the conversation. */
+export class ExchangeView {
+  /** @param {Exchange} exchange @param {Steps} steps */
+  constructor(exchange, steps) {
+    this.exchange = exchange;
+    this.steps = steps;
+    this.asked = element("h2", { class: "asked", text: exchange.question });
+    this.status = element("p", { class: "status" });
+    this.above = element("div", { class: "above" });
+    this.answer = element("div", { class: "answer" });
+    this.below = element("div", { class: "below" });
+    this.article = element("article", { class: "exchange", id: `a-${exchange.id}`, tabindex: -1 }, this.asked, this.above, this.status, this.answer, this.below);
+    this.#mark();
+  }
+
+  /** Show that the documents are searched; what an earlier try has shown goes away. */
+  search() {
+    this.growing = new Growing(this.answer);
+    for (const place of [this.above, this.answer, this.below]) place.replaceChildren();
+    this.#say(t("answer.searching"));
+    this.#mark();
+    announce(t("answer.searching"));
+  }
+
+  /** Show which documents are read. @param {any[]} documents */
+  read(documents) {
+    const count = new Set(documents.map(({ metadata }) => metadata.doc_id)).size;
+    if (count) this.#say(t("answer.reading", { passages: documents.length, documents: count }));
+  }
+
+  /** Show more words of the answer. @param {string} words */
+  write(words) {
+    if (!this.growing?.text) this.#mark();
+    this.growing?.add(words);
+    if (this.growing?.text.trim()) this.#say("");
+  }
+
+  /** Show the whole answer, or what there is of it. @param {boolean} fresh Whether it has just come */
+  async finish(fresh) {
+    const { exchange } = this;
+    this.growing?.end();
+    this.#say("");
+    await this.#render();
+    const above = banner(exchange);
+    this.above.replaceChildren(...(above ? [above] : []));
+    const below = exchange.state === "done" ? [nextSteps(exchange, this.steps), ...parts(exchange)] : [this.#broken()];
+    const taken = actions(exchange, this.answer, this.steps);
+    this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
+    this.#mark();
+    if (fresh) announce(this.#told());
+  }
+
+  /** Show why no answer came. @param {import("./api.js").RequestError} error */
+  fail(error) {
+    this.growing?.end();
+    this.#say("");
+    this.below.replaceChildren(failure(error, { exchange: this.exchange, ...this.steps }));
+    this.#mark();
+  }
+
+  async #render() {
+    const { exchange } = this;
+    const answer = exchange.answer ?? "";
+    const final = exchange.state === "done";
+    try {
+      const citations = final ? (exchange.citations ?? []) : [];
+      const { html, numbers } = await request("page/render", { method: "POST", body: { answer, citations, final } });
+      if (final) exchange.numbers = numbers;
+      replace(this.answer, html);
+      connect(this.answer, exchange);
+    } catch {
+      replace(this.answer, "");
+      this.answer.append(element("p", { class: "bare", text: answer }));
+    }
+  }
+
+  #broken() {
+    const { state } = this.exchange;
+    const text = t(state === "stopped" ? "answer.stopped" : state === "cut" ? "answer.cut" : "answer.none");
+    return element("p", { class: "broken", role: state === "cut" ? "alert" : null, text });
+  }
+
+  /** Return what a screen reader says when the answer is there. */
+  #told() {
+    const { exchange } = this;
+    if (exchange.state !== "done") return t(exchange.state === "cut" ? "answer.cut" : "answer.stopped");
+    const outcome = exchange.outcome === "answered" ? t("answer.done") : t(`outcome.${exchange.outcome}`);
+    const words = this.answer.cloneNode(true);
+    if (words instanceof HTMLElement) words.querySelectorAll(".chip").forEach((chip) => chip.remove());
+    const sources = t("answer.sources", { count: sourcesOf(exchange).length });
+    const confidence = t(`confidence.${levelOf(exchange.confidence?.level)}`);
+    return [outcome, words.textContent?.trim(), sources, confidence].filter(Boolean).join(". ");
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    this.status.textContent = text;
+    this.status.hidden = !text;
+  }
+
+  #mark() {
+    const { state, outcome } = this.exchange;
+    this.article.dataset.state = state;
+    this.article.dataset.outcome = outcome ?? "";
+    this.article.setAttribute("aria-busy", String(state === "searching" || state === "writing"));
+  }
+}

@@ -1,0 +1,58 @@
+// What an answer is where it is no plain answer, and what to do next: six outcomes, each with its own look.
+import { button, element, icon } from "./elements.js";
+import { documentChips } from "./parts.js";
+import { t } from "./words.js";
+
+/** @typedef {{again: () => void, edit: () => void}} Steps */
+
+/** What each outcome offers beside its words. */
+const OFFERS = /** @type {Record<string, string[]>} */ ({
+  degraded: ["again"],
+  declined: ["team", "documents", "edit"],
+  no_results: ["edit", "team", "browse"],
+  ungrounded: ["documents", "team", "again"],
+  blocked: ["edit"],
+});
+
+/** Return what stands above an answer that is none, or none that is whole; null above others.
+ * @param {import("./records.js").Exchange} exchange */
+export function banner({ outcome = "answered", replaced }) {
+  if (!(outcome in OFFERS)) return null;
+  const withdrawn = replaced && element("p", { class: "replaced", text: t("outcome.replaced") });
+  return element("div", { class: "banner" }, icon(outcome === "degraded" || outcome === "ungrounded" ? "warning" : outcome === "blocked" ? "stop" : "nothing"),
+    element("div", {}, element("p", { class: "banner-title", text: t(`outcome.${outcome}`) }), element("p", { text: t(`outcome.${outcome}.text`) }), withdrawn));
+}
+
+/** Return the next steps that fit the outcome; null where there is nothing to do but read.
+ * @param {import("./records.js").Exchange} exchange
+ * @param {Steps} steps */
+export function nextSteps(exchange, steps) {
+  const offers = OFFERS[exchange.outcome ?? ""] ?? [];
+  const documents = offers.includes("documents") && exchange.related_docs?.length ? exchange.related_docs : [];
+  const buttons = [
+    offers.includes("again") && button(t("next.again"), steps.again, { icon: "again", does: "again" }),
+    offers.includes("edit") && button(t("next.edit"), steps.edit, { icon: "edit", does: "edit" }),
+    (offers.includes("browse") || (offers.includes("documents") && !documents.length)) &&
+      button(t("next.browse"), () => document.dispatchEvent(new CustomEvent("open-documents")), { icon: "list", does: "browse" }),
+  ];
+  const shown = [
+    offers.includes("team") && teamOf(exchange),
+    documents.length > 0 && element("div", { class: "nearest" }, element("h3", { text: t("next.documents") }), documentChips(documents)),
+    buttons.some(Boolean) && element("div", { class: "buttons-row" }, .../** @type {Node[]} */ (buttons.filter(Boolean))),
+  ];
+  return offers.length ? element("section", { class: "next", "aria-label": t("next.title") }, ...shown) : null;
+}
+
+/** @type {Record<string, {name: string, contact?: string}>} */
+const teams = JSON.parse(document.getElementById("teams")?.textContent || "{}");
+
+/** Return whom to ask: the team of the nearest document's category, or the one for everything else.
+ * @param {import("./records.js").Exchange} exchange */
+function teamOf({ related_docs, question }) {
+  const team = teams[related_docs?.[0]?.category] ?? teams.other;
+  if (!team) return null;
+  const { name, contact } = team;
+  const mail = contact?.includes("@") && `mailto:${contact}?subject=${encodeURIComponent(question)}`;
+  const shown = mail ? element("a", { href: mail }, contact) : contact;
+  return element("p", { class: "team" }, `${t("next.team")} `, element("strong", { text: name }), shown ? " · " : "", shown ?? "");
+}

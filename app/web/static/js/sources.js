@@ -1,0 +1,49 @@
+// The sources of an answer: one for each number in its text.
+import { language, t } from "./words.js";
+
+/** @typedef {{number: number, index: number, title: string, section: string | null, page: number | null, doc_id: string | null,
+ *   organisation: string | null, date: string | null, urls: string[]}} Source */
+
+/** Return the sources by their numbers; `index` is the place of their first citation.
+ * @param {import("./records.js").Exchange} exchange
+ * @returns {Source[]} */
+export function sourcesOf(exchange) {
+  /** @type {Map<number, Source>} */
+  const found = new Map();
+  (exchange.citations ?? []).forEach((citation, index) => {
+    const number = (exchange.numbers ?? [])[index] ?? citation.number;
+    if (!citation.matched || !number) return;
+    const passage = exchange.passages?.[index];
+    const known = found.get(number);
+    if (known) known.urls = [...new Set([...known.urls, ...safe(citation.source_urls)])];
+    else {
+      const { title, section, page, doc_id } = citation;
+      const [organisation, date] = [passage?.organisation ?? null, passage?.date ?? null];
+      found.set(number, { number, index, title, section, page, doc_id, organisation, date, urls: safe(citation.source_urls) });
+    }
+  });
+  return [...found.values()].sort((one, other) => one.number - other.number);
+}
+
+/** Return the addresses that a browser may open. @param {string[]} [urls] */
+function safe(urls = []) {
+  return urls.filter((url) => /^https?:\/\//i.test(url) && URL.canParse(url));
+}
+
+/** Return the name of the site at an address. @param {string} url */
+export const domainOf = (url) => new URL(url).hostname.replace(/^www\./, "");
+
+/** Return title, section and page in one line. @param {{title: string, section?: string | null, page?: number | null}} source */
+export function placeOf({ title, section, page }) {
+  return [[title, section].filter(Boolean).join(" › "), page && t("source.page", { page })].filter(Boolean).join(", ");
+}
+
+/** Return a date as its reader writes it. @param {string | null} date */
+export function dateOf(date) {
+  const when = new Date(date ?? "");
+  if (Number.isNaN(when.getTime())) return date ?? "";
+  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(when);
+}
+
+/** Return a level of confidence as one of the names `high`, `medium`, `low` and `very_low`. @param {string} [level] */
+export const levelOf = (level = "low") => level.toLowerCase().replace(/\W/g, "_");
