@@ -35,3 +35,71 @@ def test_an_answer_is_rendered_with_its_chips(client):
     assert response.json()["numbers"] == [1]
     assert response.json()["length"] == len(text)
     assert '<strong>9 %</strong> <button type="button" class="chip" data-citation="0"' in response.json()["html"]
+
+
+def test_the_language_is_that_of_the_address_and_kept_from_then_on(client):
+    first = client.get("/", headers={"Accept-Language": "id-ID, en;q=0.5"})
+    asked = client.get("/?lang=en", headers={"Accept-Language": "id"})
+    kept = client.get("/", headers={"Accept-Language": "id", "Cookie": "lang=en"})
+    client.cookies.clear()
+
+    assert [page.headers["content-language"] for page in (first, asked, kept)] == ["id", "en", "en"]
+    assert "set-cookie" not in first.headers
+    assert asked.headers["set-cookie"].startswith("lang=en; Max-Age=")
+    assert '<html lang="id"' in first.text
+
+
+def test_a_question_in_the_address_fills_the_box_and_is_cut_at_its_limit(client):
+    assert ">Where from?</textarea>" in client.get("/", params={"question": "Where from?"}).text
+    assert f">{'x' * 1000}</textarea>" in client.get("/", params={"question": "x" * 2000}).text
+
+
+def test_files_are_kept_by_browsers_at_addresses_with_the_version_and_asked_for_again_at_others(client):
+    page = client.get("/").text
+    address = page.split('type="module" src="')[1].split('"')[0]
+    lasting, other = client.get(f"/{address}"), client.get("/static/js/main.js")
+
+    assert lasting.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in lasting.headers["cache-control"]
+    assert other.headers["cache-control"] == "public, no-cache"
+    unchanged = client.get("/static/js/main.js", headers={"If-None-Match": other.headers["etag"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+
+
+@pytest.mark.parametrize("path", ["/static/", "/static/nothing.js", "/static/..%2fview.py", "/static/%2e%2e/view.py"])
+def test_what_is_no_file_of_the_page_is_a_404(client, path):
+    assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"answer": "x" * 20_000}, 200),
+        ({"answer": "x" * 20_001}, 400),
+        ({"answer": "x", "citations": [{"start": -1, "end": 0}]}, 400),
+        ({"answer": "x", "citations": [{"start": 10**9, "end": 10**10}]}, 200),
+        ({"answer": "x", "citations": [{"start": 1, "end": 0}] * 500}, 200),
+        ({"answer": "x", "citations": [{"start": 0, "end": 1}] * 501}, 400),
+        ({"answer": "x" * 70_000}, 413),
+        ({}, 400),
+        ([], 400),
+    ],
+)
+def test_what_can_be_rendered_has_limits(client, body, status):
+    assert client.post("/page/render", json=body).status_code == status
+
+
+def test_the_page_is_not_in_the_description(client):
+    described = client.get("/openapi.json").json()["paths"]
+    assert not {"/", "/embed", "/widget.js", "/page/render", "/sign-in", "/api/me"} & set(described)
+
+
+def test_rendering_and_loading_count_towards_no_limit_of_questions(tmp_path):
+    with fake_groq() as groq:
+        services = small_services(tmp_path, groq, rate_limit="1/hour", max_concurrent_questions=1)
+        with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+            statuses = [client.post("/page/render", json={"answer": "x"}).status_code for _ in range(3)]
+            statuses += [client.get(path).status_code for path in ("/", "/static/icon.svg", "/api/me")]
+            asked = [client.post("/api/query", json={"query": "What is GST?"}).status_code for _ in range(2)]
+    assert statuses == [200] * 6
+    assert asked == [200, 429]
