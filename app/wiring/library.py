@@ -26,7 +26,7 @@ CHUNKS_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The documents of one state of the index by their ids, in order of title, and the source of each on record."""
+    """The documents of one state of the index by their ids, in order of category and title, and the source of each on record."""
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def catalogue_of(index: "Snapshot") -> Catalogue:
         for one in held
         if one.first in chunks and one.last in chunks
     ]
-    entries.sort(key=lambda entry: (entry.title.casefold(), entry.doc_id))
+    entries.sort(key=lambda entry: (entry.category, entry.title.casefold(), entry.doc_id))
     return Catalogue({entry.doc_id: entry for entry in entries}, sources)
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from html import escape
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
@@ -48,7 +49,7 @@ class ListedDocument(BaseModel):
 
 
 class DocumentList(BaseModel):
-    """Documents in order of their titles. `total` counts all that fit; `categories` counts without the category."""
+    """Documents in order of category and title. `total` counts all that fit; `categories` counts without the category."""
 
     total: int
     documents: list[ListedDocument]
@@ -139,7 +140,7 @@ def read_document(
     html, marked = document.render(parts_of(shown), entry.kind, found, language=language_of(request))
     read = ReadDocument(
         **_listed(library, entry, identity).model_dump(),
-        html=html,
+        html=html.removeprefix(f"<h3>{escape(entry.title)}</h3>\n"),  # It stands above the text already.
         marked=marked,
         page=found.page if found else None,
         whole=len(shown) == len(chunks),

@@ -2,10 +2,12 @@
 import { start as startBox } from "./box.js";
 import { start as startConversation } from "./conversation.js";
 import { start as startConversations } from "./conversations.js";
+import { start as startDocuments } from "./documents.js";
 import { start as startEmbed } from "./embed.js";
 import { start as startKeys } from "./keys.js";
 import { start as startSession } from "./session.js";
 import { start as startTheme } from "./theme.js";
+import { start as startViewer } from "./viewer.js";
 import { state, subscribe } from "./state.js";
 
 subscribe((_, changed) => {
@@ -17,5 +19,7 @@ startConversation();
 startConversations();
 startBox();
 startKeys();
+startDocuments();
+startViewer();
 startSession();
 document.body.dataset.ready = "";
