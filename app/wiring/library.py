@@ -26,7 +26,7 @@ CHUNKS_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The documents of one state of the index by their ids, in order of category and title, and the source of each on record."""
+    """The documents of one state of the index by id, in order of category and title, and the sources on record."""
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)

@@ -49,7 +49,7 @@ class ListedDocument(BaseModel):
 
 
 class DocumentList(BaseModel):
-    """Documents in order of category and title. `total` counts all that fit; `categories` counts without the category."""
+    """Documents by category and title. `total` counts all that fit; `categories` counts without the category."""
 
     total: int
     documents: list[ListedDocument]
