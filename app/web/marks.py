@@ -11,6 +11,7 @@ MARK_ID = "quote"
 _TAG = r'<(?:"[^"]*"|[^>"])*>'
 _TAGS = re.compile(f"({_TAG})")
 _PIECE = re.compile(rf"(?P<tag>{_TAG})|(?P<entity>&#?\w+;)|(?P<text>[^<&]+|[<&])")
+_CUT_ENTITY = re.compile(r"&[^;]*\Z")
 _AFTER = re.compile(r"[\W_]*\Z")
 # Fewer letters of a line stand in too many places.
 FEWEST_LETTERS = 12
@@ -94,7 +95,8 @@ def _with_sign(html: str, end: int, words: str) -> int:
     signs = escape(found[0]) if found else ""
     pairs = zip(signs, html[end : end + len(signs)], strict=False)
     same = takewhile(lambda pair: pair[0] == pair[1], pairs)
-    return end + len("".join(sign for sign, _ in same).rstrip())
+    shown = _CUT_ENTITY.sub("", "".join(sign for sign, _ in same))
+    return end + len(shown.rstrip())
 
 
 def _wrapped(html: str, *, first: bool) -> str:

@@ -50,7 +50,11 @@ def test_words_that_are_not_there_change_nothing(quote):
 
 def test_a_quote_cannot_bring_markup_in():
     html = "<p>x &lt;script&gt; y</p>"
-    assert mark(html, "<script>")[0] == f"<p>x &lt;{OPEN}script{CLOSE}&gt; y</p>"
+    assert mark(html, "<script>")[0] == f"<p>x &lt;{OPEN}script&gt;{CLOSE} y</p>"
+
+
+def test_an_entity_is_never_cut():
+    assert mark("<p>a &lt; b</p>", "a >")[0] == f"<p>{OPEN}a{CLOSE} &lt; b</p>"
 
 
 def test_places_are_counted_by_letters():
