@@ -39,7 +39,7 @@ export function actions(exchange, shown, steps) {
     button(t(whole ? "next.again" : "next.try-again"), steps.again, { icon: "again", alone: whole, class: whole ? "quiet" : "", does: "again" }),
     !whole && button(t("next.edit"), steps.edit, { icon: "edit", class: "quiet", does: "edit" }),
     said,
-    ...(rated?.buttons ?? []),
+    rated && element("span", { class: "thumbs" }, ...rated.buttons),
   ];
   const group = element("div", { class: "actions", role: "group", "aria-label": t("part.actions") }, .../** @type {Node[]} */ (row.filter(Boolean)));
   return element("div", { class: "taken" }, group, rated?.place);

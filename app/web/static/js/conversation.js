@@ -70,6 +70,7 @@ async function again(conversation, view) {
   const { id, question } = view.exchange;
   for (const name of Object.keys(view.exchange)) delete (/** @type {any} */ (view.exchange)[name]);
   Object.assign(view.exchange, { id, question, asked: Date.now(), state: "searching" });
+  view.article.focus({ preventScroll: true }); // The button that was pressed goes away.
   await answer(conversation, view);
 }
 

@@ -18,6 +18,7 @@ export function start() {
   if (embedded) return;
   subscribe((_, changed) => {
     if (changed.has("me")) own();
+    if (changed.has("conversation")) byId("notice").hidden = true;
     if (changed.has("conversation") || changed.has("exchanges")) remember();
     if (["me", "conversation", "exchanges", "unkept"].some((name) => changed.has(name))) list();
   });

@@ -45,7 +45,9 @@ export function feedback(exchange, keep) {
     const undo = button(t("feedback.undo"), () => rate(0), { class: "quiet", does: "undo" });
     announce(said);
     place.hidden = false;
+    const sent = place.contains(document.activeElement);
     place.replaceChildren(element("p", {}, said, " ", score !== 0 && undo), ...(score !== 0 && !whole ? [form(score)] : []));
+    if (sent) (score ? undo : buttons[1]).focus();
   }
 
   /** @param {number} score */

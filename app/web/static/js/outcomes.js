@@ -23,12 +23,18 @@ export function banner({ outcome = "answered", replaced }) {
     element("div", {}, element("p", { class: "banner-title", text: t(`outcome.${outcome}`) }), element("p", { text: t(`outcome.${outcome}.text`) }), withdrawn));
 }
 
+/** Return whether the next steps name the related documents, as the nearest ones.
+ * @param {import("./records.js").Exchange} exchange */
+export function offersDocuments({ outcome = "", related_docs }) {
+  return Boolean(OFFERS[outcome]?.includes("documents") && related_docs?.length);
+}
+
 /** Return the next steps that fit the outcome; null where there is nothing to do but read.
  * @param {import("./records.js").Exchange} exchange
  * @param {Steps} steps */
 export function nextSteps(exchange, steps) {
   const offers = OFFERS[exchange.outcome ?? ""] ?? [];
-  const documents = offers.includes("documents") && exchange.related_docs?.length ? exchange.related_docs : [];
+  const documents = offersDocuments(exchange) ? (exchange.related_docs ?? []) : [];
   const buttons = [
     offers.includes("again") && button(t("next.again"), steps.again, { icon: "again", does: "again" }),
     offers.includes("edit") && button(t("next.edit"), steps.edit, { icon: "edit", does: "edit" }),

@@ -1,5 +1,5 @@
 // What stands below an answer: its sources, related documents, the confidence in it, and how it was made.
-import { button, element, icon } from "./elements.js";
+import { element, icon } from "./elements.js";
 import { dateOf, domainOf, levelOf, placeOf, sourcesOf } from "./sources.js";
 import { language, t } from "./words.js";
 import { openDocument } from "./open.js";
@@ -8,9 +8,10 @@ const CATEGORIES = ["regulatory", "carrier", "reference", "internal"];
 
 /** Return the parts of an answer that there are.
  * @param {import("./records.js").Exchange} exchange
+ * @param {boolean} withRelated Whether the related documents are among them
  * @returns {HTMLElement[]} */
-export function parts(exchange) {
-  const found = [sources(exchange), related(exchange), confidence(exchange)];
+export function parts(exchange, withRelated = true) {
+  const found = [sources(exchange), withRelated && related(exchange), confidence(exchange)];
   return /** @type {HTMLElement[]} */ (found.filter(Boolean));
 }
 
