@@ -72,6 +72,6 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.batch_max))
     app.include_router(playground.playground_router(chain, handler, question))
     app.include_router(health.router)
-    page_router = page.page_router(services.examples, framed_by=settings.framing_origins)
+    page_router = page.page_router(services.examples, services.teams, framed_by=settings.framing_origins)
     for router in (pages.router, page_router, render.router, sign_in.router, document_pages.router, documents.router):
         app.include_router(router)

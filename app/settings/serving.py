@@ -104,6 +104,9 @@ class ServingFields(AnsweringFields):
     examples_file: FilePath | None = Field(
         None, description="Example questions of the page, by language; empty: those of the sample corpus"
     )
+    teams_file: FilePath | None = Field(
+        None, description="Teams that the page names where documents hold no answer; empty: the sample corpus's"
+    )
     port: Port = Field(3000, description="Port of `waypoint serve`")
     warm_up: Flag = Field(
         True, description="Whether all but the language model is tried once before the first question"

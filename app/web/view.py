@@ -1,7 +1,7 @@
 """The page as HTML, from the templates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
@@ -18,7 +18,8 @@ THEMES = ("system", "light", "dark")
 class Visit:
     """What one visitor's page depends on.
 
-    `question` fills the box; `examples` are offered below it. An embedded page has fewer parts.
+    `question` fills the box; `examples` are offered below it; `teams` are whom to ask else. An embedded page
+    has fewer parts.
     """
 
     language: str
@@ -26,6 +27,7 @@ class Visit:
     embedded: bool = False
     question: str = ""
     examples: Sequence[str] = ()
+    teams: Mapping[str, Any] = field(default_factory=dict)
 
 
 def render(visit: Visit) -> str:

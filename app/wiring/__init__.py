@@ -3,5 +3,6 @@
 from app.wiring.build import Parts, Services
 from app.wiring.examples import ExampleQuestions
 from app.wiring.scope import sample_corpus
+from app.wiring.teams import Team, Teams
 
-__all__ = ["ExampleQuestions", "Parts", "Services", "sample_corpus"]
+__all__ = ["ExampleQuestions", "Parts", "Services", "Team", "Teams", "sample_corpus"]

@@ -25,6 +25,7 @@ from app.wiring.models import embedding_model, retriever_of, token_counter, word
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
 from app.wiring.scope import describe_scope, sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
+from app.wiring.teams import Teams
 from chains.clock import Clock, SystemClock
 from chains.observers import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
@@ -246,6 +247,11 @@ class Services:
     def examples(self) -> ExampleQuestions:
         """Return the questions that the page offers to begin with."""
         return ExampleQuestions(self.settings.examples_file, self.stored.holds_own_documents)
+
+    @cached_property
+    def teams(self) -> Teams:
+        """Return whom the page names where the documents hold no answer."""
+        return Teams(self.settings.teams_file, self.stored.holds_own_documents)
 
     def count(self) -> int:
         """Return the number of chunks in the store."""

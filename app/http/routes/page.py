@@ -7,29 +7,30 @@ from starlette.responses import HTMLResponse
 
 from app.http.middleware.security_headers import page_policy
 from app.web import assets, view, words
-from app.wiring import ExampleQuestions
+from app.wiring import ExampleQuestions, Teams
 from chains.state import QUESTION_MAX_CHARACTERS
 
 A_YEAR_S = 365 * 24 * 3600
 READ = ["GET", "HEAD"]
 
 
-def page_router(examples: ExampleQuestions, *, framed_by: Sequence[str]) -> APIRouter:
+def page_router(examples: ExampleQuestions, teams: Teams, *, framed_by: Sequence[str]) -> APIRouter:
     """Return the page's routes. They hold no data, so everybody may have them.
 
     Args:
         examples: The questions that the page offers.
+        teams: Whom it names where the documents hold no answer.
         framed_by: Origins of the pages that may show it in a frame.
     """
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/", methods=READ)
     def page(request: Request) -> Response:
-        return _page(request, examples, policy=page_policy(b""))
+        return _page(request, examples, teams, policy=page_policy(b""))
 
     @router.api_route("/embed", methods=READ)
     def embedded_page(request: Request) -> Response:
-        return _page(request, examples, policy=page_policy(b"", framed_by=framed_by), embedded=True)
+        return _page(request, examples, teams, policy=page_policy(b"", framed_by=framed_by), embedded=True)
 
     @router.api_route("/widget.js", methods=READ)
     def widget(request: Request) -> Response:
@@ -51,7 +52,9 @@ def language_of(request: Request) -> str:
     return words.choose(asked, kept, request.headers.get("accept-language", ""))
 
 
-def _page(request: Request, examples: ExampleQuestions, *, policy: str, embedded: bool = False) -> Response:
+def _page(
+    request: Request, examples: ExampleQuestions, teams: Teams, *, policy: str, embedded: bool = False
+) -> Response:
     query, language = request.query_params, language_of(request)
     theme = request.cookies.get("theme", "")
     visit = view.Visit(
@@ -60,6 +63,7 @@ def _page(request: Request, examples: ExampleQuestions, *, policy: str, embedded
         embedded=embedded,
         question=next(filter(None, query.getlist("question")), "")[:QUESTION_MAX_CHARACTERS],
         examples=examples.of(language),
+        teams=teams.by_category(),
     )
     headers = {
         "Content-Security-Policy": policy,

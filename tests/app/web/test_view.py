@@ -44,7 +44,7 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere(embedded):
         for name in ("src", "href", "action"):
             assert not re.match(r"[a-z]+:|//", attributes.get(name) or ""), tag
     scripts = elements.of("script")
-    assert [script["type"] for script in scripts if "src" not in script] == ["application/json"]
+    assert [script["type"] for script in scripts if "src" not in script] == ["application/json"] * 2
     assert elements.of("style") == []
 
 
