@@ -18,7 +18,10 @@ export function start() {
   change({ conversation: newConversation(), asking: false });
   subscribe((_, changed) => {
     if (changed.has("conversation")) show();
-    if (changed.has("conversation") || changed.has("exchanges")) byId("welcome").hidden = state.conversation.exchanges.length > 0;
+    if (!changed.has("conversation") && !changed.has("exchanges")) return;
+    const begun = state.conversation.exchanges.length > 0;
+    byId("welcome").hidden = begun;
+    byId("conversation-title").hidden = !begun;
   });
 }
 

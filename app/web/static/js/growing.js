@@ -31,10 +31,9 @@ export class Growing {
     this.#schedule();
   }
 
-  /** Render nothing more. */
+  /** Render nothing more; what is shown stays until something else takes its place. */
   end() {
     this.ended = true;
-    this.rest.remove();
   }
 
   #schedule() {

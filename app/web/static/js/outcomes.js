@@ -46,7 +46,7 @@ export function nextSteps(exchange, steps) {
     documents.length > 0 && element("div", { class: "nearest" }, element("h3", { text: t("next.documents") }), documentChips(documents)),
     buttons.some(Boolean) && element("div", { class: "buttons-row" }, .../** @type {Node[]} */ (buttons.filter(Boolean))),
   ];
-  return offers.length ? element("section", { class: "next", "aria-label": t("next.title") }, ...shown) : null;
+  return offers.length ? element("div", { class: "next", role: "group", "aria-label": t("next.title") }, ...shown) : null;
 }
 
 /** @type {Record<string, {name: string, contact?: string}>} */

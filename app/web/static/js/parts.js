@@ -77,5 +77,5 @@ function figures({ chunks_retrieved, chunks_used, latency_ms, model, cache }) {
 
 /** @param {string} name @param {...(Node | null | undefined | false)} children */
 function part(name, ...children) {
-  return element("section", { class: `part ${name}`, "aria-label": t(`part.${name}`) }, element("h3", { text: t(`part.${name}`) }), ...children);
+  return element("div", { class: `part ${name}`, role: "group", "aria-label": t(`part.${name}`) }, element("h3", { text: t(`part.${name}`) }), ...children);
 }
