@@ -35,7 +35,7 @@ export const domainOf = (url) => new URL(url).hostname.replace(/^www\./, "");
 
 /** Return title, section and page in one line. @param {{title: string, section?: string | null, page?: number | null}} source */
 export function placeOf({ title, section, page }) {
-  return [[title, section].filter(Boolean).join(" › "), page && t("source.page", { page })].filter(Boolean).join(", ");
+  return [[title, section !== title && section].filter(Boolean).join(" › "), page && t("source.page", { page })].filter(Boolean).join(", ");
 }
 
 /** Return a date as its reader writes it. @param {string | null} date */
