@@ -47,6 +47,7 @@ export function feedback(exchange, keep) {
     place.hidden = false;
     const sent = place.contains(document.activeElement);
     place.replaceChildren(element("p", {}, said, " ", score !== 0 && undo), ...(score !== 0 && !whole ? [form(score)] : []));
+    place.scrollIntoView({ block: "nearest" });
     if (sent) (score ? undo : buttons[1]).focus();
   }
 
