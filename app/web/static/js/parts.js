@@ -70,7 +70,7 @@ function confidence({ confidence: found, metadata }) {
 
 /** @param {any} metadata */
 function figures({ chunks_retrieved, chunks_used, latency_ms, model, cache }) {
-  const seconds = new Intl.NumberFormat(language, { maximumFractionDigits: latency_ms < 9950 ? 1 : 0 }).format(latency_ms / 1000);
+  const seconds = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(latency_ms / 1000);
   const told = [t("figures.retrieved", { count: chunks_retrieved }), t("figures.used", { count: chunks_used }), t("figures.seconds", { seconds }), cache && t("figures.cached")];
   return element("p", { class: "figures", title: model, text: told.filter(Boolean).join(" · ") });
 }
