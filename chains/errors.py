@@ -12,6 +12,7 @@ WaypointError
 │   │       ├── EmbeddingRateLimitError   ... or asks to wait
 │   │       └── EmbeddingCircuitError     ... so often that it is not called for a while
 │   └── VectorStoreError     ... because the vector store did not answer
+│       └── IndexBusyError   ... or is being changed by another ingestion
 └── LLMError                 stage 3 failed
     ├── LLMRejectedError     the provider refuses the request; asking again will not help
     │   └── LLMTooLargeError ... because the prompt is larger than it takes, or than a minute's budget
@@ -119,6 +120,12 @@ class VectorStoreError(RetrievalError):
     """The vector store did not answer."""
 
     code = "VECTOR_STORE_ERROR"
+
+
+class IndexBusyError(VectorStoreError):
+    """Another ingestion is changing the index."""
+
+    is_retryable = True
 
 
 class LLMError(WaypointError):

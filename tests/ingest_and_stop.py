@@ -83,3 +83,12 @@ def _hanging(original: Callable[..., Any], told: Path, *, after: bool, times: in
         return result
 
     return hanging
+
+
+def upload_and_stop(folder: Path, name: str, *, point: str) -> None:
+    """Add a file over HTTP's way; at the given call, write the file `stopped` into the folder and wait."""
+    owner, method, after = POINTS[point]
+    setattr(owner, method, _hanging(getattr(owner, method), folder / "stopped", after=after, times=1))
+    with (folder / name).open("rb") as file:
+        make_services(folder).uploads.accept([(name, file)], "")
+    time.sleep(600)

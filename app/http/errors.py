@@ -16,6 +16,7 @@ from app.adapters.sessions.identity import IdentityStoreError
 from chains.errors import (
     ConfigurationError,
     DeadlineError,
+    IndexBusyError,
     IngestionError,
     LLMBusyError,
     LLMCircuitError,
@@ -73,6 +74,7 @@ ERROR_REPLIES: dict[type[WaypointError], ErrorReply] = {
     ConfigurationError: _INTERNAL,
     IngestionError: _INTERNAL,
     RetrievalError: ErrorReply(503, "The documents cannot be searched at the moment. Try again soon."),
+    IndexBusyError: ErrorReply(409, "Documents are being added or removed at the moment. Try again when that is done."),
     LLMError: ErrorReply(502, "The language model could not answer. Try again soon."),
     LLMTooLargeError: ErrorReply(413, "The question is too large for the language model; shorten it."),
     LLMCircuitError: ErrorReply(503, "The language model is out of order. Try again in a minute."),

@@ -34,6 +34,8 @@ _MESSAGES = {
     403: "This key may not do that. Ask the operators for one that may.",
     404: "There is no such document.",
     408: "The request did not arrive in time. Send it again.",
+    409: "Documents are being added or removed at the moment. Try again when that is done.",
+    507: "The files cannot be kept on this machine; the disk may be full. Tell the operators.",
     413: "The request is larger than 10 kB; shorten it",
     422: "input.question: Field required",
     429: "Too many requests. Try again when Retry-After has passed.",

@@ -27,6 +27,7 @@ from app.http.routes import (
     query,
     render,
     sign_in,
+    uploads,
 )
 from app.wiring import Services
 
@@ -73,5 +74,13 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     app.include_router(playground.playground_router(chain, handler, question))
     app.include_router(health.router)
     page_router = page.page_router(services.examples, services.teams, framed_by=settings.framing_origins)
-    for router in (pages.router, page_router, render.router, sign_in.router, document_pages.router, documents.router):
+    for router in (
+        pages.router,
+        page_router,
+        render.router,
+        sign_in.router,
+        document_pages.router,
+        documents.router,
+        uploads.router,
+    ):
         app.include_router(router)

@@ -20,12 +20,14 @@ from app.wiring.chain import pipeline
 from app.wiring.checks import Check, backend_checks, breaker_check, embeddings_check, index_check
 from app.wiring.examples import ExampleQuestions
 from app.wiring.library import Library
-from app.wiring.llm import chat_model, close, offline_model, providers_of
+from app.wiring.llm import chat_model, close, providers_of
 from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
+from app.wiring.parts import Parts
 from app.wiring.scope import describe_scope, sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
 from app.wiring.teams import Teams
+from app.wiring.uploads import Uploads
 from chains.clock import Clock, SystemClock
 from chains.observers import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
@@ -37,20 +39,9 @@ if TYPE_CHECKING:
     from app.adapters.stores.fts import LexicalIndex
     from app.adapters.stores.index import Snapshot, Store, StoredIndex
     from app.observability.metrics import Metrics
-    from chains.caching.stores import ExpiringStore
+    from app.wiring.ingestion import Ingestion
     from chains.ingestion.index import Report
     from chains.ports import Progress
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Parts that are handed in, in place of those that the settings name."""
-
-    embeddings: Embeddings | None = None
-    model: BaseChatModel | None = None
-    chain: Runnable[Any, Any] | None = None
-    outbox: "Outbox | None" = None
-    cache_store: "ExpiringStore | None" = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,7 @@ class Services:
 
     settings: Settings
     clock: Clock = field(default_factory=SystemClock)
-    parts: Parts = Parts()
+    parts: Parts = field(default_factory=Parts)
     serving: bool = True  # Whether calls are counted and published as events; a single command needs neither.
     # What was made so far, by the name of the language model.
     models: dict[str, BaseChatModel] = field(default_factory=dict, init=False)
@@ -101,6 +92,18 @@ class Services:
     def library(self) -> Library:
         """Return what reads documents as a whole."""
         return Library(self.settings, self.index, sample_corpus().resolve())
+
+    @cached_property
+    def uploads(self) -> Uploads:
+        """Return what adds and removes documents over HTTP."""
+        return Uploads(self.settings, self.library, self.ingestion)
+
+    @cached_property
+    def ingestion(self) -> "Ingestion":
+        """Return what changes the index."""
+        from app.wiring.ingestion import Ingestion
+
+        return Ingestion(self.settings, self.stored, sample_corpus())
 
     def index_version(self) -> str | None:
         """Return what changes whenever the index does."""
@@ -223,6 +226,8 @@ class Services:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
             life.push_async_callback(close, self.models)
             life.callback(self.library.close)
+            life.push_async_callback(asyncio.to_thread, self.uploads.close)
+            await asyncio.to_thread(self.uploads.resume)
             await life.enter_async_context(self.caches.running())
             await life.enter_async_context(self.access.running())
             if self.outbox:
@@ -269,26 +274,18 @@ class Services:
 
     def warm_up(self) -> None:
         """Answer a question without the language model, so that the first real one finds everything made and loaded."""
-        from app.wiring.warm_up import warm_up
+        from app.wiring.warm_up import local_chain, warm_up
 
         self.numbered_chain()
-        warm_up(self._local_chain(), self.scope)
-
-    def _local_chain(self) -> Runnable[Question, Answer]:
-        """Return a chain over the same index that calls no language model, caches nothing and has no observers."""
-        settings = self.settings.model_copy(update={"retriever_type": "hybrid"})
-        model = offline_model(self.embeddings)
-        return pipeline(
-            settings,
-            style=settings.citation_style,
-            retriever=retriever_of(settings, store=self.store, words=self.words, model=lambda: model),
-            model=model,
-            model_id=settings.llm_model,
-            scope=None,
+        chain = local_chain(
+            self.settings,
+            self.index.current(),
+            embeddings=self.embeddings,
             tokens=self.tokens,
             similarity=self.word_similarity,
             clock=self.clock,
         )
+        warm_up(chain, self.scope)
 
     def ingest(
         self,
@@ -307,7 +304,4 @@ class Services:
             VectorStoreError: another ingestion is at work, or the store cannot be written.
             ConfigurationError: the store was made with another model or distance.
         """
-        from app.wiring.ingestion import Ingestion
-
-        ingestion = Ingestion(self.settings, self.stored, sample_corpus())
-        return ingestion.run(paths, reset=reset, dry_run=dry_run, progress=progress)
+        return self.ingestion.run(paths, reset=reset, dry_run=dry_run, progress=progress)

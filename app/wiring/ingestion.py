@@ -12,8 +12,8 @@ from app.wiring.storage import parser
 from chains.errors import IngestionError
 from chains.ingestion.files import Problem, real_path
 from chains.ingestion.index import ingest
-from chains.ingestion.sources import Sources
-from chains.ingestion.writing import Index, align_records
+from chains.ingestion.sources import Source, Sources
+from chains.ingestion.writing import Index, Writer, align_records
 
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
@@ -33,24 +33,44 @@ class Ingestion:
     def run(self, paths: list[Path], *, reset: bool, dry_run: bool, progress: "Progress | None") -> "Report":
         """Bring the index in line with the files, or with the sample corpus where no path is given."""
         with self.into.locked():
-            self._check_owner(paths, dry_run=dry_run)
-            change = self.into.change(reset=reset and not dry_run)
-            with closing(parser(self.settings)) as files:
-                report = ingest(
-                    paths or [self.sample],
-                    into=_index(change.before),
-                    writable=lambda: _index(change.writable()),
-                    parser=files,
-                    progress=progress,
-                    dry_run=dry_run,
-                    min_chunks=self.settings.min_chunks,
-                )
-            if not dry_run:
-                report.problems.extend(_keep_scopes(change, paths or [self.sample]))
-                change.publish()
-            if reset:
-                align_records(_index(self.into.open()))
-            return report
+            return self.add(paths, reset=reset, dry_run=dry_run, progress=progress)
+
+    def add(
+        self, paths: list[Path], *, reset: bool = False, dry_run: bool = False, progress: "Progress | None" = None
+    ) -> "Report":
+        """Do what `run` does, under the lock that the caller holds."""
+        self._check_owner(paths, dry_run=dry_run)
+        change = self.into.change(reset=reset and not dry_run)
+        with closing(parser(self.settings)) as files:
+            report = ingest(
+                paths or [self.sample],
+                into=_index(change.before),
+                writable=lambda: _index(change.writable()),
+                parser=files,
+                progress=progress,
+                dry_run=dry_run,
+                min_chunks=self.settings.min_chunks,
+            )
+        if not dry_run:
+            report.problems.extend(_keep_scopes(change, paths or [self.sample]))
+            change.publish()
+        if reset:
+            align_records(_index(self.into.open()))
+        return report
+
+    def remove(self, doc_id: str) -> None:
+        """Remove a document with all its chunks, under the lock that the caller holds; its file stays.
+
+        The index is the user's own from then on: the sample corpus does not come back by itself.
+        """
+        self.into.mark_own_documents()
+        change = self.into.change(reset=False)
+        before = _index(change.before)
+        sources = Sources(before.sources)
+        writer = Writer(before, sources, writable=lambda: _index(change.writable()))
+        writer.remove([sources.named(doc_id) or Source(doc_id, "", "")])
+        _keep_scopes(change, [])
+        change.publish()
 
     def _check_owner(self, paths: list[Path], *, dry_run: bool) -> None:
         """Keep the sample corpus out of an index of a user's own documents.

@@ -3,10 +3,18 @@
 import gc
 
 import structlog
+from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 from langsmith import tracing_context
 
+from app.adapters.stores.index import Snapshot
+from app.settings import Settings
+from app.wiring.chain import pipeline
+from app.wiring.llm import offline_model
+from app.wiring.models import retriever_of
+from chains.clock import Clock
 from chains.errors import WaypointError
+from chains.ports import TokenCounter, WordSimilarity
 from chains.state import Answer, Question, Redirect
 
 # With threshold 0 any index that is not empty answers it.
@@ -32,3 +40,28 @@ def warm_up(chain: Runnable[Question, Answer], scope: Runnable[Question, Redirec
         log.warning("warm_up_failed", stage=error.stage, error=type(error).__name__)
     gc.collect()
     gc.freeze()
+
+
+def local_chain(
+    settings: Settings,
+    index: Snapshot,
+    *,
+    embeddings: Embeddings,
+    tokens: TokenCounter,
+    similarity: WordSimilarity,
+    clock: Clock,
+) -> Runnable[Question, Answer]:
+    """Return a chain over an index that calls no language model, caches nothing and has no observers."""
+    hybrid = settings.model_copy(update={"retriever_type": "hybrid"})
+    model = offline_model(embeddings)
+    return pipeline(
+        hybrid,
+        style=hybrid.citation_style,
+        retriever=retriever_of(hybrid, store=index.store, words=index.words, model=lambda: model),
+        model=model,
+        model_id=hybrid.llm_model,
+        scope=None,
+        tokens=tokens,
+        similarity=similarity,
+        clock=clock,
+    )

@@ -71,6 +71,10 @@ class Sources:
         """Return the folders that documents of the index were ingested from."""
         return {source.root for source in self._recorded}
 
+    def named(self, doc_id: str) -> Source | None:
+        """Return the source of a document; None where it is unknown."""
+        return self._by_id.get(doc_id)
+
     def write_to(self, records: RecordManager) -> None:
         """Write to other records from now on, which are a copy of those that were read."""
         self._records = records

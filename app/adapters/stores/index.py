@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 
 from app.adapters.atomic_file import write_atomically
 from app.adapters.stores.fts import Fields, LexicalIndex
-from chains.errors import VectorStoreError
+from chains.errors import IndexBusyError, VectorStoreError
 from chains.ports import ChunkStore
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ class StoredIndex(ABC):
         """Hold the lock of an ingestion while the body runs.
 
         Raises:
-            VectorStoreError: another ingestion holds it, or the folder cannot be written.
+            IndexBusyError: another ingestion holds it.
+            VectorStoreError: the folder cannot be written.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -146,7 +147,7 @@ class StoredIndex(ABC):
                 yield
         except Timeout as error:
             msg = "another ingestion into the same store is at work; wait until it is done"
-            raise VectorStoreError(msg) from error
+            raise IndexBusyError(msg) from error
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -158,6 +159,9 @@ class StoredIndex(ABC):
         """Remember for good that a user's documents go in."""
         if not self._own.exists():
             write_atomically(self._own, "")
+
+    def abandon(self) -> None:  # noqa: B027 - what is changed in place has nothing to forget.
+        """Forget, under the lock, what a failed ingestion has written and not published."""
 
     @abstractmethod
     def open(self) -> Snapshot:

@@ -6,7 +6,7 @@ from limits import parse
 
 from app.http.errors import ErrorMiddleware
 from app.http.middleware.authentication import Authentication
-from app.http.middleware.body_limit import BatchLimit, BodyLimit
+from app.http.middleware.body_limit import MEGABYTE, BatchLimit, BodyLimit
 from app.http.middleware.concurrency import CancelOnDisconnect, ConcurrencyLimit
 from app.http.middleware.drain import DrainMiddleware, InFlight
 from app.http.middleware.rate_limit import RateLimit
@@ -31,7 +31,7 @@ def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
         *([] if settings.open_to_others else [Middleware(OriginCheck, allowed=origins)]),
         Middleware(Authentication, authenticator=access.authenticator, anonymous=access.anonymous),
         Middleware(PathCheck),
-        Middleware(BodyLimit, timeout_s=settings.body_timeout_s),
+        Middleware(BodyLimit, timeout_s=settings.body_timeout_s, streamed_bytes=settings.upload_max_mb * MEGABYTE),
         Middleware(BatchLimit, batch_max=settings.batch_max),
         *rate,
         Middleware(CancelOnDisconnect),

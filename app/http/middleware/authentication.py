@@ -21,7 +21,9 @@ OPTIONAL_PATHS = frozenset({"/api/me"})
 OWN_PAGE_PATHS = frozenset({"/sign-in", "/sign-out"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Every other path asks a question, or describes how to ask.
-SCOPES = {"/api/feedback": Scope.FEEDBACK, "/metrics": Scope.METRICS}
+SCOPES = {"/api/feedback": Scope.FEEDBACK, "/metrics": Scope.METRICS, "/api/jobs": Scope.INGEST}
+# What changes something there needs more than reading it.
+CHANGING_SCOPES = {"/api/documents": Scope.INGEST}
 
 # The page signs in with it. Its SameSite=Strict keeps it from other sites, but not from other ports of the same host.
 COOKIE = "waypoint_token"
@@ -64,7 +66,7 @@ class Authentication:
                 _keep(scope, await self._identify(scope))
         elif not is_open(path):
             identity = await self._identify(scope)
-            needed = needed_scope(path)
+            needed = needed_scope(path, scope.get("method", "GET"))
             if not identity.may(needed):
                 msg = f"This needs the scope {str(needed)!r}, which the caller does not have"
                 raise RequestRefusedError(403, msg)
@@ -159,9 +161,10 @@ def is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
 
 
-def needed_scope(path: str) -> Scope:
-    """Return the scope that a path needs."""
-    return next((scope for start, scope in SCOPES.items() if path == start or path.startswith(f"{start}/")), Scope.ASK)
+def needed_scope(path: str, method: str = "GET") -> Scope:
+    """Return the scope that a request needs."""
+    scopes = SCOPES if method in SAFE_METHODS else SCOPES | CHANGING_SCOPES
+    return next((scope for start, scope in scopes.items() if path == start or path.startswith(f"{start}/")), Scope.ASK)
 
 
 def _unauthorized(message: str) -> RequestRefusedError:

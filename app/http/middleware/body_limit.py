@@ -14,8 +14,11 @@ MAX_BYTES = 10 * 1024
 # Paths whose bodies may be larger: an answer with its citations.
 MAX_BYTES_OF = {"/page/render": 64 * 1024}
 # Posts that ask no question, so that they count towards no limit of questions.
-NO_QUESTIONS = frozenset({"/page/render", "/sign-in", "/sign-out"})
+NO_QUESTIONS = frozenset({"/page/render", "/sign-in", "/sign-out", "/api/documents"})
+# Posts whose bodies are too large to be held: their routes read them piece by piece.
+STREAMED = frozenset({"/api/documents"})
 MAX_DEPTH = 32
+MEGABYTE = 2**20
 # A client that is still sending does not read a refusal: up to here its bytes are read and dropped.
 DISCARD_BYTES = 256 * 1024
 _CLOSE = {"Connection": "close"}
@@ -28,10 +31,14 @@ class BodyLimit:
         app: The application behind it.
         timeout_s: How long the client may take to send the body.
         max_bytes: How large it may be.
+        streamed_bytes: How large one that is not held may be; then `timeout_s` is the time of each piece.
     """
 
-    def __init__(self, app: ASGIApp, *, timeout_s: float, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, app: ASGIApp, *, timeout_s: float, max_bytes: int = MAX_BYTES, streamed_bytes: int = MAX_BYTES
+    ) -> None:
         self.app = app
+        self.streamed_bytes = streamed_bytes
         self.timeout_s = timeout_s
         self.max_bytes = max_bytes
 
@@ -39,18 +46,49 @@ class BodyLimit:
         if scope["type"] != "http" or scope["method"] in {"GET", "HEAD", "OPTIONS"}:
             await self.app(scope, receive, send)
             return
+        if is_streamed(scope):
+            await self.app(scope, self._counted(scope, receive), send)
+            return
         try:
             async with asyncio.timeout(self.timeout_s):
                 limit = MAX_BYTES_OF.get(scope["path"], self.max_bytes)
                 body = await _read(Headers(scope=scope), receive, limit)
         except TimeoutError:
-            msg = f"The body did not arrive within {self.timeout_s:g} seconds"
-            raise RequestRefusedError(408, msg, _CLOSE) from None
+            raise self._too_slow() from None
         if body is None:
             return
         if body and scope["method"] == "POST":
             Request(scope).state.json = parse_json(body)
         await self.app(scope, replayed(body, receive), send)
+
+    def _counted(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a channel that ends with an error where the body is too large, or stops coming."""
+        if _declared_length(Headers(scope=scope)) > self.streamed_bytes:
+            raise _too_large(self.streamed_bytes)
+        size, more = 0, True
+
+        async def counted() -> Message:
+            nonlocal size, more
+            try:
+                async with asyncio.timeout(self.timeout_s if more else None):
+                    message = await receive()
+            except TimeoutError:
+                raise self._too_slow() from None
+            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            if size > self.streamed_bytes:
+                raise _too_large(self.streamed_bytes)
+            return message
+
+        return counted
+
+    def _too_slow(self) -> RequestRefusedError:
+        msg = f"The body did not arrive within {self.timeout_s:g} seconds"
+        return RequestRefusedError(408, msg, _CLOSE)
+
+
+def is_streamed(scope: Scope) -> bool:
+    """Return whether a request's route reads the body piece by piece."""
+    return scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in STREAMED
 
 
 async def _read(headers: Headers, receive: Receive, max_bytes: int) -> bytes | None:
@@ -72,7 +110,8 @@ async def _read(headers: Headers, receive: Receive, max_bytes: int) -> bytes | N
 
 
 def _too_large(max_bytes: int) -> RequestRefusedError:
-    msg = f"The request is larger than {max_bytes // 1024} kB; shorten it"
+    size = f"{max_bytes // 1024} kB" if max_bytes < MEGABYTE else f"{max_bytes // MEGABYTE} MB"
+    msg = f"The request is larger than {size}; shorten it"
     return RequestRefusedError(413, msg, _CLOSE)
 
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
-from app.http.middleware.body_limit import replayed
+from app.http.middleware.body_limit import is_streamed, replayed
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +24,7 @@ class CancelOnDisconnect:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["type"] != "http" or scope["method"] != "POST" or is_streamed(scope):
             await self.app(scope, receive, send)
             return
         gone = asyncio.Event()

@@ -15,7 +15,9 @@ from app.adapters.sessions.identity import Identity, Scope
 from app.http.openapi import error_responses, ok_response
 from app.http.routes.page import language_of
 from app.web import document, view
+from app.wiring import Services
 from app.wiring.library import Library
+from app.wiring.uploads import CATEGORIES
 from chains.library import Entry, Kind, around, locate, parts_of
 
 MOST_LISTED = 500
@@ -48,12 +50,23 @@ class ListedDocument(BaseModel):
     sample: bool = Field(description="Whether it came with the program.")
 
 
+class UploadLimits(BaseModel):
+    """What the caller may add."""
+
+    max_mb: int
+    max_files: int
+    endings: list[str]
+    categories: list[str]
+
+
 class DocumentList(BaseModel):
     """Documents by category and title. `total` counts all that fit; `categories` counts without the category."""
 
     total: int
     documents: list[ListedDocument]
     categories: dict[str, int]
+    samples: int = Field(description="How many of all documents came with the program.")
+    upload: UploadLimits | None = Field(description="What the caller may add; null where it may not.")
 
 
 class ReadDocument(ListedDocument):
@@ -93,13 +106,14 @@ _EXAMPLE: dict[str, Any] = {
     "uploaded": False,
     "sample": False,
 }
+_ADDABLE = {"samples": 0, "upload": {"max_mb": 50, "max_files": 20, "endings": [".md", ".pdf"], "categories": []}}
 _READ = {"html": '<p>The rate is <mark class="quote" id="quote">9 %</mark>.</p>', "marked": True, "page": None}
 _ERRORS = error_responses(401, 403, 422, 500, 503)
 
 
 @router.get(
     "/api/documents",
-    responses=_ERRORS | ok_response({"total": 1, "documents": [_EXAMPLE], "categories": {"regulatory": 1}}),
+    responses=_ERRORS | ok_response({"total": 1, "documents": [_EXAMPLE], "categories": {"regulatory": 1}} | _ADDABLE),
 )
 def list_documents(
     request: Request,
@@ -115,7 +129,13 @@ def list_documents(
     counts = Counter(entry.category for entry in found)
     chosen = [entry for entry in found if category in {"", entry.category}]
     listed = [_listed(library, entry, identity) for entry in chosen[offset : offset + limit]]
-    return DocumentList(total=len(chosen), documents=listed, categories=dict(sorted(counts.items())))
+    return DocumentList(
+        total=len(chosen),
+        documents=listed,
+        categories=dict(sorted(counts.items())),
+        samples=sum(map(library.is_sample, library.catalogue().sources.values())),
+        upload=_limits(request) if identity.may(Scope.INGEST) else None,
+    )
 
 
 @router.get(
@@ -166,6 +186,17 @@ def visible(library: Library, doc_id: str, identity: Identity) -> Entry:
     if entry is None:
         raise HTTPException(404, UNKNOWN)
     return entry
+
+
+def _limits(request: Request) -> UploadLimits:
+    services: Services = request.app.state.services
+    settings, endings = services.settings, services.uploads.endings
+    return UploadLimits(
+        max_mb=settings.upload_max_mb,
+        max_files=settings.upload_max_files,
+        endings=endings,
+        categories=list(CATEGORIES),
+    )
 
 
 def _search(entries: Iterable[Entry], search: str, identity: Identity) -> list[Entry]:

@@ -71,6 +71,10 @@ class FolderIndex(StoredIndex):
             return Change(target, lambda: target, self._publish, target)
         return Change(before, lambda: self._begin(self._copied(before), after=str(before.version)), self._publish)
 
+    def abandon(self) -> None:
+        """Forget the copy that was written into; the next ingestion starts from the generation in use."""
+        self._building.unlink(missing_ok=True)
+
     def _opened(self, generation: str, *, create: bool = False) -> Snapshot:
         folder, recipe = self.folder / generation, self.recipe
         if not create and not (folder / DATABASE).exists():

@@ -1,0 +1,220 @@
+"""POST and DELETE /api/documents, /api/jobs: add documents, follow how far that is, and remove documents."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import IO, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Request
+from pydantic import BaseModel, Field
+from starlette.datastructures import FormData, UploadFile
+from starlette.responses import StreamingResponse
+
+from app.http.errors import RequestRefusedError
+from app.http.events import EventStream, event
+from app.http.openapi import error_responses, ok_response
+from app.http.routes.documents import DocId, identity_of, visible
+from app.wiring import Services
+from app.wiring.upload_jobs import Job
+from app.wiring.upload_names import FileNameError, safe_name
+from app.wiring.uploads import CATEGORIES, Uploads
+
+POLL_S = 0.2
+MAX_FIELDS = 10
+NOT_MULTIPART = "Send the files as multipart/form-data, each in a field named `files`"
+NO_JOB = "There is no such upload."
+NO_ROOM = "The files cannot be kept on this machine; the disk may be full. Tell the operators."
+
+router = APIRouter(tags=["Documents"])
+
+
+class Accepted(BaseModel):
+    """The files are kept, and are added now."""
+
+    job_id: str
+    events: str = Field(description="Where to follow it: server-sent events `progress` and `end`.")
+
+
+class FileProblem(BaseModel):
+    """A file that was not added."""
+
+    path: str
+    reason: str
+
+
+class UploadReport(BaseModel):
+    """What an upload did, counted in chunks."""
+
+    files: int = 0
+    chunks: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    seconds: float = 0.0
+    replaced: list[str] = Field(default_factory=list, description="The files that took the place of older ones.")
+    problems: list[FileProblem] = Field(default_factory=list)
+    warnings: list[FileProblem] = Field(default_factory=list)
+
+
+class UploadState(BaseModel):
+    """How far an upload is."""
+
+    job_id: str
+    state: Literal["waiting", "running", "done", "failed"]
+    done: int
+    total: int
+    file: str = Field(description="The file that was read last.")
+    message: str = Field(description="Why it waits, or why it failed.")
+    report: UploadReport | None
+
+
+_DONE: dict[str, Any] = {"files": 2, "chunks": 31, "added": 31, "updated": 0, "unchanged": 0, "seconds": 0.8}
+_DONE |= {"replaced": ["gst.md"], "problems": [{"path": "scan.pdf", "reason": "none of its 2 pages has text"}]}
+_STATE: dict[str, Any] = {"job_id": "6f2d0c", "state": "done", "done": 3, "total": 3, "file": "", "message": ""}
+_STATE |= {"report": _DONE | {"warnings": []}}
+_JOB = {"job_id": "6f2d0c", "events": "/api/jobs/6f2d0c/events"}
+_ERRORS = error_responses(401, 403, 500, 503)
+_FORM = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "required": ["files"],
+                "properties": {
+                    "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
+                    "category": {"type": "string", "enum": ["", *CATEGORIES]},
+                    "replace": {"type": "string", "enum": ["", "true"]},
+                },
+            }
+        }
+    },
+}
+
+
+@router.post(
+    "/api/documents",
+    status_code=202,
+    responses=_ERRORS | error_responses(400, 408, 409, 413, 507) | ok_response(_JOB, "Accepted", status=202),
+    openapi_extra={"requestBody": _FORM},
+)
+async def upload(request: Request) -> Accepted:
+    """Add files to the index; `replace` is `true` where they may take the place of files with their names."""
+    services: Services = request.app.state.services
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise RequestRefusedError(400, NOT_MULTIPART)
+    async with request.form(max_files=services.settings.upload_max_files, max_fields=MAX_FIELDS) as form:
+        files, category = _files(form, services.uploads.endings), _category(form)
+        names = [name for name, _ in files]
+        if form.get("replace") != "true":
+            _require_new(await asyncio.to_thread(services.uploads.existing, names, category))
+        try:
+            job = await asyncio.to_thread(services.uploads.accept, files, category)
+        except OSError:
+            raise RequestRefusedError(507, NO_ROOM) from None
+    return Accepted(job_id=job.job_id, events=f"/api/jobs/{job.job_id}/events")
+
+
+@router.delete(
+    "/api/documents/{doc_id}",
+    status_code=204,
+    responses=_ERRORS | error_responses(404, 408, 409, 413) | {204: {"description": "It is gone."}},
+)
+def remove(request: Request, doc_id: DocId) -> None:
+    """Remove a document from the index: no answer uses it any more. An uploaded file is deleted."""
+    services: Services = request.app.state.services
+    visible(services.library, doc_id, identity_of(request))
+    services.uploads.remove(doc_id)
+
+
+@router.get("/api/jobs/{job_id}", responses=_ERRORS | error_responses(404, 422) | ok_response(_STATE, "Its state"))
+def job_state(request: Request, job_id: UUID) -> UploadState:
+    """Return how far an upload is; any process of the service knows."""
+    return _state(_job(request.app.state.services.uploads, job_id))
+
+
+@router.get(
+    "/api/jobs/{job_id}/events",
+    response_class=StreamingResponse,
+    status_code=200,
+    responses=_ERRORS
+    | error_responses(404, 422)
+    | {200: {"description": "Events", "content": {"text/event-stream": {"example": "event: progress", "schema": {}}}}},
+)
+async def job_events(request: Request, job_id: UUID) -> EventStream:
+    """Tell the state of an upload whenever it changes, and its end."""
+    uploads = request.app.state.services.uploads
+    await asyncio.to_thread(_job, uploads, job_id)
+    return EventStream(_follow(request, uploads, job_id))
+
+
+async def _follow(request: Request, uploads: Uploads, job_id: UUID) -> AsyncIterator[str]:
+    told = None
+    while request.app.state.in_flight.phase != "draining":  # A client that is cut off asks again, the next process.
+        state = _state(await asyncio.to_thread(_job, uploads, job_id))
+        if state != told:
+            yield event("progress", json.dumps(state.model_dump(exclude={"report"})))
+            told = state
+        if state.state in {"done", "failed"}:
+            yield event("end", json.dumps(state.model_dump()))
+            return
+        await asyncio.sleep(POLL_S)
+
+
+def _job(uploads: Uploads, job_id: UUID) -> Job:
+    job = uploads.job(job_id.hex)
+    if job is None:
+        raise HTTPException(404, NO_JOB)
+    return job
+
+
+def _state(job: Job) -> UploadState:
+    report = UploadReport.model_validate(job.report) if job.report else None
+    return UploadState(
+        job_id=job.job_id,
+        state=job.state,
+        done=job.done,
+        total=job.total,
+        file=job.file,
+        message=job.message,
+        report=report,
+    )
+
+
+def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:
+    """Return the files under the names that they are kept under.
+
+    Raises:
+        RequestRefusedError: there are none, two have one name, or one cannot be kept; nothing is added then.
+    """
+    files: dict[str, IO[bytes]] = {}
+    for one in form.getlist("files"):
+        if not isinstance(one, UploadFile):
+            raise RequestRefusedError(400, NOT_MULTIPART)
+        given = one.filename or ""
+        try:
+            name = safe_name(given, endings)
+        except FileNameError as error:
+            raise RequestRefusedError(400, f"{given[:200]!r} was not added: {error}") from None
+        if name.casefold() in {taken.casefold() for taken in files}:
+            raise RequestRefusedError(400, f"Two files are called {name!r}; give one another name")
+        files[name] = one.file
+    if not files:
+        raise RequestRefusedError(400, NOT_MULTIPART)
+    return list(files.items())
+
+
+def _category(form: FormData) -> str:
+    category = form.get("category") or ""
+    if category not in {"", *CATEGORIES}:
+        raise RequestRefusedError(400, f"The category has to be one of {', '.join(CATEGORIES)}, or empty")
+    return str(category)
+
+
+def _require_new(taken: list[str]) -> None:
+    if taken:
+        names = ", ".join(repr(name) for name in taken)
+        raise RequestRefusedError(
+            409, f"There already is {names}. Send replace=true to put the new files in their place."
+        )

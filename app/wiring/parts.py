@@ -1,0 +1,23 @@
+"""Parts that are handed in, in place of those that the settings name: for tests and for other programs."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
+
+if TYPE_CHECKING:
+    from app.adapters.events.outbox import Outbox
+    from chains.caching.stores import ExpiringStore
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts that are handed in, in place of those that the settings name."""
+
+    embeddings: Embeddings | None = None
+    model: BaseChatModel | None = None
+    chain: Runnable[Any, Any] | None = None
+    outbox: "Outbox | None" = None
+    cache_store: "ExpiringStore | None" = None

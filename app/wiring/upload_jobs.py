@@ -1,0 +1,94 @@
+"""The states of uploads, in small files that any process of the service reads."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock, Timeout
+
+from app.adapters.atomic_file import write_atomically
+
+State = Literal["waiting", "running", "done", "failed"]
+KEPT_S = 7 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file of an upload: its name, and whether it takes the place of another one."""
+
+    name: str
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An upload: how far it is, and at its end what became of each file."""
+
+    job_id: str
+    folder: str
+    files: tuple[UploadedFile, ...]
+    state: State = "waiting"
+    done: int = 0
+    total: int = 0
+    file: str = ""
+    message: str = ""
+    attempts: int = 0
+    created_at: float = 0.0
+    report: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether nothing follows."""
+        return self.state in {"done", "failed"}
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs of a folder. Every state is written whole, so that a process that is killed leaves the one before."""
+
+    folder: Path
+
+    def write(self, job: Job) -> Job:
+        """Keep the state of a job, and return it."""
+        write_atomically(self.folder / f"{job.job_id}.json", json.dumps(asdict(job), ensure_ascii=False))
+        return job
+
+    def read(self, job_id: str) -> Job | None:
+        """Return a job; None where there is none."""
+        try:
+            kept = json.loads((self.folder / f"{job_id}.json").read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return None
+        return replace(Job(**kept), files=tuple(UploadedFile(**file) for file in kept["files"]))
+
+    def unfinished(self) -> list[Job]:
+        """Return the jobs that are not over, the oldest first; those that were over long ago are deleted."""
+        jobs = [job for job in map(self.read, self._ids()) if job]
+        for job in jobs:
+            if job.is_over and job.created_at < time.time() - KEPT_S:
+                for ending in (".json", ".lock"):
+                    (self.folder / f"{job.job_id}{ending}").unlink(missing_ok=True)
+        return sorted((job for job in jobs if not job.is_over), key=lambda job: job.created_at)
+
+    def _ids(self) -> list[str]:
+        with suppress(FileNotFoundError):
+            return [path.stem for path in self.folder.glob("[0-9a-f]*.json")]
+        return []
+
+    @contextmanager
+    def held(self, job_id: str) -> Iterator[bool]:
+        """Hold a job while the body runs; what it gets is False where another process or thread does."""
+        lock = FileLock(self.folder / f"{job_id}.lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()

@@ -1,0 +1,344 @@
+"""Documents that are added and removed over HTTP: jobs, refusals, kills, and what answers make of it."""
+
+import dataclasses
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+
+from app.http.server import create_app
+from app.wiring import Parts, Services, sample_corpus
+from app.wiring.upload_names import FileNameError, safe_name
+from tests.access import bearer, key_entry, settings_over
+from tests.documents import pdf
+from tests.fakes import WordEmbeddings
+from tests.ingest_and_stop import make_services, upload_and_stop
+from tests.processes import start
+from tests.served import served
+from tests.waiting import wait_until
+
+STAFF, PUBLIC, ADDER = bearer("staff"), bearer("public"), bearer("adder")
+KEYS = ",".join(
+    [
+        key_entry("staff", "staff", "ask:internal+ingest"),
+        key_entry("adder", "adder", "ask+ingest"),
+        key_entry("public", "public", "ask"),
+    ]
+)
+QUESTION = {"query": "What is the fee for a tarpaulin in the depot?", "threshold": 0}
+GUIDE = "# Tarpaulins\n\n## Fee\n\nThe fee for a tarpaulin in the depot is 12 dollars."
+
+
+def services_over(folder: Path, **settings: Any) -> Services:
+    chosen = {"auth_mode": "api_key", "api_keys": KEYS, "warm_up": False, "llm_provider": "offline", "min_chunks": 0}
+    chosen_settings = settings_over(folder, "http://127.0.0.1:1", **chosen | settings)
+    return Services(chosen_settings, parts=Parts(embeddings=WordEmbeddings()))
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory) -> Services:
+    folder = tmp_path_factory.mktemp("uploads")
+    (folder / "docs" / "internal").mkdir(parents=True)
+    (folder / "docs" / "rates.md").write_text("# Rates\n\nThe rate of a crane is 7 dollars.")
+    (folder / "docs" / "internal" / "margin.md").write_text("# Margin\n\nThe margin is 3 %.")
+    services = services_over(folder, upload_max_mb=1, upload_max_files=3, cache_enabled=True)
+    services.ingest([folder / "docs"])
+    return services
+
+
+@pytest.fixture(scope="module")
+def client(services) -> Iterator[TestClient]:
+    with TestClient(create_app(services)) as client:
+        yield client
+
+
+def send(client: TestClient, files: Mapping[str, bytes | str], who: dict[str, str] = STAFF, **fields: str) -> Any:
+    parts = [
+        ("files", (name, content if isinstance(content, bytes) else content.encode()))
+        for name, content in files.items()
+    ]
+    return client.post("/api/documents", files=parts, data=fields, headers=who)
+
+
+def ended(client: TestClient, accepted: Any) -> dict[str, Any]:
+    """Return the last event of a job."""
+    assert accepted.status_code == 202, accepted.text
+    with client.stream("GET", accepted.json()["events"], headers=STAFF) as events:
+        told = [line for line in events.iter_lines() if line]
+    assert told[-2] == "event: end"
+    assert "event: progress" in told
+    return json.loads(told[-1].removeprefix("data: "))
+
+
+def upload(client: TestClient, files: Mapping[str, bytes | str], **fields: str) -> dict[str, Any]:
+    return ended(client, send(client, files, STAFF, **fields))
+
+
+def ids(client: TestClient, who: dict[str, str] = STAFF) -> set[str]:
+    found = client.get("/api/documents", params={"limit": 500}, headers=who).json()["documents"]
+    return {one["doc_id"] for one in found}
+
+
+def titles(client: TestClient) -> list[str]:
+    answer = client.post("/api/query", json=QUESTION, headers=STAFF)
+    assert answer.status_code == 200, answer.text
+    return [one["title"] for one in answer.json()["relatedDocs"]]
+
+
+def test_an_uploaded_document_answers_at_once_and_a_removed_one_no_longer(client, services):
+    assert "Tarpaulins" not in titles(client)
+    end = upload(client, {"tarpaulins.md": GUIDE}, category="regulatory")
+    assert end["state"] == "done"
+    assert end["report"]["problems"] == []
+    (doc_id,) = ids(client) - {"rates", "internal_margin"} if "tarpaulins" in ids(client) else {""}
+    listed = client.get("/api/documents", params={"search": "tarpaulins"}, headers=STAFF).json()["documents"][0]
+    assert (listed["category"], listed["uploaded"], listed["removable"]) == ("regulatory", True, True)
+    assert titles(client)[0] == "Tarpaulins"
+    file = services.uploads.folder / "regulatory" / "tarpaulins.md"
+    assert file.read_text() == GUIDE
+
+    assert client.delete(f"/api/documents/{doc_id}", headers=STAFF).status_code == 204
+    assert "Tarpaulins" not in titles(client)
+    assert client.get(f"/documents/{doc_id}", headers=STAFF).status_code == 404
+    assert client.delete(f"/api/documents/{doc_id}", headers=STAFF).status_code == 404
+    assert not file.exists()
+
+
+def test_a_removed_document_of_a_folder_keeps_its_file(client, services):
+    folder = services.settings.chroma_path.parent / "more"
+    folder.mkdir()
+    (folder / "kept.md").write_text("# Kept\n\nWords that stay on the disk.")
+    services.ingest([folder])
+    assert client.delete("/api/documents/kept", headers=STAFF).status_code == 204
+    assert "kept" not in ids(client)
+    assert (folder / "kept.md").exists()
+
+
+def test_a_file_that_cannot_be_read_is_named_and_not_left_behind(client, services):
+    end = upload(client, {"good.md": "# Good\n\nGood words.", "bad.pdf": b"no pdf", "void.txt": ""})
+    assert end["state"] == "done"
+    assert {one["path"] for one in end["report"]["problems"]} == {"bad.pdf", "void.txt"}
+    assert all(one["reason"] for one in end["report"]["problems"])
+    folder = services.uploads.folder / "uploaded"
+    assert not (folder / "bad.pdf").exists()
+    assert not (folder / "void.txt").exists()
+    assert (folder / "good.md").exists()
+    assert "good" in ids(client)
+
+
+def test_a_file_of_the_same_name_replaces_the_older_one_only_when_it_may(client, services):
+    upload(client, {"same.md": "# Same\n\nThe older words."})
+    refused = send(client, {"same.md": "# Same\n\nThe newer words."})
+    assert refused.status_code == 409
+    assert "'same.md'" in refused.json()["message"]
+    assert "older words" in client.get("/documents/same", headers=STAFF).json()["html"]
+
+    end = upload(client, {"same.md": "# Same\n\nThe newer words."}, replace="true")
+    assert end["report"]["replaced"] == ["same.md"]
+    assert "newer words" in client.get("/documents/same", headers=STAFF).json()["html"]
+
+
+def test_a_replacement_that_cannot_be_read_leaves_the_older_one(client, services):
+    upload(client, {"older.pdf": pdf("The older page")})
+    end = upload(client, {"older.pdf": b"broken"}, replace="true")
+    assert [one["path"] for one in end["report"]["problems"]] == ["older.pdf"]
+    assert end["report"]["replaced"] == []
+    assert "The older page" in client.get("/documents/older", headers=STAFF).json()["html"]
+    assert (services.uploads.folder / "uploaded" / "older.pdf").read_bytes() == pdf("The older page")
+    assert client.get("/documents/older/pages/1.png", headers=STAFF).status_code == 200
+
+
+def test_an_internal_document_is_internal_wherever_it_comes_from(client):
+    upload(client, {"secret.md": "# Secret\n\nThe word is tangerine."}, category="internal")
+    assert "secret" in ids(client)
+    assert "secret" not in ids(client, PUBLIC)
+    assert client.get("/documents/secret", headers=PUBLIC).status_code == 404
+    forbidden = client.delete("/api/documents/secret", headers=ADDER)
+    missing = client.delete("/api/documents/nothing", headers=ADDER)
+    assert forbidden.status_code == missing.status_code == 404
+    assert forbidden.json() == missing.json()
+    assert "secret" in ids(client)
+
+
+def test_only_a_caller_with_the_scope_adds_removes_and_follows(client):
+    accepted = send(client, {"scope.md": "# Scope\n\nWords."}, ADDER)
+    job = accepted.json()["events"]
+    ended(client, accepted)
+    assert client.get(job, headers=PUBLIC).status_code == 403
+    assert send(client, {"a.md": "# A\n\nWords."}, PUBLIC).status_code == 403
+    assert client.delete("/api/documents/scope", headers=PUBLIC).status_code == 403
+    assert send(client, {"a.md": "# A\n\nWords."}, {}).status_code == 401
+    assert client.get("/api/documents", headers=PUBLIC).json()["upload"] is None
+    assert client.get("/api/documents", headers=ADDER).json()["upload"]["max_mb"] == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [
+        ({"a.exe": "x"}, 400),
+        ({"README.md": "# A"}, 400),
+        ({".md": "# A"}, 400),
+        ({"a.md": "x", "A.md": "y"}, 400),
+        ({"large.md": "x" * 2**20}, 413),
+        ({f"{number}.md": "x" for number in range(4)}, 400),
+        ({}, 400),
+    ],
+    ids=["an unknown ending", "a README", "no name", "one name twice", "too large", "too many", "no files"],
+)
+def test_what_cannot_be_kept_is_refused_as_a_whole(client, services, files, status):
+    before = ids(client)
+    refused = send(client, files)
+    assert refused.status_code == status, refused.text
+    assert refused.json()["message"]
+    assert ids(client) == before
+    waiting = services.uploads.folder.with_name(f"{services.uploads.folder.name}.waiting")
+    assert not waiting.exists() or list(waiting.iterdir()) == []
+
+
+def test_a_body_that_is_no_form_is_refused(client):
+    assert client.post("/api/documents", json={"files": []}, headers=STAFF).status_code == 400
+    broken = client.post("/api/documents", content=b"x", headers=STAFF | {"content-type": "multipart/form-data"})
+    assert broken.status_code == 400
+    assert send(client, {"a.md": "x"}, category="../..").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../etc/passwd.md", "passwd.md"),
+        ("C:\\Users\\x\\plan.PDF", "plan.pdf"),
+        ("a\x00b\x1b[31m\u202egnp.md", "ab[31mgnp.md"),
+        (" .. hidden.md", "hidden.md"),
+        ('a<b>:"|?*.md', "a_b______.md"),
+        ("con.md", "_con.md"),
+        ("LPT1.tar.md", "_LPT1.tar.md"),
+        ("Gebühr  e\u0301.md", "Gebühr é.md"),
+        ("x" * 500 + ".md", "x" * 180 + ".md"),
+        ("\ud800é.md", "é.md"),
+    ],
+)
+def test_a_hostile_name_is_made_safe(given, kept):
+    assert safe_name(given, {".md", ".pdf"}) == kept
+
+
+@pytest.mark.parametrize(
+    "given", ["", ".", "..", "/", "a", "a.exe", "a.md/", ".md", "readme.md", "a.md\x00.exe", "…md"]
+)
+def test_a_name_without_a_use_is_refused(given):
+    with pytest.raises(FileNameError):
+        safe_name(given, {".md"})
+
+
+def test_an_upload_waits_for_an_ingestion_that_is_at_work(client, services):
+    with services.stored.locked():
+        accepted = send(client, {"later.md": "# Later\n\nWords."})
+        job = accepted.json()["events"].removesuffix("/events")
+        wait_until(lambda: "Another ingestion" in client.get(job, headers=STAFF).json()["message"])
+        busy = client.delete("/api/documents/rates", headers=STAFF)
+        assert busy.status_code == 409
+        assert "rates" in ids(client)
+    assert ended(client, accepted)["state"] == "done"
+    assert "later" in ids(client)
+
+
+def test_uploads_at_the_same_time_are_all_added(client):
+    answers: list[Any] = []
+
+    def add(number: int) -> None:
+        answers.append(send(client, {f"many{number}.md": f"# Many {number}\n\nWords of {number}."}))
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {ended(client, answer)["state"] for answer in answers} == {"done"}
+    assert {f"many{number}" for number in range(4)} <= ids(client)
+
+
+def test_an_upload_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
+    services = services_over(tmp_path)
+    monkeypatch.setattr(type(services.ingestion), "add", lambda *_, **__: 1 / 0)
+    with TestClient(create_app(services)) as client:
+        end = upload(client, {"a.md": "# A\n\nWords."})
+    assert end["state"] == "failed"
+    assert "not added" in end["message"]
+    assert end["report"] is None
+    assert not [path for path in services.uploads.folder.rglob("*") if path.is_file()]
+
+
+def test_an_unknown_job_is_not_found(client):
+    unknown = "0b6d7c0e-3f0a-4c39-9a43-9c7a1c1f7f3e"
+    assert client.get(f"/api/jobs/{unknown}", headers=STAFF).status_code == 404
+    assert client.get(f"/api/jobs/{unknown}/events", headers=STAFF).status_code == 404
+    assert client.get("/api/jobs/..%2f..%2fsecret", headers=STAFF).status_code in {404, 422}
+
+
+@pytest.mark.parametrize("point", ["embedding", "chunks added", "chunks recorded", "copied", "version written"])
+def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path, point):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "first.md").write_text("# First\n\nFirst words.")
+    make_services(tmp_path, min_chunks=0).ingest([tmp_path / "docs"])
+    (tmp_path / "second.md").write_text("# Second\n\nSecond words.")
+    process = start(upload_and_stop, tmp_path, "second.md", point=point)
+    wait_until((tmp_path / "stopped").exists, limit_s=120)
+    process.kill()
+    process.join()
+
+    services = make_services(tmp_path, min_chunks=0)
+    (job,) = services.uploads.jobs.unfinished()
+    services.uploads.resume()
+    wait_until(lambda: (services.uploads.job(job.job_id) or job).is_over, limit_s=60)
+
+    finished = services.uploads.job(job.job_id)
+    assert finished
+    assert (finished.state, finished.message) == ("done", "")
+    assert finished.report["problems"] == []
+    assert set(services.library.catalogue().entries) == {"first", "second"}
+    assert (services.uploads.folder / "uploaded" / "second.md").exists()
+
+
+def test_a_job_that_ends_its_process_each_time_is_given_up(tmp_path):
+    services = make_services(tmp_path)
+    (tmp_path / "a.md").write_text("# A\n\nWords.")
+    services.uploads.close()  # Nothing runs: the state is that of a process that was killed for the third time.
+    with (tmp_path / "a.md").open("rb") as file:
+        job = services.uploads.accept([("a.md", file)], "")
+    wait_until(lambda: not any(thread.is_alive() for thread in threading.enumerate() if thread.name == job.job_id))
+    services.uploads.jobs.write(dataclasses.replace(job, attempts=3, state="running"))
+    after = make_services(tmp_path)
+    after.uploads.resume()
+    wait_until(lambda: (after.uploads.job(job.job_id) or job).is_over)
+    given_up = after.uploads.job(job.job_id)
+    assert given_up
+    assert given_up.state == "failed"
+    assert not after.library.catalogue().entries
+
+
+def test_the_sample_corpus_stays_beside_an_upload_and_does_not_come_back_once_removed(tmp_path):
+    services = services_over(tmp_path)
+    services.ingest([])
+    with TestClient(create_app(services)) as client:
+        samples = client.get("/api/documents", headers=STAFF).json()["samples"]
+        assert samples == len(list(sample_corpus().rglob("0*/*.md")))
+        upload(client, {"own.md": GUIDE})
+        assert client.get("/api/documents", headers=STAFF).json()["samples"] == samples
+        assert services.stored.holds_own_documents()
+        client.delete("/api/documents/01_regulatory_sg_gst_guide", headers=STAFF)
+        assert client.get("/api/documents", headers=STAFF).json()["samples"] == samples - 1
+
+
+def test_an_upload_over_a_real_connection_streams_to_the_disk(services):
+    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60, headers=STAFF) as client:
+        accepted = client.post("/api/documents", files=[("files", ("wire.md", b"# Wire\n\n" + b"words " * 100_000))])
+        assert accepted.status_code == 202, accepted.text
+        with client.stream("GET", accepted.json()["events"]) as events:
+            assert "event: end" in list(events.iter_lines())
+        too_large = client.post("/api/documents", files=[("files", ("large.md", b"x" * 3 * 2**20))])
+        assert too_large.status_code == 413
+        assert "1 MB" in too_large.json()["message"]
