@@ -10,6 +10,7 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.adapters.sessions.identity import IdentityStoreError
@@ -133,13 +134,21 @@ async def error_response(request: Request, error: Exception) -> Response:
     message = reply.message
     if isinstance(error, HTTPException) and message == HTTPStatus(reply.status).phrase:
         message = f"{request.method} {request.url.path}: {message}"
+    headers = reply.headers
+    if reply.status == HTTPStatus.METHOD_NOT_ALLOWED:  # Starlette names those of the first route at the path only.
+        headers = {**(headers or {}), "Allow": ", ".join(sorted(_allowed(request)))}
     content: dict[str, Any] = {"error": reply.error, "message": message}
     if reply.issues is not None:
         content["detail"] = reply.issues
     elif getattr(request.scope.get("route"), "repeats_message", False):
         content["detail"] = message
     # ASCII, because a client may have sent half a surrogate pair as a name.
-    return Response(json.dumps(content), reply.status, reply.headers, media_type="application/json")
+    return Response(json.dumps(content), reply.status, headers, media_type="application/json")
+
+
+def _allowed(request: Request) -> set[str]:
+    at_path = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return {method for route in at_path for method in getattr(route, "methods", None) or ()}
 
 
 def add_error_handlers(app: FastAPI) -> None:

@@ -119,7 +119,7 @@ async def upload(request: Request) -> Accepted:
 @router.delete(
     "/api/documents/{doc_id}",
     status_code=204,
-    responses=_ERRORS | error_responses(404, 408, 409, 413) | {204: {"description": "It is gone."}},
+    responses=_ERRORS | error_responses(404, 408, 409, 413, 422) | {204: {"description": "It is gone.", "content": {}}},
 )
 def remove(request: Request, doc_id: DocId) -> None:
     """Remove a document from the index: no answer uses it any more. An uploaded file is deleted."""

@@ -342,3 +342,9 @@ def test_an_upload_over_a_real_connection_streams_to_the_disk(services):
         too_large = client.post("/api/documents", files=[("files", ("large.md", b"x" * 3 * 2**20))])
         assert too_large.status_code == 413
         assert "1 MB" in too_large.json()["message"]
+
+
+def test_a_refused_method_is_told_what_the_path_allows(client):
+    refused = client.put("/api/documents", headers=STAFF)
+    assert refused.status_code == 405
+    assert refused.headers["allow"] == "GET, POST"
