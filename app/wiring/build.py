@@ -278,22 +278,12 @@ class Services:
 
         self.numbered_chain()
         chain = local_chain(
-            self.settings,
-            self.index.current(),
-            embeddings=self.embeddings,
-            tokens=self.tokens,
-            similarity=self.word_similarity,
-            clock=self.clock,
+            self.settings, self.index.current(), self.embeddings, self.tokens, self.word_similarity, clock=self.clock
         )
         warm_up(chain, self.scope)
 
     def ingest(
-        self,
-        paths: list[Path],
-        *,
-        reset: bool = False,
-        dry_run: bool = False,
-        progress: "Progress | None" = None,
+        self, paths: list[Path], *, reset: bool = False, dry_run: bool = False, progress: "Progress | None" = None
     ) -> "Report":
         """Bring the index in line with the files below `paths`; `reset` rebuilds it and replaces it at the end.
 

@@ -45,10 +45,10 @@ def warm_up(chain: Runnable[Question, Answer], scope: Runnable[Question, Redirec
 def local_chain(
     settings: Settings,
     index: Snapshot,
-    *,
     embeddings: Embeddings,
     tokens: TokenCounter,
     similarity: WordSimilarity,
+    *,
     clock: Clock,
 ) -> Runnable[Question, Answer]:
     """Return a chain over an index that calls no language model, caches nothing and has no observers."""
