@@ -9,8 +9,8 @@ from typing import Any
 import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.adapters.sessions.identity import IdentityStoreError
@@ -135,8 +135,9 @@ async def error_response(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and message == HTTPStatus(reply.status).phrase:
         message = f"{request.method} {request.url.path}: {message}"
     headers = reply.headers
-    if reply.status == HTTPStatus.METHOD_NOT_ALLOWED:  # Starlette names those of the first route at the path only.
-        headers = {**(headers or {}), "Allow": ", ".join(sorted(_allowed(request)))}
+    # Starlette names the methods of the first route at the path only.
+    if reply.status == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := _allowed(request)):
+        headers = {**(headers or {}), "Allow": ", ".join(sorted(allowed))}
     content: dict[str, Any] = {"error": reply.error, "message": message}
     if reply.issues is not None:
         content["detail"] = reply.issues
@@ -147,8 +148,9 @@ async def error_response(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> set[str]:
-    at_path = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
-    return {method for route in at_path for method in getattr(route, "methods", None) or ()}
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    at_path = (route for route in iter_route_contexts(request.app.routes) if route.path_regex.match(path))
+    return {method for route in at_path for method in route.methods or ()}
 
 
 def add_error_handlers(app: FastAPI) -> None:
