@@ -125,13 +125,17 @@ class AnsweringFields(BaseSettings):
     )
 
     confidence_enabled: Flag = Field(True, description="Whether answers are rated")
-    confidence_strategy: Literal["tiered", "composite"] = Field(
+    confidence_strategy: Literal["calibrated", "composite", "tiered"] = Field(
         "tiered",
-        description="tiered: High, Medium, Low by the passages' similarity; composite: four factors, four levels",
+        description="calibrated: the probability that the answer is right; composite: four factors; "
+        "tiered: High, Medium, Low by similarity",
     )
-    confidence_low_threshold: Fraction = Field(0.4, description="For composite: least score of low")
-    confidence_medium_threshold: Fraction = Field(0.6, description="For composite: least score of medium")
-    confidence_high_threshold: Fraction = Field(0.8, description="For composite: least score of high")
+    confidence_model: Path | None = Field(
+        None, description="For calibrated: a model that `waypoint eval --fit` wrote; empty: the packaged one"
+    )
+    confidence_low_threshold: Fraction = Field(0.4, description="Least score of low, but for tiered")
+    confidence_medium_threshold: Fraction = Field(0.6, description="Least score of medium, but for tiered")
+    confidence_high_threshold: Fraction = Field(0.8, description="Least score of high, but for tiered")
     confidence_include_factors: Flag = Field(True, description="Whether an answer names the factors of its confidence")
 
     scope_enabled: Flag = Field(

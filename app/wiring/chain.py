@@ -12,10 +12,13 @@ from app.settings import Settings
 from chains.citations import CiteSources
 from chains.clock import Clock
 from chains.confidence import (
+    WORDS,
+    CalibratedConfidence,
     CompositeConfidence,
     ConfidenceStrategy,
     Thresholds,
     WithoutFactors,
+    load_model,
     score_confidence,
     without_confidence,
 )
@@ -82,12 +85,23 @@ def pipeline(
 
 
 def confidence_strategy(settings: Settings) -> ConfidenceStrategy:
-    """Return how answers are rated."""
+    """Return how answers are rated.
+
+    Raises:
+        ConfigurationError: CONFIDENCE_MODEL cannot be read.
+    """
     if not settings.confidence_enabled:
         return without_confidence
-    strategy: ConfidenceStrategy = score_confidence
-    if settings.confidence_strategy == "composite":
-        bounds = (settings.confidence_low_threshold, settings.confidence_medium_threshold)
-        thresholds = Thresholds(*bounds, settings.confidence_high_threshold)
-        strategy = CompositeConfidence(thresholds, top_k=settings.retrieval_top_k)
+    strategy = _rating(settings)
     return strategy if settings.confidence_include_factors else WithoutFactors(strategy)
+
+
+def _rating(settings: Settings) -> ConfidenceStrategy:
+    bounds = (settings.confidence_low_threshold, settings.confidence_medium_threshold)
+    thresholds = Thresholds(*bounds, settings.confidence_high_threshold)
+    match settings.confidence_strategy:
+        case "calibrated":
+            return CalibratedConfidence(load_model(settings.confidence_model, WORDS), thresholds)
+        case "composite":
+            return CompositeConfidence(thresholds, top_k=settings.retrieval_top_k)
+    return score_confidence

@@ -1,14 +1,22 @@
 """Stage 5. Documents, citations and outcome -> how far the answer can be trusted."""
 
+from chains.confidence.calibrated import CalibratedConfidence
 from chains.confidence.composite import CompositeConfidence
+from chains.confidence.features import WORDS, features
 from chains.confidence.levels import ConfidenceStrategy, Thresholds, WithoutFactors, without_confidence
+from chains.confidence.model import CalibrationModel, load_model
 from chains.confidence.tiered import score_confidence
 
 __all__ = [
+    "WORDS",
+    "CalibratedConfidence",
+    "CalibrationModel",
     "CompositeConfidence",
     "ConfidenceStrategy",
     "Thresholds",
     "WithoutFactors",
+    "features",
+    "load_model",
     "score_confidence",
     "without_confidence",
 ]

@@ -40,7 +40,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("RETRIEVAL_TOP_K", "many", "valid integer"),
         ("RETRIEVAL_TOP_K", "0", "greater than or equal to 1"),
         ("RELEVANCE_THRESHOLD", "1.5", "less than or equal to 1"),
-        ("CONFIDENCE_STRATEGY", "guess", "'tiered' or 'composite'"),
+        ("CONFIDENCE_STRATEGY", "guess", "'calibrated', 'composite' or 'tiered'"),
         ("CONFIDENCE_HIGH_THRESHOLD", "1.5", "less than or equal to 1"),
         ("LLM_PROVIDER", "openrouter", "'groq', 'openai-compatible' or 'offline'"),
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),

@@ -1,3 +1,6 @@
+import json
+import math
+
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
@@ -5,27 +8,36 @@ from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
 from chains import build_chain
-from chains.confidence import CompositeConfidence, Thresholds, WithoutFactors, without_confidence
+from chains.confidence import (
+    WORDS,
+    CalibratedConfidence,
+    CompositeConfidence,
+    Thresholds,
+    WithoutFactors,
+    load_model,
+    without_confidence,
+)
 from chains.errors import ConfigurationError
 
 
 class Shelf(BaseRetriever):
     scores: list
+    text: str = "Import GST in Singapore is 9 % of the CIF value."
 
     def _get_relevant_documents(self, query, *, run_manager):
-        text = "Import GST in Singapore is 9 % of the CIF value."
         return [
             Document(
-                f"{text} {number}", metadata={"title": "GST Guide"} | ({} if score == "absent" else {"score": score})
+                f"{self.text} {number}",
+                metadata={"title": "GST Guide"} | ({} if score == "absent" else {"score": score}),
             )
             for number, score in enumerate(self.scores)
         ]
 
 
-def confidence(*scores, answer="Import GST is 9 % of the CIF value [GST Guide].", **options):
+def confidence(*scores, answer="Import GST is 9 % of the CIF value [GST Guide].", question="Q?", **options):
     model = GenericFakeChatModel(messages=iter([AIMessage(answer)]))
     chain = build_chain(retriever=Shelf(scores=list(scores)), model=model, **options)
-    return chain.invoke({"question": "Q?"})["confidence"]
+    return chain.invoke({"question": question})["confidence"]
 
 
 @pytest.mark.parametrize("score", ["absent", None, "none", float("nan")])
@@ -112,3 +124,66 @@ def test_factors_can_be_kept_out_and_confidence_turned_off():
 
     assert (kept["factors"], kept["level"]) == ({}, "medium")
     assert off == {"level": "unknown", "score": 0.0, "reason": "Confidence is turned off", "factors": {}}
+
+
+def test_an_answer_from_a_near_passage_with_the_questions_words_is_likelier_right_than_one_without():
+    near = confidence(0.8, 0.3, question="How much is import GST?", confidence=CalibratedConfidence())
+    far = confidence(0.3, 0.3, question="Who repairs pianos in Oslo?", confidence=CalibratedConfidence())
+
+    assert near["score"] > far["score"] + 0.1
+    assert set(near["factors"]) == set(WORDS)
+
+
+def test_the_reason_names_the_two_features_that_moved_the_probability_most():
+    reason = confidence(0.9, 0.1, question="How much is import GST?", confidence=CalibratedConfidence())["reason"]
+
+    opening, told = reason.split(": ")
+    assert opening in {"Probably right", "May be right; check the sources", "Doubtful; check the sources"}
+    assert len(told.split(", ")) == 2
+    assert set(told.split(", ")) <= {words for pair in WORDS.values() for words in pair}
+
+
+def test_no_outcome_but_an_answer_has_calibrated_confidence():
+    found = confidence(confidence=CalibratedConfidence())
+
+    assert (found["level"], found["score"], found["reason"]) == ("very_low", 0.0, "No relevant documents found")
+
+
+def test_unknown_scores_do_not_stop_the_calibrated_confidence():
+    assert 0 < confidence(None, None, confidence=CalibratedConfidence())["score"] < 0.8
+
+
+def test_a_model_is_what_was_written(tmp_path):
+    model = load_model(None, WORDS)
+    (tmp_path / "own.json").write_text(model.text())
+
+    assert load_model(tmp_path / "own.json", WORDS) == model
+
+
+def model_text(**changed):
+    return json.dumps({"version": 1, "fitted_on": "", "intercept": 0, "factors": {}} | changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "Expecting value"),
+        ("[]", "list indices"),
+        (model_text(version=2), "its version is 2, not 1"),
+        ('{"version": 1, "fitted_on": "", "intercept": 0}', "'factors'"),
+        (model_text(factors={"luck": {"mean": 0, "scale": 1, "weight": 1}}), "there is no feature 'luck'"),
+        (model_text(intercept=math.nan), "not finite"),
+        (model_text(factors={"documents": {"mean": 0, "scale": 0, "weight": 1}}), "scale is not positive"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused_with_the_reason(tmp_path, text, told):
+    (tmp_path / "own.json").write_text(text)
+
+    with pytest.raises(ConfigurationError, match=r"own\.json.*--fit") as caught:
+        load_model(tmp_path / "own.json", WORDS)
+    assert told in str(caught.value)
+
+
+def test_a_model_that_is_not_there_is_an_error_that_names_the_setting(tmp_path):
+    with pytest.raises(ConfigurationError, match="check CONFIDENCE_MODEL"):
+        load_model(tmp_path / "none.json", WORDS)

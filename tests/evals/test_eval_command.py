@@ -47,7 +47,7 @@ def test_the_rows_have_exactly_the_contract_fields(waypoint, questions):
     assert [list(row) for row in rows] == [fields] * 2
     assert [(row["id"], row["outcome"], row["model"]) for row in rows] == [
         ("rate", "answered", "offline-extractive"),
-        ("book", "declined", None),
+        ("book", "no_results", None),
     ]
     assert list(rows[0]["retrieved"][0]) == ["doc_id", "section", "score", "content"]
 
@@ -79,3 +79,27 @@ def test_a_file_that_cannot_be_written_is_bad_usage(waypoint, questions, tmp_pat
 
     assert code == 2
     assert "cannot be written" in err
+
+
+def test_a_confidence_that_cannot_be_fitted_is_said_and_nothing_is_written(waypoint, questions):
+    code, _, err = waypoint("eval", questions, "--fit", "own.json")
+
+    assert code == 1
+    assert "of the 1 questions that were answered 1 are right" in err
+    assert not Path("own.json").exists()
+
+
+def test_the_confidence_is_fitted_to_the_questions_and_used_by_its_setting(waypoint, questions, monkeypatch):
+    rate = json.loads(Path(questions).read_text().splitlines()[0])
+    right = [rate | {"id": f"right{n}"} for n in range(15)]
+    wrong = [rate | {"id": f"wrong{n}", "answer_facts": ["11 %"], "question": f"Rate of GST {n}?"} for n in range(15)]
+    Path(questions).write_text("\n".join(json.dumps(row) for row in right + wrong))
+
+    code, out, _ = waypoint("eval", questions, "--fit", "own.json")
+    assert code == 0
+    assert "confidence, fitted to 30 answers, 15 of them right" in out
+    assert json.loads(Path("own.json").read_text())["fitted_on"] == "questions.jsonl"
+    monkeypatch.setenv("CONFIDENCE_MODEL", "own.json")
+    monkeypatch.setenv("CONFIDENCE_STRATEGY", "calibrated")
+    code, out, _ = waypoint("ask", rate["question"], "--json")
+    assert json.loads(out)["confidence"]["level"] in {"high", "medium", "low", "very_low"}

@@ -1,6 +1,13 @@
 from app.settings import load_settings
 from app.wiring.chain import confidence_strategy
-from chains.confidence import CompositeConfidence, Thresholds, WithoutFactors, score_confidence, without_confidence
+from chains.confidence import (
+    CalibratedConfidence,
+    CompositeConfidence,
+    Thresholds,
+    WithoutFactors,
+    score_confidence,
+    without_confidence,
+)
 
 
 def strategy(**settings):
@@ -14,5 +21,6 @@ def test_the_settings_name_the_strategy_its_thresholds_and_whether_its_factors_a
     assert strategy(confidence_strategy="composite", retrieval_top_k=7, **thresholds) == CompositeConfidence(
         Thresholds(0.1, 0.2, 0.3), top_k=7
     )
+    assert isinstance(strategy(confidence_strategy="calibrated"), CalibratedConfidence)
     assert strategy(confidence_include_factors="no") == WithoutFactors(score_confidence)
     assert strategy(confidence_enabled="no") is without_confidence

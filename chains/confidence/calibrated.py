@@ -1,0 +1,56 @@
+"""Rate an answer by the probability that it is right, from a model fitted on questions with known answers."""
+
+from dataclasses import dataclass, field
+
+from chains.confidence.features import WORDS, features
+from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, Thresholds
+from chains.confidence.model import CalibrationModel, load_model
+from chains.state import Cited, Confidence, degradation_of
+
+NAMED = 2  # How many features a reason names.
+_OPENINGS = {
+    "high": "Probably right",
+    "medium": "May be right; check the sources",
+    "low": "Doubtful; check the sources",
+    "very_low": "Probably wrong or incomplete",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedConfidence:
+    """Scores answers by a fitted model.
+
+    Args:
+        model: the fitted model; by default the packaged one.
+        thresholds: the least probability of each level.
+    """
+
+    model: CalibrationModel = field(default_factory=lambda: load_model(None, WORDS))
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+    def __call__(self, state: Cited) -> Confidence:
+        """Return the calibrated confidence; an outcome that is no answer has 0, a degraded one is never high."""
+        outcome, found = state["outcome"], features(state)
+        if outcome in REASONS:
+            return self._confidence(0.0, REASONS[outcome], found)
+        probability = self.model.probability(found)
+        if outcome == "degraded":
+            reason = degradation_of(state["message"]) or REASONS["ungrounded"]
+            return self._confidence(DEGRADED_SHARE * probability, reason, found)
+        if not any(citation["matched"] for citation in state["citations"]):
+            return self._confidence(DEGRADED_SHARE * probability, NO_MATCH, found)
+        return self._confidence(probability, self._reason(probability, found), found)
+
+    def _reason(self, probability: float, found: dict[str, float]) -> str:
+        """Return the level in words, and the features that moved it most."""
+        shifts = self.model.shifts(found)
+        largest = sorted(shifts, key=lambda name: abs(shifts[name]), reverse=True)[:NAMED]
+        told = [WORDS[name][self._is_above(name, found)] for name in largest]
+        return f"{_OPENINGS[self.thresholds.level(probability)]}: {', '.join(told)}"
+
+    def _is_above(self, name: str, found: dict[str, float]) -> bool:
+        return found[name] > self.model.factors[name].mean
+
+    def _confidence(self, score: float, reason: str, found: dict[str, float]) -> Confidence:
+        rounded = {name: round(value, 4) for name, value in found.items()}
+        return Confidence(level=self.thresholds.level(score), score=round(score, 4), reason=reason, factors=rounded)
