@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -21,6 +22,7 @@ MAX_DEPTH = 32
 MEGABYTE = 2**20
 # A client that is still sending does not read a refusal: up to here its bytes are read and dropped.
 DISCARD_BYTES = 256 * 1024
+DISCARDED_TIMES = 4
 _CLOSE = {"Connection": "close"}
 
 
@@ -47,7 +49,9 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         if is_streamed(scope):
-            await self.app(scope, self._counted(scope, receive), send)
+            if _declared_length(Headers(scope=scope)) > self.streamed_bytes:
+                await self._refuse_streamed(receive)
+            await self.app(scope, self._counted(receive), send)
             return
         try:
             async with asyncio.timeout(self.timeout_s):
@@ -61,10 +65,8 @@ class BodyLimit:
             Request(scope).state.json = parse_json(body)
         await self.app(scope, replayed(body, receive), send)
 
-    def _counted(self, scope: Scope, receive: Receive) -> Receive:
+    def _counted(self, receive: Receive) -> Receive:
         """Return a channel that ends with an error where the body is too large, or stops coming."""
-        if _declared_length(Headers(scope=scope)) > self.streamed_bytes:
-            raise _too_large(self.streamed_bytes)
         size, more = 0, True
 
         async def counted() -> Message:
@@ -76,10 +78,20 @@ class BodyLimit:
                 raise self._too_slow() from None
             size, more = size + len(message.get("body", b"")), message.get("more_body", False)
             if size > self.streamed_bytes:
-                raise _too_large(self.streamed_bytes)
+                await self._refuse_streamed(receive, more=more)
             return message
 
         return counted
+
+    async def _refuse_streamed(self, receive: Receive, *, more: bool = True) -> NoReturn:
+        """Read and drop what the client still sends, up to four times what it may, and then refuse the body."""
+        left = DISCARDED_TIMES * self.streamed_bytes
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.timeout_s):
+                while more and left > 0:
+                    message = await receive()
+                    left, more = left - len(message.get("body", b"")), message.get("more_body", False)
+        raise _too_large(self.streamed_bytes)
 
     def _too_slow(self) -> RequestRefusedError:
         msg = f"The body did not arrive within {self.timeout_s:g} seconds"
