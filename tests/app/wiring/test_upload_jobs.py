@@ -1,0 +1,51 @@
+"""Uploads whose process was killed."""
+
+import dataclasses
+import threading
+
+import pytest
+
+from tests.ingest_and_stop import make_services, upload_and_stop
+from tests.processes import start
+from tests.waiting import wait_until
+
+
+@pytest.mark.parametrize("point", ["embedding", "chunks added", "chunks recorded", "copied", "version written"])
+def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path, point):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "first.md").write_text("# First\n\nFirst words.")
+    make_services(tmp_path, min_chunks=0).ingest([tmp_path / "docs"])
+    (tmp_path / "second.md").write_text("# Second\n\nSecond words.")
+    process = start(upload_and_stop, tmp_path, "second.md", point=point)
+    wait_until((tmp_path / "stopped").exists, limit_s=120)
+    process.kill()
+    process.join()
+
+    services = make_services(tmp_path, min_chunks=0)
+    (job,) = services.uploads.jobs.unfinished()
+    services.uploads.resume()
+    wait_until(lambda: (services.uploads.job(job.job_id) or job).is_over, limit_s=60)
+
+    finished = services.uploads.job(job.job_id)
+    assert finished
+    assert (finished.state, finished.message) == ("done", "")
+    assert finished.report["problems"] == []
+    assert set(services.library.catalogue().entries) == {"first", "second"}
+    assert (services.uploads.folder / "uploaded" / "second.md").exists()
+
+
+def test_a_job_that_ends_its_process_each_time_is_given_up(tmp_path):
+    services = make_services(tmp_path)
+    (tmp_path / "a.md").write_text("# A\n\nWords.")
+    services.uploads.close()  # Nothing runs: the state is that of a process that was killed for the third time.
+    with (tmp_path / "a.md").open("rb") as file:
+        job = services.uploads.accept([("a.md", file)], "")
+    wait_until(lambda: not any(thread.is_alive() for thread in threading.enumerate() if thread.name == job.job_id))
+    services.uploads.jobs.write(dataclasses.replace(job, attempts=3, state="running"))
+    after = make_services(tmp_path)
+    after.uploads.resume()
+    wait_until(lambda: (after.uploads.job(job.job_id) or job).is_over)
+    given_up = after.uploads.job(job.job_id)
+    assert given_up
+    assert given_up.state == "failed"
+    assert not after.library.catalogue().entries
