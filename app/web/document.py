@@ -1,5 +1,6 @@
 """A document of the index -> HTML that is safe to show, with the quoted words marked."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -8,6 +9,7 @@ from app.web import markdown, marks, words
 from app.web.chips import without_bidi
 from chains.library import Kind, Part
 
+_HEADING = re.compile("<(/?)h([1-6])>")
 PLAIN: frozenset[Kind] = frozenset({"pdf", "text"})
 
 
@@ -21,9 +23,12 @@ class Quote:
 
 
 def render(
-    parts: Sequence[Part], kind: Kind, quote: Quote | None, *, language: str = words.DEFAULT
+    parts: Sequence[Part], kind: Kind, quote: Quote | None, *, title: str = "", language: str = words.DEFAULT
 ) -> tuple[str, bool]:
-    """Return the HTML of a document's parts, and whether the quoted words are marked in it."""
+    """Return the HTML of a document's parts, and whether the quoted words are marked in it.
+
+    A first heading that repeats the `title` is left out, because the title stands above the text already.
+    """
     table = words.languages()[language]
     html: list[str] = []
     marked = False
@@ -35,7 +40,20 @@ def render(
             title = words.text(table, "viewer.page", page=part.page)
             shown = f'<section class="page" data-page="{part.page}"><h3>{escape(title)}</h3>\n{shown}</section>\n'
         html.append(shown)
-    return "".join(html), marked
+    shown = "".join(html).removeprefix(f"<h3>{escape(title)}</h3>\n")
+    return _HEADING.sub(_Levels(), shown), marked
+
+
+class _Levels:
+    """Gives headings levels below the page's own title without a gap: screen readers list them as an outline."""
+
+    def __init__(self) -> None:
+        self._before = 2
+
+    def __call__(self, tag: re.Match[str]) -> str:
+        if not tag[1]:
+            self._before = min(int(tag[2]), self._before + 1)
+        return f"<{tag[1]}h{self._before}>"
 
 
 def _mark(html: str, part: Part, kind: Kind, quote: Quote) -> tuple[str, bool]:

@@ -1,5 +1,6 @@
 """The page as HTML, from the templates."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -11,6 +12,7 @@ from markupsafe import Markup
 from app.web import assets, words
 
 WIDGET = "widget."  # What the keys of its words begin with.
+_KEY = re.compile(r"[\"`]([a-z]+(?:-[a-z]+)*\.[a-z.-]*)")
 THEMES = ("system", "light", "dark")
 
 
@@ -39,7 +41,7 @@ def render(visit: Visit) -> str:
         .render(
             visit=visit,
             t=partial(words.text, table),
-            words=dict(table),
+            words={key: text for key, text in table.items() if key in _shown_by_scripts()},
             languages=words.names(),
             static=assets.address,
             styles=assets.styles(),
@@ -66,6 +68,15 @@ def document(shown: Mapping[str, Any], language: str) -> str:
 
 
 @cache
+def _shown_by_scripts() -> frozenset[str]:
+    """Return the keys of the texts that the page's modules show; the other texts need not be sent twice."""
+    literals = {found for path in assets.modules() for found in _KEY.findall(assets.assets()[path].content.decode())}
+    beginnings = tuple(literal for literal in literals if literal.endswith((".", "-")))  # t(`outcome.${name}`)
+    known = words.languages()[words.DEFAULT]
+    return frozenset(key for key in known if key in literals or key.startswith(beginnings))
+
+
+@cache
 def widget() -> assets.Asset:
     """Return the script that puts the page on somebody's page, with the few words that it shows itself."""
     told = {
@@ -78,4 +89,8 @@ def widget() -> assets.Asset:
 @cache
 def _environment() -> Environment:
     loader = PackageLoader("app.web", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}  # The page is UTF-8.
+    return environment

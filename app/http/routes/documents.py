@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from html import escape
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
@@ -157,10 +156,10 @@ def read_document(
         raise HTTPException(404, UNKNOWN)
     found = _find(chunks, wanted)
     shown = around(chunks, found.start if found else 0)
-    html, marked = document.render(parts_of(shown), entry.kind, found, language=language_of(request))
+    html, marked = document.render(parts_of(shown), entry.kind, found, title=entry.title, language=language_of(request))
     read = ReadDocument(
         **_listed(library, entry, identity).model_dump(),
-        html=html.removeprefix(f"<h3>{escape(entry.title)}</h3>\n"),  # It stands above the text already.
+        html=html,
         marked=marked,
         page=found.page if found else None,
         whole=len(shown) == len(chunks),

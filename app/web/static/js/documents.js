@@ -2,6 +2,7 @@
 import { request } from "./api.js";
 import { byId, button, element } from "./elements.js";
 import { change, state, subscribe } from "./state.js";
+import { showUpload } from "./upload.js";
 import { categoryName, factsOf } from "./viewer.js";
 import { t } from "./words.js";
 
@@ -70,7 +71,7 @@ async function list(offset = 0) {
 
 /** @param {any} found @param {number} offset */
 function show(found, offset) {
-  change({ samples: found.documents.some((/** @type {any} */ one) => one.sample) });
+  showUpload(found);
   byId("documents-count").textContent = t(found.total === 1 ? "documents.count-one" : "documents.count", { count: found.total });
   const all = Object.values(found.categories).reduce((sum, count) => sum + count, 0);
   byId("documents-categories").replaceChildren(filter("", t("documents.all"), all),

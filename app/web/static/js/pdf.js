@@ -36,7 +36,7 @@ export async function showPage(sheet, docId, page, quote, turned) {
   const next = button(t("viewer.next"), () => go(1), { does: "next" });
   previous.toggleAttribute("disabled", page <= 1);
   next.toggleAttribute("disabled", page >= found.pages);
-  sheet.replaceChildren(element("nav", { class: "pages", "aria-label": t("viewer.pages") },
+  sheet.replaceChildren(element("nav", { class: "pages", "aria-label": t("viewer.show-page") },
     previous, element("span", { role: "status", text: name }), next), paper);
   return true;
 }

@@ -116,7 +116,7 @@ function views(detail, shown) {
   const text = element("article", { class: "words", lang: "" });
   text.innerHTML = shown.html; // Sanitised by the service.
   const sheet = element("div", { class: "sheet", hidden: true });
-  const tabs = shown.kind === "pdf" && element("div", { class: "tabs", role: "group", "aria-label": t("viewer.views") },
+  const tabs = shown.kind === "pdf" && element("div", { class: "tabs", role: "group", "aria-label": t("viewer.title") },
     tab("page"), tab("text"));
   return [told && element("p", { class: "notice", text: told }), tabs, sheet, text].filter(Boolean);
 }
