@@ -3,6 +3,14 @@
 from playwright.sync_api import Locator, Page, expect
 
 GST = "What is the GST rate on imports into Singapore?"
+GST_GUIDE = "Singapore GST Guide: Imports, Reliefs and Zero-Rating"
+GST_ANSWER = (
+    f"Import GST in Singapore is **9 %** of the CIF value plus any duty [{GST_GUIDE} > What the tax is charged on].\n\n"
+    f"- Goods by air or post of up to S$400 are relieved [{GST_GUIDE} > Low-value goods].\n"
+    f"- Only four groups of goods bear duty [{GST_GUIDE} > Dutiable goods]."
+)
+NO_RESULTS = "Who won the chess championship in 1972?"
+REFUSAL = "I don't have specific information about that in the documents I can see."
 
 
 def box(page: Page) -> Locator:

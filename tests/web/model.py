@@ -20,7 +20,7 @@ class Saying:
 
     text: str
     words: int | None = None  # None: all.
-    then: str = "end"  # Or "cut": the connection breaks after the last word.
+    then: str = "end"  # Or "cut": the connection breaks after the last word; or "refuse": there is no answer at all.
     asked: threading.Event = field(default_factory=threading.Event)
     left: threading.Event = field(default_factory=threading.Event)
 
@@ -59,6 +59,9 @@ class ScriptedModel(FaultyGroq):
 
 
 async def _say(saying: Saying, exchange: Exchange) -> None:
+    if saying.then == "refuse":
+        await exchange.send_json(500, {"error": {"message": "scripted", "type": "test"}})
+        return
     if not exchange.streamed:
         await exchange.send_json(200, completion(exchange.body, saying.text))
         return

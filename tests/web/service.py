@@ -8,6 +8,7 @@ from typing import Any
 from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
+from app.wiring.scope import sample_corpus
 from tests.served import served
 from tests.web.model import ScriptedModel
 
@@ -21,6 +22,8 @@ def settings_over(store: Path, model_url: str, **overrides: Any) -> Settings:
         "llm_max_retries": 0,
         "llm_breaker_failures": 1000,  # One test's faults are no reason to refuse the next one's questions.
         "warm_up": False,
+        "examples_file": sample_corpus() / "examples.yaml",  # The index holds other documents too.
+        "teams_file": sample_corpus() / "teams.yaml",
     }
     return load_settings(_env_file=None, **chosen | overrides)
 

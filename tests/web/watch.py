@@ -36,4 +36,4 @@ class Watch:
 
 def _stays(url: str) -> bool:
     parts = urlsplit(url)
-    return parts.scheme in {"data", "blob", "about"} or parts.hostname in LOOPBACK
+    return parts.scheme in {"data", "blob", "about", "mailto"} or parts.hostname in LOOPBACK

@@ -38,7 +38,7 @@ export function connect(answer, exchange) {
       touched = event.pointerType !== "mouse" && shownFor !== chip;
     });
     chip.addEventListener("focus", () => show(chip, exchange, index));
-    chip.addEventListener("blur", hide);
+    chip.addEventListener("blur", (event) => event.relatedTarget !== byId("card") && hide());
     chip.addEventListener("click", () => {
       show(chip, exchange, index);
       if (!touched) {
@@ -80,13 +80,22 @@ function hideSoon() {
 }
 
 function newCard() {
-  const card = element("div", { id: "card", role: "tooltip" });
+  const card = element("div", { id: "card", role: "tooltip", tabindex: 0 }); // A long one is scrolled by keyboard too.
+  card.addEventListener("blur", hide);
   card.addEventListener("pointerenter", () => clearTimeout(leaving));
   card.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideSoon());
   card.addEventListener("pointerdown", (event) => event.preventDefault()); // The chip keeps the focus.
-  addEventListener("scroll", (event) => event.target !== card && hide(), { capture: true, passive: true });
-  document.body.append(card);
+  addEventListener("scroll", (event) => event.target !== card && follow(card), { capture: true, passive: true });
+  byId("conversation").append(card);
   return card;
+}
+
+/** Keep the card beside its chip while the page scrolls, and take it away with it. @param {HTMLElement} card */
+function follow(card) {
+  if (!shownFor) return;
+  const { top, bottom } = shownFor.getBoundingClientRect();
+  if (bottom < 0 || top > innerHeight) hide();
+  else place(card, shownFor);
 }
 
 /** @param {any} citation @param {any} passage */

@@ -1,0 +1,180 @@
+"""Asking: the box, its keys, the examples, and an answer that is seen growing, stopped and followed up."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.asking import GST, GST_ANSWER, ask, ask_and_wait, box
+from tests.web.axe import violations
+
+SLOW = "How much is the GST, slowly?"
+
+
+@pytest.fixture(autouse=True)
+def _answers(model) -> None:
+    model.say(GST, GST_ANSWER)
+
+
+def test_enter_asks_and_shift_enter_breaks_the_line(page, model):
+    box(page).press_sequentially("What is the GST rate")
+    box(page).press("Shift+Enter")
+    box(page).press_sequentially("on imports into Singapore?")
+    expect(box(page)).to_have_value("What is the GST rate\non imports into Singapore?")
+    box(page).press("Enter")
+
+    expect(page.locator("article.exchange")).to_have_attribute("data-state", "done")
+    expect(page.locator(".asked")).to_have_text("What is the GST rate\non imports into Singapore?")
+    expect(box(page)).to_have_value("")
+    expect(box(page)).to_be_focused()
+
+
+def test_the_mouse_asks_as_well(page):
+    box(page).fill(GST)
+    page.get_by_role("button", name="Ask", exact=True).click()
+
+    expect(page.locator("article.exchange")).to_have_attribute("data-outcome", "answered")
+
+
+def test_an_example_is_asked_by_one_click(page):
+    examples = page.locator("#examples button")
+    assert examples.count() >= 3
+    question = examples.first.inner_text()
+    examples.first.click()
+
+    expect(page.locator(".asked")).to_have_text(question)
+    expect(page.locator("#welcome")).to_be_hidden()
+
+
+def test_slash_comes_back_to_the_box_and_up_recalls(page):
+    ask_and_wait(page, GST)
+    page.locator(".confidence .badge").click()
+    page.keyboard.press("/")
+    expect(box(page)).to_be_focused()
+    expect(box(page)).to_have_value("")
+    page.keyboard.press("ArrowUp")
+
+    expect(box(page)).to_have_value(GST)
+
+
+def test_characters_are_counted_and_too_many_are_not_sent(page, model):
+    box(page).fill("x" * 1001)
+
+    expect(page.locator("#counter")).to_contain_text("shorten it by 1")
+    expect(page.locator("#send")).to_be_disabled()
+    box(page).press("Enter")
+    assert page.locator("article.exchange").count() == 0
+    assert violations(page) == []
+
+
+def test_what_is_typed_outlives_a_reload(page):
+    box(page).fill("A long question that nobody wants to type again")
+    page.reload()
+
+    expect(box(page)).to_have_value("A long question that nobody wants to type again")
+
+
+def test_a_slow_answer_is_seen_growing_without_the_signs_of_markdown(page, model):
+    saying = model.say(SLOW, "The rate is **nine percent** and it\n\n1. is paid at the border", words=3)
+    exchange = ask(page, SLOW)
+    expect(exchange).to_have_attribute("data-state", "writing")
+    answer = exchange.locator(".answer")
+    expect(answer).to_contain_text("The rate is")
+    assert "border" not in answer.inner_text()
+    saying.go_on(3)
+    expect(answer).to_contain_text("nine percent")
+    assert "**" not in answer.inner_text()
+    assert violations(page) == []
+    saying.go_on()
+
+    expect(exchange).to_have_attribute("data-state", "done")
+
+
+def test_growing_text_does_not_jump(page, model):
+    paragraphs = "\n\n".join(f"Paragraph {number} of **many** words that stand for something." for number in range(6))
+    saying = model.say(SLOW, paragraphs, words=12)
+    exchange = ask(page, SLOW)
+    first = exchange.locator(".answer p").first
+    expect(first).to_contain_text("Paragraph 0")
+    before = first.bounding_box()
+    saying.go_on(40)
+    expect(exchange.locator(".answer")).to_contain_text("Paragraph 4")
+    after = first.bounding_box()
+    saying.go_on()
+    expect(exchange).to_have_attribute("data-state", "done")
+
+    assert before
+    assert after
+    assert (before["x"], before["width"]) == (after["x"], after["width"])
+
+
+def test_stop_ends_the_models_call_and_keeps_what_came(page, model):
+    saying = model.say(SLOW, "The rate is nine percent and more words follow.", words=4)
+    exchange = ask(page, SLOW)
+    expect(exchange.locator(".answer")).to_contain_text("The rate is")
+    page.get_by_role("button", name="Stop").click()
+
+    expect(exchange).to_have_attribute("data-state", "stopped")
+    assert saying.left.wait(60)
+    expect(exchange.locator(".answer")).to_contain_text("The rate is")
+    expect(exchange).to_contain_text("Stopped. What came so far is kept.")
+    expect(box(page)).to_be_focused()
+
+
+def test_escape_stops_as_well(page, model):
+    saying = model.say(SLOW, "The rate is nine percent and more words follow.", words=4)
+    exchange = ask(page, SLOW)
+    expect(exchange.locator(".answer")).to_contain_text("The rate is")
+    page.keyboard.press("Escape")
+
+    expect(exchange).to_have_attribute("data-state", "stopped")
+    assert saying.left.wait(60)
+
+
+def test_leaving_the_page_ends_the_models_call_too(open_page, model):
+    page = open_page()
+    saying = model.say(SLOW, "The rate is nine percent and more words follow.", words=4)
+    ask(page, SLOW)
+    assert saying.asked.wait(60)
+    page.close()
+
+    assert saying.left.wait(60)
+
+
+def test_a_follow_up_takes_the_conversation_along(page, model):
+    follow_up = "And for goods below 400 dollars in Singapore?"
+    model.say(follow_up, GST_ANSWER)
+    ask_and_wait(page, GST)
+    exchange = ask_and_wait(page, follow_up)
+
+    expect(exchange).to_have_attribute("data-outcome", "answered")
+    (told,) = model.asked(follow_up)
+    assert [(turn["role"], turn["content"]) for turn in told["messages"][1:-1]] == [
+        ("user", GST),
+        ("assistant", GST_ANSWER),
+    ]
+
+
+def test_the_parts_of_an_answer_are_said_to_a_screen_reader(page):
+    ask_and_wait(page, GST)
+
+    said = page.locator("#announcer")
+    expect(said).to_contain_text("9 %")
+    expect(said).to_contain_text("High confidence")
+
+
+def test_the_four_parts_stand_below_the_answer(page):
+    exchange = ask_and_wait(page, GST)
+
+    expect(exchange.locator(".sources")).to_contain_text("Singapore GST Guide")
+    link = exchange.locator(".sources a").first
+    expect(link).to_have_attribute("target", "_blank")
+    expect(link).to_have_attribute("rel", re.compile("noopener"))
+    chips = exchange.locator(".related .document-chip")
+    assert len(set(chips.evaluate_all("all => all.map((one) => one.dataset.category)"))) > 1
+    assert len(set(chips.evaluate_all("all => all.map((one) => getComputedStyle(one.firstChild).color)"))) > 1
+    confidence = exchange.locator("[data-level]")
+    expect(confidence).to_have_attribute("data-level", "high")
+    expect(confidence.get_by_role("meter")).to_be_visible()
+    expect(confidence.locator(".reason")).not_to_be_empty()
+    expect(exchange.locator(".figures")).to_have_text(re.compile(r"10 passages found · \d+ used · [\d.]+ s"))

@@ -1,0 +1,146 @@
+"""Citations: a chip shows the source's own words, and opens the document there, as text or as a page's picture."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, ask_and_wait
+from tests.web.axe import violations
+from tests.web.corpus import HTML_QUOTE, HTML_TITLE, PDF_QUOTE, PDF_TITLE
+from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
+
+PDF_QUESTION = "When does the Penang depot close?"
+HTML_QUESTION = "How high are pallets stacked in Johor?"
+QUOTED = "Import GST in Singapore is 9 % of the CIF value plus any duty"
+
+
+@pytest.fixture(autouse=True)
+def _answers(model) -> None:
+    model.say(GST, f"{GST_ANSWER}\n\nSee also [Atlantis Guide > Rates].")
+    model.say(PDF_QUESTION, f"{PDF_QUOTE[:-1]} [{PDF_TITLE}].")
+    model.say(HTML_QUESTION, f"{HTML_QUOTE[:-1]} [{HTML_TITLE} > Stacking].")
+
+
+def chips(page: Page, question: str) -> Locator:
+    """Ask, and return the chips of the answer."""
+    return ask_and_wait(page, question).locator(".answer .chip")
+
+
+def test_each_citation_is_a_chip_with_its_number_and_a_name(page):
+    found = chips(page, GST)
+
+    expect(found.first).to_have_text("1")
+    expect(found.first).to_have_accessible_name(f"Source 1: {GST_GUIDE}, What the tax is charged on")
+    assert "[" not in found.first.locator("xpath=..").inner_text()
+
+
+@pytest.mark.parametrize("way", ["mouse", "keyboard"])
+def test_the_card_shows_the_sources_words_with_the_supporting_ones_marked(page, way):
+    chip = chips(page, GST).first
+    if way == "mouse":
+        chip.hover()
+    else:
+        chip.focus()
+    card = page.locator("#card")
+
+    expect(card).to_be_visible()
+    expect(card.locator("mark")).to_contain_text(QUOTED)
+    expect(card).to_contain_text(GST_GUIDE)
+    expect(card).to_contain_text("What the tax is charged on")
+    expect(card).to_contain_text("Waypoint trade desk")
+    expect(card).to_contain_text("2026")
+    expect(card).to_contain_text("The source says this.")
+    expect(chip).to_have_attribute("aria-describedby", "card")
+    assert violations(page) == []
+
+
+def test_a_reference_to_nothing_is_marked_as_that(page):
+    found = chips(page, GST).filter(has_not_text="1").last
+    found.hover()
+
+    expect(page.locator("#card")).to_contain_text("No document was found for this reference.")
+
+
+def test_a_tap_shows_the_card_and_the_next_one_opens_the_document(open_page):
+    page = open_page(has_touch=True, is_mobile=True, viewport=SIZES["phone"])
+    chip = chips(page, GST).first
+    chip.tap()
+    expect(page.locator("#card")).to_be_visible()
+    expect(page.locator("#viewer")).to_be_hidden()
+    chip.tap()
+
+    expect(page.locator("#viewer")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_document_opens_with_the_quoted_words_in_sight(open_page, width, scheme):
+    page = open_page(viewport=SIZES[width], color_scheme=scheme)
+    chips(page, GST).first.click()
+    mark = page.locator("#viewer mark.quote").first
+
+    expect(mark).to_be_in_viewport()
+    assert "".join(page.locator("#viewer mark.quote").all_inner_texts()).startswith(QUOTED)
+    expect(page.locator("#viewer")).to_contain_text(GST_GUIDE)
+    assert overflow(page) <= 0
+    assert violations(page) == []
+
+
+def test_the_keyboard_opens_the_document_and_gives_the_focus_back(page):
+    chip = chips(page, GST).first
+    chip.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#viewer-title")).to_be_focused()
+    page.keyboard.press("Escape")
+
+    expect(page.locator("#viewer")).to_be_hidden()
+    expect(chip).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_page_of_a_pdf_is_a_picture_with_the_words_framed(open_page, width, scheme):
+    page = open_page(viewport=SIZES[width], color_scheme=scheme)
+    chips(page, PDF_QUESTION).first.click()
+    paper = page.locator("#viewer .paper")
+    expect(paper).to_have_attribute("data-page", "2")
+    box = paper.locator(".box").first
+
+    expect(box).to_be_in_viewport()
+    assert paper.locator("img").evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 300
+    sheet, words = paper.bounding_box(), box.bounding_box()
+    assert sheet
+    assert words
+    assert sheet["x"] < words["x"]
+    assert words["y"] + words["height"] < sheet["y"] + sheet["height"] / 2  # The quote stands near the page's top.
+    assert overflow(page) <= 0
+    assert violations(page) == []
+
+
+def test_pages_are_turned_and_the_same_document_is_read_as_text(page):
+    chips(page, PDF_QUESTION).first.click()
+    paper = page.locator("#viewer .paper")
+    expect(paper).to_have_attribute("data-page", "2")
+    page.locator("#viewer [data-do=next]").click()
+    expect(paper).to_have_attribute("data-page", "3")
+    expect(page.locator("#viewer [data-do=next]")).to_be_disabled()
+    page.locator("#viewer [data-do=show-text]").click()
+
+    expect(page.locator("#viewer .words")).to_contain_text("Lifting a container costs RM 45.")
+    expect(page.locator("#viewer mark.quote").first).to_contain_text("The depot at Penang accepts")
+
+
+def test_a_web_page_is_read_as_text_without_its_scripts(page):
+    chips(page, HTML_QUESTION).first.click()
+    words = page.locator("#viewer .words")
+
+    expect(words.locator("mark.quote").first).to_contain_text("Pallets in the Johor warehouse")
+    expect(words.get_by_role("cell", name="3 m")).to_be_visible()
+    assert words.locator("script, [onclick]").count() == 0
+    assert page.title() == "Waypoint Co-Pilot"
+
+
+def test_a_document_has_an_address_of_its_own_that_needs_no_script(open_page):
+    page = open_page("/documents/01_regulatory_sg_gst_guide?quote=Import%20GST", java_script_enabled=False)
+
+    expect(page.locator("mark.quote").first).to_have_text("Import GST")
+    expect(page.get_by_role("heading", name=GST_GUIDE).first).to_be_visible()

@@ -1,0 +1,105 @@
+"""Conversations: kept in this browser, found, opened, deleted, linked to, and never sent."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.asking import GST, GST_ANSWER, ask_and_wait, box
+from tests.web.axe import violations
+
+CIF = "How does CIF differ from FOB in Incoterms 2020?"
+
+
+@pytest.fixture(autouse=True)
+def _answers(model) -> None:
+    model.say(GST, GST_ANSWER)
+
+
+@pytest.fixture
+def two(page):
+    """A page with two conversations, the second one open."""
+    ask_and_wait(page, GST)
+    page.keyboard.press("Control+k")
+    expect(page.locator("article.exchange")).to_have_count(0)
+    ask_and_wait(page, CIF)
+    return page
+
+
+def test_a_new_conversation_begins_by_key_with_the_focus_in_the_box(two):
+    expect(two.locator("#conversations li[data-id]")).to_have_count(2)
+    two.keyboard.press("Control+k")
+
+    expect(two.locator("#welcome")).to_be_visible()
+    expect(box(two)).to_be_focused()
+
+
+def test_the_list_is_searched_and_opens_what_was_said(two):
+    listed = two.locator("#conversations li[data-id]")
+    two.locator("#conversations input[type=search]").fill("gst")
+    expect(listed).to_have_count(1)
+    listed.locator("button.open").click()
+
+    expect(two.locator(".asked")).to_have_text(GST)
+    expect(two.locator(".answer")).to_contain_text("9 %")
+    assert violations(two) == []
+
+
+def test_conversations_outlive_a_reload(two):
+    two.reload()
+
+    expect(two.locator("#conversations li[data-id]")).to_have_count(2)
+
+
+def test_a_deleted_one_is_gone_after_a_reload_too_unless_it_is_taken_back(two):
+    listed = two.locator("#conversations li[data-id]")
+    two.get_by_role("button", name=f"Delete: {GST}").click()
+    expect(listed).to_have_count(1)
+    two.locator("#conversations [data-do=undo]").click()
+    expect(listed).to_have_count(2)
+    two.get_by_role("button", name=f"Delete: {GST}").click()
+    two.reload()
+
+    expect(listed).to_have_count(1)
+    assert GST not in two.evaluate("JSON.stringify(localStorage)")
+
+
+def test_conversations_are_never_sent(open_page):
+    page = open_page()
+    sent = []
+    page.on("request", lambda request: sent.append((request.url, request.post_data or "")))
+    ask_and_wait(page, GST)
+    page.keyboard.press("Control+k")
+    ask_and_wait(page, CIF)
+    page.reload()
+    expect(page.locator("#conversations li[data-id]")).to_have_count(2)
+    page.locator("#conversations input[type=search]").fill("gst")
+
+    asked = [json.loads(body)["input"] for url, body in sent if url.endswith("/copilot/stream")]
+    assert [(one["question"], one["history"]) for one in asked] == [(GST, []), (CIF, [])]
+    others = [body for url, body in sent if not url.endswith(("/copilot/stream", "/page/render"))]
+    assert not any(GST in body or "gst" in body for body in others)
+
+
+def test_a_link_leads_to_one_answer_of_the_conversation(open_page, model):
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    first = ask_and_wait(page, GST)
+    for number in range(3):
+        ask_and_wait(page, f"What is import GST for parcel {number} in Singapore?")
+    first.locator("[data-do=link]").click()
+    expect(first).to_contain_text("Link copied")
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.goto("about:blank")
+    page.goto(link)
+
+    target = page.locator("article.exchange").first
+    expect(target.locator(".asked")).to_have_text(GST)
+    expect(target).to_be_in_viewport()
+    expect(page.locator("article.exchange")).to_have_count(4)
+
+
+def test_a_link_from_another_browser_says_why_it_leads_nowhere(open_page):
+    page = open_page("/#c=nowhere&a=nothing")
+
+    expect(page.get_by_text(re.compile("not in this browser"))).to_be_visible()

@@ -1,0 +1,154 @@
+"""What goes wrong says what to do, and nothing typed is lost: cut, refused, offline, restarting, signed out."""
+
+import json
+import re
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+from redis import Redis
+from redis.exceptions import RedisError
+
+from tests.web.asking import GST, GST_ANSWER, ask, ask_and_wait, box
+from tests.web.axe import violations
+from tests.web.line import Line, line_to
+from tests.web.service import serving
+
+SLOW = "How much is the GST, slowly?"
+REDIS = "redis://127.0.0.1:6379/9"
+
+
+@pytest.fixture(scope="module")
+def limited_url(corpus, model) -> Iterator[str]:
+    with serving(corpus, model, rate_limit="1/minute") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    with Redis.from_url(REDIS) as redis:
+        try:
+            redis.ping()
+        except RedisError:
+            pytest.skip("no Redis listens on 127.0.0.1:6379")
+        yield redis
+
+
+@pytest.fixture(scope="module")
+def session_url(corpus, model, redis) -> Iterator[str]:
+    with serving(corpus, model, auth_mode="session", redis_url=REDIS) as url:
+        yield url
+
+
+@pytest.fixture
+def line(url) -> Iterator[Line]:
+    with line_to(url) as line:
+        yield line
+
+
+@pytest.fixture(autouse=True)
+def _answers(model) -> None:
+    model.say(GST, GST_ANSWER)
+
+
+def test_an_answer_that_the_model_breaks_off_keeps_its_words(page, model):
+    model.say(SLOW, "Import GST is nine percent and", then="cut")
+    exchange = ask_and_wait(page, SLOW)
+
+    expect(exchange).to_have_attribute("data-outcome", "degraded")
+    expect(exchange.locator(".answer")).to_contain_text("Import GST is nine percent")
+
+
+def test_a_stream_that_is_cut_keeps_what_came_and_can_be_asked_again(open_page, line, model, watch):
+    watch.expected += ["net::ERR_"]
+    page = open_page(line.url)
+    model.say(SLOW, GST_ANSWER, words=8)
+    exchange = ask(page, SLOW)
+    expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
+    line.cut()
+    expect(exchange).to_have_attribute("data-state", "cut")
+    expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
+    expect(exchange.get_by_role("alert")).to_contain_text("What came is kept")
+    line.mend()
+    model.say(SLOW, GST_ANSWER)
+    exchange.locator("[data-do=again]").click()
+
+    expect(exchange).to_have_attribute("data-outcome", "answered")
+
+
+def test_a_service_that_restarts_gets_the_question_when_it_is_back(open_page, line, watch):
+    watch.expected += ["net::ERR_"]
+    page = open_page(line.url)
+    expect(page.locator("body")).to_have_attribute("data-ready", "")
+    line.cut()
+    exchange = ask_and_wait(page, GST, "failed")
+    expect(exchange.get_by_role("alert")).to_contain_text("The service cannot be reached")
+    assert violations(page) == []
+    line.mend()
+
+    expect(exchange).to_have_attribute("data-outcome", "answered")
+
+
+def test_a_browser_that_is_offline_gets_its_answer_later(page, watch):
+    watch.expected += ["net::ERR_INTERNET_DISCONNECTED"]
+    expect(page.locator("body")).to_have_attribute("data-ready", "")
+    page.context.set_offline(offline=True)
+    exchange = ask_and_wait(page, GST, "failed")
+    expect(exchange.locator(".asked")).to_have_text(GST)
+    page.context.set_offline(offline=False)
+
+    expect(exchange).to_have_attribute("data-outcome", "answered")
+
+
+def test_too_many_questions_are_counted_down(open_page, limited_url, watch):
+    watch.expected += ["status of 429"]
+    page = open_page(limited_url)
+    page.clock.install()
+    ask_and_wait(page, GST)
+    exchange = ask_and_wait(page, GST, "failed")
+    again = exchange.locator("[data-do=again]")
+    expect(again).to_have_text(re.compile(r"Ask again in \d+ s"))
+    expect(again).to_be_disabled()
+    before = int(re.findall(r"\d+", again.inner_text())[0])
+    page.clock.run_for(5_000)
+    assert int(re.findall(r"\d+", again.inner_text())[0]) <= before - 4
+    page.clock.run_for(60_000)
+
+    expect(again).to_have_text("Ask again")
+    expect(again).to_be_enabled()
+    assert violations(page) == []
+
+
+def test_an_expired_session_asks_to_sign_in_and_the_question_is_asked_then(open_page, session_url, redis, watch):
+    watch.expected += ["status of 401"]
+    page = open_page(session_url)
+    token = secrets.token_urlsafe(16)
+    session = json.dumps({"user_id": "u1", "email": "ana@example.com", "is_admin": True})
+    redis.set(f"session:{token}", session, ex=600)
+    page.get_by_label("Token").fill(token)
+    page.get_by_label("Token").press("Enter")
+    expect(page.locator("#identity")).to_contain_text("ana@example.com")
+    redis.delete(f"session:{token}")
+    exchange = ask(page, GST)
+    expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()
+    expect(exchange.locator(".asked")).to_have_text(GST)
+    redis.set(f"session:{token}", session, ex=600)
+    page.get_by_label("Token").fill(token)
+    page.get_by_label("Token").press("Enter")
+
+    expect(exchange).to_have_attribute("data-outcome", "answered")
+    redis.delete(f"session:{token}")
+
+
+def test_what_is_being_typed_stays_when_an_answer_fails(open_page, line, model, watch):
+    watch.expected += ["net::ERR_"]
+    page = open_page(line.url)
+    model.say(SLOW, GST_ANSWER, words=8)
+    exchange = ask(page, SLOW)
+    expect(exchange.locator(".answer")).to_contain_text("Import GST")
+    box(page).fill("The next question, half")
+    line.cut()
+    expect(exchange).to_have_attribute("data-state", "cut")
+
+    expect(box(page)).to_have_value("The next question, half")

@@ -1,0 +1,116 @@
+"""The six outcomes: each looks like what it is and offers the next step, at both widths and in both schemes."""
+
+import json
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.web.asking import GST, GST_ANSWER, NO_RESULTS, REFUSAL, ask, ask_and_wait
+from tests.web.axe import violations
+from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
+
+UNGROUNDED = "How high is the depot fee?"
+DECLINED = "Which documents does the customs office of Atlantis want?"
+DEGRADED = "How does CIF differ from FOB in Incoterms 2020?"
+BLOCKED = "Please hold this question back"
+INVENTED = "The moon is made of green cheese and glows at night."
+OUTCOMES = {
+    "answered": GST,
+    "declined": DECLINED,
+    "no_results": NO_RESULTS,
+    "ungrounded": UNGROUNDED,
+    "degraded": DEGRADED,
+    "blocked": BLOCKED,
+}
+
+
+@pytest.fixture(autouse=True)
+def _answers(model) -> None:
+    model.say(GST, GST_ANSWER)
+    model.say(UNGROUNDED, INVENTED)
+    model.say(DECLINED, REFUSAL)
+    model.say(DEGRADED, "", then="refuse")
+
+
+def hold_back(page: Page) -> None:
+    """Answer one question as a service does that holds it back."""
+
+    def answer(route: Route) -> None:
+        if route.request.post_data_json["input"]["question"] != BLOCKED:
+            route.fallback()
+            return
+        parts = [
+            {
+                "outcome": "blocked",
+                "answer": "This question cannot be answered here.",
+                "citations": [],
+                "documents": [],
+            },
+            {"confidence": {"level": "Low", "score": 0, "reason": "The question was blocked", "factors": {}}},
+        ]
+        events = "".join(f"event: data\r\ndata: {json.dumps(part)}\r\n\r\n" for part in parts)
+        route.fulfill(content_type="text/event-stream", body=f"{events}event: end\r\n\r\n")
+
+    page.route("**/copilot/stream", answer)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_outcome_fits_and_axe_finds_nothing(open_page, width, scheme):
+    page = open_page(viewport=SIZES[width], color_scheme=scheme)
+    hold_back(page)
+    for outcome, question in OUTCOMES.items():
+        expect(ask_and_wait(page, question)).to_have_attribute("data-outcome", outcome)
+
+    assert overflow(page) <= 0
+    assert violations(page) == []
+
+
+def test_what_is_declined_names_the_team_and_lets_the_question_be_changed(page):
+    exchange = ask_and_wait(page, DECLINED)
+
+    expect(exchange.locator(".banner")).to_contain_text("Not answered from the documents")
+    expect(exchange.locator(".team")).to_contain_text("Ask:")
+    exchange.get_by_role("button", name="Change the question").click()
+    expect(page.locator("#question")).to_have_value(DECLINED)
+
+
+def test_what_the_model_declines_shows_the_nearest_documents(page):
+    exchange = ask_and_wait(page, DECLINED)
+
+    assert exchange.locator(".next .document-chip").count() > 0
+
+
+def test_where_nothing_is_found_other_words_are_offered(page):
+    exchange = ask_and_wait(page, NO_RESULTS)
+
+    expect(exchange.locator(".banner")).to_contain_text("Nothing found")
+    expect(exchange.get_by_role("button", name="Look through the documents")).to_be_visible()
+
+
+def test_what_no_source_supports_is_withdrawn_before_the_users_eyes(page, model):
+    saying = model.say(UNGROUNDED, INVENTED, words=9)
+    exchange = ask(page, UNGROUNDED)
+    expect(exchange.locator(".answer")).to_contain_text("The moon is made of")
+    saying.go_on()
+
+    expect(exchange).to_have_attribute("data-outcome", "ungrounded")
+    expect(exchange.locator(".answer")).not_to_contain_text("moon")
+    expect(exchange.locator(".replaced")).to_have_text("What was written here first has been withdrawn.")
+
+
+def test_a_quoted_answer_says_so_and_can_be_asked_again(page, model):
+    exchange = ask_and_wait(page, DEGRADED)
+    expect(exchange.locator(".banner")).to_contain_text("Quoted, not written")
+    model.say(DEGRADED, "The seller pays more [Incoterms 2020 Quick Comparison].")
+    exchange.locator("[data-do=again]").first.click()
+
+    expect(exchange).to_have_attribute("data-outcome", "answered")
+
+
+def test_a_question_that_is_held_back_says_what_may_be_changed(page):
+    hold_back(page)
+    exchange = ask_and_wait(page, BLOCKED)
+
+    expect(exchange.locator(".banner")).to_contain_text("Not answered, for safety")
+    expect(exchange.get_by_role("button", name="Change the question")).to_be_visible()
