@@ -10,6 +10,8 @@ import { CutError, ask } from "./stream.js";
 /** @typedef {import("./records.js").Conversation} Conversation
  * @typedef {import("./records.js").Exchange} Exchange */
 
+const SMOOTH = matchMedia("(prefers-reduced-motion: no-preference)");
+
 /** @type {AbortController | null} */
 let running = null;
 
@@ -33,7 +35,8 @@ export async function askQuestion(question) {
   const exchange = { id: newId(), question, asked: Date.now(), state: "searching" };
   state.conversation.exchanges.push(exchange);
   const view = add(exchange);
-  view.article.scrollIntoView({ block: "start", behavior: "smooth" });
+  change({ exchanges: (state.exchanges ?? 0) + 1 }); // What welcomes goes away before the place to scroll to is measured.
+  view.article.scrollIntoView({ block: "start", behavior: SMOOTH.matches ? "smooth" : "auto" });
   await answer(state.conversation, view);
 }
 
