@@ -12,6 +12,8 @@ MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+
 # The order in which styles apply; others follow by name.
 FIRST_STYLES = ("css/tokens.css", "css/layout.css")
 
+# Indentation is for readers of the files, and is not sent.
+_INDENTATION = re.compile(rb"^[ \t]+", re.MULTILINE)
 _VERSIONED = re.compile(r"v-[0-9a-f]{12}/")
 
 
@@ -26,13 +28,13 @@ class Asset:
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Return every file by its path below the folder `static`."""
+    """Return every file by its path below the folder `static`, without indentation."""
     files = sorted(path for path in FOLDER.rglob("*") if path.suffix in MEDIA_TYPES)
     return {path.relative_to(FOLDER).as_posix(): _read(path) for path in files}
 
 
 def _read(path: Path) -> Asset:
-    content = path.read_bytes()
+    content = _INDENTATION.sub(b"", path.read_bytes())
     return Asset(content, MEDIA_TYPES[path.suffix], f'"{_hash(content)}"')
 
 

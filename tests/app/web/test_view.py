@@ -10,6 +10,8 @@ from app.web import assets, view, words
 
 PAGE_MAX_BYTES = 150_000
 
+SETS = re.compile(r"\[[^\]]*\]")  # Of characters, in a pattern.
+
 
 class Elements(HTMLParser):
     """The elements of a page with their attributes."""
@@ -34,6 +36,11 @@ def page(**fields) -> str:
 def test_the_page_and_all_that_it_loads_are_small(language):
     files = sum(len(asset.content) for asset in assets.assets().values())
     assert len(page(language=language, examples=["x" * 100] * 6).encode()) + files <= PAGE_MAX_BYTES
+
+
+def test_no_text_in_a_script_goes_over_lines_because_indentation_is_not_sent():
+    lines = [line for file in (assets.FOLDER / "js").iterdir() for line in file.read_text().splitlines()]
+    assert [line for line in lines if SETS.sub("", line).count("`") % 2] == []
 
 
 @pytest.mark.parametrize("embedded", [False, True])
