@@ -36,7 +36,7 @@ def hold_back(page: Page) -> None:
     """Answer one question as a service does that holds it back."""
 
     def answer(route: Route) -> None:
-        if route.request.post_data_json["input"]["question"] != BLOCKED:
+        if json.loads(route.request.post_data or "{}")["input"]["question"] != BLOCKED:
             route.fallback()
             return
         parts = [
