@@ -11,6 +11,7 @@ LOCK := uv pip compile --universal --generate-hashes --no-header --python-versio
 ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need for Indonesia?"
 	@$(BIN)/waypoint ask "$${Q:?give a question, like: make ask Q=\"What documents do I need for Indonesia?\"}"
 
+test: export PYTHONDONTWRITEBYTECODE = # Else each process of the tests compiles the project anew.
 test: $(VENV)/.dev ## Run the tests in two processes, with the coverage of chains/ held at 95 %
 	MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile --cov=chains --cov-report=
 	$(BIN)/coverage report --include='chains/*' --fail-under=95

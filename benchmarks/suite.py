@@ -17,6 +17,8 @@ import psutil
 from benchmarks.figures import write_figures
 from tests.processes import python_of
 
+AS_IN_THE_MAKEFILE = {"MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": ""}
+
 ROOT = Path(__file__).parents[1]
 PAUSE_S = 0.5
 PARALLEL = ["--numprocesses=2", "--dist=loadfile"]
@@ -38,7 +40,7 @@ def main() -> None:
 def measure(command: list[str], folder: Path) -> dict[str, Any]:
     """Return the seconds and the memory that a command takes, and its exit code."""
     started, largest, together = time.perf_counter(), 0, 0
-    environment = {**os.environ, "MALLOC_ARENA_MAX": "2"}  # noqa: TID251 - the tests' own, as in the Makefile.
+    environment = {**os.environ, **AS_IN_THE_MAKEFILE}  # noqa: TID251 - the tests' own.
     with subprocess.Popen(command, cwd=folder, env=environment) as process:
         while process.poll() is None:
             sizes = list(_sizes(process.pid))
