@@ -10,24 +10,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from string import ascii_lowercase
 from typing import NamedTuple
 
-from cachetools import LRUCache
 from langchain_core.documents import Document
 from langchain_core.utils import batch_iterate
 
+from app.adapters.stores.search_words import SearchWords
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
-from chains.text.words import plain_words, stem, word_set
 
-# Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
-STOP_WORDS = word_set("""
-    a about am an and any are as at be been but by can could did do does for from had has have he her him his how i
-    if in into is it its may me might must my no not of on or our out over per shall she should so such than that
-    the their them then there these they this those to under up us was we were what when where which who whom why
-    will with would you your
-    """)
 VERSION = 2
 SCHEMA = f"""
 PRAGMA journal_mode = WAL;
@@ -58,7 +49,6 @@ PLACES = """
 SELECT id, document, number, chunks.section, text FROM chunks JOIN words ON words.rowid = row
 WHERE id IN (SELECT value FROM json_each(?))
 """
-NEAREST = "SELECT term FROM terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
 # A column beside min() or max() is that of the row which has it.
 DOCUMENTS = """
 SELECT first.document, first.chunks, first.id, last.id
@@ -68,12 +58,6 @@ JOIN (SELECT document, max(number), id FROM chunks GROUP BY document) AS last ON
 FILTERED = ("audience", "category", "jurisdiction")
 # How many chunks one statement names, or one read of the store returns.
 BATCH = 1000
-# Shorter stems have too many neighbours to tell a typing error from another word.
-SHORTEST_CORRECTED = 5
-# A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
-MOST_CORRECTED = 5
-# Words that a thread remembers: a question may hold any.
-MOST_REMEMBERED = 10_000
 
 
 class HeldDocument(NamedTuple):
@@ -99,8 +83,7 @@ class LexicalIndex:
     def __init__(self, path: Path, *, fields: Fields, budget: int = 5000) -> None:
         self._path = path
         self._fields = fields
-        self._budget = budget
-        self._local = _Local()
+        self._local = _Local(budget)
         self._open()
 
     def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
@@ -128,8 +111,7 @@ class LexicalIndex:
         A word that no chunk holds is searched as the known word that is one typing error away, if there is one.
         """
         with self._reading() as connection:
-            self._forget_if_changed(connection)
-            words = self._affordable(connection, self._correct(connection, _words(question)))
+            words = self._local.words.chosen(connection, question)
             if not words:
                 return {}
             wanted = {name: where.get(name) for name in FILTERED}
@@ -208,7 +190,7 @@ class LexicalIndex:
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with self._reading() as connection, connection:
             connection.execute("BEGIN IMMEDIATE")  # Take the write lock before anything is read.
-            self._local.forget()
+            self._local.words.forget()
             yield connection
 
     def _explain(self, error: Exception) -> str:
@@ -217,60 +199,13 @@ class LexicalIndex:
             "check that it can be written and that the disk is not full"
         )
 
-    def _correct(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-        """Replace the first few unknown words by the most frequent known stem that is one typing error away."""
-        unknown = [word for word in words if word.isalpha() and not self._frequency(connection, word)]
-        corrected = {word: self._nearest(connection, stem(word)) for word in unknown[:MOST_CORRECTED]}
-        return list(dict.fromkeys(corrected.get(word) or word for word in words))
-
-    def _nearest(self, connection: sqlite3.Connection, unknown: str) -> str | None:
-        if len(unknown) < SHORTEST_CORRECTED:
-            return None
-        known = self._local.nearest
-        if unknown not in known:
-            row = connection.execute(NEAREST, (json.dumps(sorted(_one_error_away(unknown))),)).fetchone()
-            known[unknown] = str(row[0]) if row else None
-        return known[unknown]
-
-    def _forget_if_changed(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA data_version").fetchone()
-        if version != self._local.version:  # Another connection has written.
-            self._local.forget()
-            self._local.version = version
-
-    def _affordable(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-        """Return the known words, rarest first, within the budget; the rarest is always included."""
-        chosen: list[str] = []
-        spent = 0
-        for frequency, word in sorted((self._frequency(connection, word), word) for word in words):
-            spent += frequency
-            if frequency and (not chosen or spent <= self._budget):
-                chosen.append(word)
-        return chosen
-
-    def _frequency(self, connection: sqlite3.Connection, word: str) -> int:
-        known = self._local.frequencies
-        if word not in known:
-            query = "SELECT count(*) FROM words WHERE words MATCH ?"
-            (known[word],) = connection.execute(query, (f'"{word}"',)).fetchone()
-        return int(known[word])
-
 
 class _Local(threading.local):
-    """A thread's own connection, and what it knows of words at one version of the file.
+    """A thread's own connection, and what it knows of words."""
 
-    `frequencies` holds the number of chunks of a word, `nearest` the known stem one typing error from an unknown one.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, budget: int) -> None:
         self.connection: sqlite3.Connection | None = None
-        self.frequencies: LRUCache[str, int] = LRUCache(MOST_REMEMBERED)
-        self.nearest: LRUCache[str, str | None] = LRUCache(MOST_REMEMBERED)
-        self.version = -1
-
-    def forget(self) -> None:
-        self.frequencies.clear()
-        self.nearest.clear()
+        self.words = SearchWords(budget)
 
     def connect(self, path: Path) -> sqlite3.Connection:
         if self.connection is None:
@@ -282,23 +217,6 @@ class _Local(threading.local):
         if self.connection is not None:
             self.connection.close()
             self.connection = None
-
-
-def _words(question: str) -> list[str]:
-    """Return the distinct words that are not stop words, or all words if there are no others."""
-    words = list(dict.fromkeys(plain_words(question)))
-    return [word for word in words if word not in STOP_WORDS] or words
-
-
-def _one_error_away(word: str) -> set[str]:
-    """Return what differs from the word by one letter that is missing, added, replaced or swapped with the next."""
-    splits = [(word[:place], word[place:]) for place in range(len(word) + 1)]
-    return {
-        *(left + right[1:] for left, right in splits if right),
-        *(left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1),
-        *(left + letter + right[1:] for left, right in splits if right for letter in ascii_lowercase),
-        *(left + letter + right for left, right in splits for letter in ascii_lowercase),
-    }
 
 
 def _drop(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
