@@ -9,7 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
 import uvicorn
+from redis import Redis
+from redis.exceptions import RedisError
 
 from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
@@ -42,6 +45,17 @@ def settings_over(folder: Path, groq_url: str, **overrides: Any) -> Settings:
         "relevance_threshold": 0,
     }
     return load_settings(_env_file=None, **chosen | overrides)
+
+
+@contextmanager
+def open_redis(url: str) -> Iterator[Redis]:
+    """Yield the Redis of this machine; without one the test is skipped."""
+    with Redis.from_url(url) as redis:
+        try:
+            redis.ping()
+        except RedisError:
+            pytest.skip("no Redis listens on 127.0.0.1:6379")
+        yield redis
 
 
 def write_corpus(folder: Path) -> Path:

@@ -7,10 +7,9 @@ import httpx
 import pytest
 from redis import Redis
 from redis.asyncio import ConnectionPool
-from redis.exceptions import RedisError
 
 from app.adapters.sessions.redis_sessions import RedisSessions
-from tests.access import POSTED, serving, settings_over, write_corpus
+from tests.access import POSTED, open_redis, serving, settings_over, write_corpus
 from tests.conftest import SHARED
 
 pytestmark = pytest.mark.service
@@ -40,11 +39,7 @@ def case(request, shared):
 
 @pytest.fixture(scope="module")
 def redis() -> Iterator[Redis]:
-    with Redis.from_url(REDIS) as redis:
-        try:
-            redis.ping()
-        except RedisError:
-            pytest.skip("no Redis listens on 127.0.0.1:6379")
+    with open_redis(REDIS) as redis:
         yield redis
         redis.delete(*STORED)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 from redis import Redis
-from redis.exceptions import RedisError
 
+from tests.access import open_redis
 from tests.web.asking import GST, GST_ANSWER, ask, ask_and_wait, box
 from tests.web.axe import violations
 from tests.web.line import Line, line_to
@@ -27,11 +27,7 @@ def limited_url(corpus, model) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def redis() -> Iterator[Redis]:
-    with Redis.from_url(REDIS) as redis:
-        try:
-            redis.ping()
-        except RedisError:
-            pytest.skip("no Redis listens on 127.0.0.1:6379")
+    with open_redis(REDIS) as redis:
         yield redis
 
 

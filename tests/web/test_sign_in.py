@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 from redis import Redis
-from redis.exceptions import RedisError
 
-from tests.access import key_entry
+from tests.access import key_entry, open_redis
 from tests.web.axe import violations
 from tests.web.service import serving
 from tests.web.site import other_site
@@ -30,11 +29,7 @@ def url(corpus, model) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def redis() -> Iterator[Redis]:
-    with Redis.from_url(REDIS) as redis:
-        try:
-            redis.ping()
-        except RedisError:
-            pytest.skip("no Redis listens on 127.0.0.1:6379")
+    with open_redis(REDIS) as redis:
         yield redis
 
 

@@ -7,12 +7,11 @@ import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
 from redis import Redis
-from redis.exceptions import RedisError
 
 from app.http.middleware.authentication import OPTIONAL_PATHS, is_open
 from app.http.server import create_app
 from app.wiring import Services
-from tests.access import ASKED, POSTED, bearer, key_entry, serving, settings_over, sources_shown
+from tests.access import ASKED, POSTED, bearer, key_entry, open_redis, serving, settings_over, sources_shown
 from tests.fakes import FakeGroq
 
 KEYS = ",".join(
@@ -42,12 +41,8 @@ def local(corpus, groq) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def sessions(corpus, groq) -> Iterator[tuple[str, Redis]]:
     """The service under AUTH_MODE=session, over a real Redis."""
-    redis = Redis.from_url(REDIS)
-    try:
-        redis.ping()
-    except RedisError:
-        pytest.skip("no Redis listens on 127.0.0.1:6379")
-    with redis, serving(settings_over(corpus, groq.url, auth_mode="session", redis_url=REDIS)) as url:
+    settings = settings_over(corpus, groq.url, auth_mode="session", redis_url=REDIS)
+    with open_redis(REDIS) as redis, serving(settings) as url:
         yield url, redis
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import httpx
 import pytest
 from redis import Redis
-from redis.exceptions import RedisError
 
 from app.http.middleware.authentication import COOKIE
-from tests.access import POSTED, bearer, key_entry, serving, settings_over
+from tests.access import POSTED, bearer, key_entry, open_redis, serving, settings_over
 
 KEYS = key_entry("desk", "desk-key", "ask+feedback")
 REDIS = "redis://127.0.0.1:6379/9"
@@ -29,12 +28,8 @@ def keyed(corpus, groq) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def sessions(corpus, groq) -> Iterator[tuple[str, Redis]]:
     """The service under AUTH_MODE=session, over a real Redis."""
-    redis = Redis.from_url(REDIS)
-    try:
-        redis.ping()
-    except RedisError:
-        pytest.skip("no Redis listens on 127.0.0.1:6379")
-    with redis, serving(settings_over(corpus, groq.url, auth_mode="session", redis_url=REDIS)) as url:
+    settings = settings_over(corpus, groq.url, auth_mode="session", redis_url=REDIS)
+    with open_redis(REDIS) as redis, serving(settings) as url:
         yield url, redis
 
 

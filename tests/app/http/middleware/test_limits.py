@@ -4,8 +4,6 @@ import re
 import httpx
 import pytest
 from limits import parse
-from redis import Redis
-from redis.exceptions import RedisError
 from starlette.requests import Request
 
 from app.adapters.sessions.identity import Identity
@@ -19,6 +17,7 @@ from tests.access import (
     bearer,
     hanging_groq,
     key_entry,
+    open_redis,
     serving,
     settings_over,
     talking,
@@ -180,11 +179,8 @@ def test_after_the_time_that_was_told_questions_pass_again(corpus, groq):
 
 @pytest.mark.service
 def test_processes_that_count_in_redis_share_the_rate(corpus, groq):
-    with Redis.from_url(REDIS) as redis:
-        try:
-            redis.flushdb()
-        except RedisError:
-            pytest.skip("no Redis listens on 127.0.0.1:6379")
+    with open_redis(REDIS) as redis:
+        redis.flushdb()
         settings = settings_over(corpus, groq.url, rate_limit="2/hour", rate_limit_backend="redis", redis_url=REDIS)
         with serving(settings) as one, serving(settings) as two:
             statuses = [
