@@ -8,23 +8,32 @@ generation  context -> answer
 citations   answer -> citations, sources, related documents
 confidence  documents, citations, answer -> confidence
 
-`build_chain` composes them into a RunnableSequence of LangChain; `STAGES` names them.
+`build_chain` composes them into a RunnableSequence of LangChain, `STAGES` names them, and `as_tool` makes the chain a
+tool for agents.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chains.pipeline import STAGES, build_chain
     from chains.state import Answer, Question
+    from chains.tool import as_tool
 
-__all__ = ["STAGES", "Answer", "Question", "build_chain"]
+__all__ = ["STAGES", "Answer", "Question", "as_tool", "build_chain"]
+
+# Where each name comes from, to be imported when it is first asked for: errors and state do without the pipeline.
+_MODULES = {
+    "pipeline": ("STAGES", "build_chain"),
+    "state": ("Answer", "Question"),
+    "tool": ("as_tool",),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the pipeline when it is first asked for: errors and state do without, and it takes a second."""
-    if name not in __all__:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    from chains import pipeline, state  # noqa: PLC0415 - the point of this function.
-
-    return getattr(pipeline if hasattr(pipeline, name) else state, name)
+    """Import a public name's module when it is first asked for; the pipeline takes a second."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"chains.{module}"), name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -24,6 +24,7 @@ class Reply:
     status: int = 200
     finish_reason: str = "stop"
     headers: dict[str, str] = field(default_factory=dict)
+    tool_call: tuple[str, dict[str, Any]] | None = None  # The tool's name and its arguments, in place of the text.
     release: threading.Event | None = None  # A stream stops after its first word until this is set.
 
 
@@ -118,17 +119,25 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _usage(body: dict[str, Any], reply: Reply) -> dict[str, int]:
-    prompt = sum(len(message["content"]) for message in body["messages"]) // 4
+    prompt = sum(len(message["content"] or "") for message in body["messages"]) // 4
     completion = len(reply.text) // 4
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
+def _said(reply: Reply) -> dict[str, Any]:
+    if reply.tool_call is None:
+        return {"content": reply.text}
+    name, arguments = reply.tool_call
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"content": None, "tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}
+
+
+def _finish(reply: Reply) -> str:
+    return "tool_calls" if reply.tool_call else reply.finish_reason
+
+
 def _completion(body: dict[str, Any], reply: Reply) -> dict[str, Any]:
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": reply.text},
-        "finish_reason": reply.finish_reason,
-    }
+    choice = {"index": 0, "message": {"role": "assistant"} | _said(reply), "finish_reason": _finish(reply)}
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -141,11 +150,11 @@ def _completion(body: dict[str, Any], reply: Reply) -> dict[str, Any]:
 
 def _events(body: dict[str, Any], reply: Reply) -> Iterator[dict[str, Any]]:
     common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
-    pieces = re.findall(r"\S+\s*", reply.text)
+    pieces = [_said(reply)] if reply.tool_call else [{"content": word} for word in re.findall(r"\S+\s*", reply.text)]
     for number, piece in enumerate(pieces):
-        delta = {"content": piece} | ({"role": "assistant"} if number == 0 else {})
+        delta = piece | ({"role": "assistant"} if number == 0 else {})
         yield common | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    last = common | {"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]}
+    last = common | {"choices": [{"index": 0, "delta": {}, "finish_reason": _finish(reply)}]}
     yield last | {"x_groq": {"id": "req_1", "usage": _usage(body, reply)}}
 
 

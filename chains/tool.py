@@ -1,0 +1,168 @@
+"""The chain as a tool for agents: a question in, a cited answer out, small enough for a prompt."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import BaseModel, Field, ValidationError
+from typing_extensions import TypedDict
+
+from chains.errors import QuestionError, SafetyCheckError, WaypointError
+from chains.state import Answer, Citation, Outcome, Question
+
+log = structlog.get_logger(__name__)
+
+NAME = "ask_documents"
+DESCRIPTION = (
+    "Answer a question from the company's own documents. Returns the answer with numbered citations and their "
+    "sources, or says that the documents do not hold it. Keep the citations when you use the answer."
+)
+UNVERIFIED = "unverified"
+"""What the model reads in the place of a marker that leads to no passage."""
+
+# What an agent makes of an outcome; it does not know the names of them.
+NOTES: dict[Outcome, str] = {
+    "no_results": "The documents hold nothing on this. Say so; do not answer from memory.",
+    "declined": "The documents do not hold the answer. Say so; do not answer from memory.",
+    "ungrounded": "No passage of the documents carries an answer. Say so; do not answer from memory.",
+    "blocked": "The question was not asked. Do not repeat it in other words.",
+    "degraded": "The language model of the documents was away; these are quotations.",
+}
+# What to do about an error. The nearest class among its ancestors decides; a QuestionError says itself what is wrong.
+_ONCE_MORE = "The documents cannot be asked at the moment. Call this tool once more; if that fails too, tell the user."
+_GIVE_UP = "The documents cannot be asked. Do not call this tool again; tell the user, and do not answer from memory."
+_REFUSED = "This question cannot be asked of the documents. Tell the user; do not repeat it in other words."
+
+
+class ToolTurn(TypedDict):
+    """One message of the conversation before the question."""
+
+    role: str
+    content: str
+
+
+class ToolInput(BaseModel):
+    """What a model fills in."""
+
+    question: str = Field(description="One question, in a full sentence that stands by itself.")
+    history: list[ToolTurn] = Field(
+        default_factory=list, description="The conversation before, where the question refers to it."
+    )
+
+
+def as_tool(
+    chain: Runnable[Question, Answer],
+    *,
+    name: str = NAME,
+    description: str = DESCRIPTION,
+    exceptions_to_handle: tuple[type[Exception], ...] = (Exception,),
+) -> BaseTool:
+    """Return the chain as a tool whose content is the cited answer and whose artifact is the answer object.
+
+    The chain runs inside of the tool's own run: the caller's callbacks, `configurable` and metadata reach it, and the
+    words of its model stream through. An error becomes a tool message with the status `error` that says what to do.
+
+    Args:
+        chain: what `build_chain` returns, or a Runnable around it.
+        name: what the model calls the tool.
+        description: tells the model when to call it; name the documents.
+        exceptions_to_handle: errors of other classes are raised.
+    """
+
+    def ask(question: str, history: Sequence[ToolTurn] = ()) -> tuple[str, Answer]:
+        try:
+            answer = chain.invoke(_question(question, history))
+        except exceptions_to_handle as error:
+            raise _tool_error(error) from error
+        return content_of(answer), answer
+
+    async def aask(question: str, history: Sequence[ToolTurn] = ()) -> tuple[str, Answer]:
+        try:
+            answer = await chain.ainvoke(_question(question, history))
+        except exceptions_to_handle as error:
+            raise _tool_error(error) from error
+        return content_of(answer), answer
+
+    return StructuredTool.from_function(
+        ask,
+        aask,
+        name=name,
+        description=description,
+        args_schema=ToolInput,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+        handle_validation_error=_explain,
+    )
+
+
+def content_of(answer: Answer) -> str:
+    """Return what a model reads of an answer: its words with numbers for markers, its sources, a note."""
+    lines = [numbered_text(answer["answer"], answer["citations"])]
+    if sources := numbered_sources(answer["citations"]):
+        lines += ["", "Sources:", *sources]
+    if note := NOTES.get(answer["outcome"]):
+        lines += ["", f"Note: {note}"]
+    return "\n".join(lines)
+
+
+def numbered_text(text: str, citations: Sequence[Citation]) -> str:
+    """Return the text with the number of its source in the place of each marker: `[1]`, or `[1; 2]` for a pair."""
+    for citation in sorted(citations, key=lambda citation: citation["start"], reverse=True):
+        start, end = citation["start"], citation["end"]
+        if _is_marker(citation):
+            number = str(citation["number"]) if citation["matched"] else UNVERIFIED
+            text = text[:start] + (f"[{number}]" if _in_brackets(text[start:end]) else number) + text[end:]
+    return text
+
+
+def numbered_sources(citations: Sequence[Citation]) -> list[str]:
+    """Return a line for each source that the text marks, in the order of the numbers."""
+    by_number: dict[int, str] = {}
+    for citation in citations:
+        if citation["matched"] and citation["number"] is not None:
+            by_number.setdefault(citation["number"], f"[{citation['number']}] {source_name(citation)}")
+    return [line for _, line in sorted(by_number.items())]
+
+
+def source_name(citation: Citation) -> str:
+    """Return `Title > Section, page 3, address`, as far as each is known."""
+    name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
+    page = f"page {citation['page']}" if citation["page"] else ""
+    return ", ".join(part for part in (name, page, *citation["source_urls"][:1]) if part)
+
+
+def _question(question: str, history: Sequence[ToolTurn]) -> Question:
+    return Question(question=question, history=list(history)) if history else Question(question=question)
+
+
+def _is_marker(citation: Citation) -> bool:
+    # The place of an attributed citation without a number is a whole sentence.
+    return citation["number"] is not None or not (citation["matched"] or citation["attributed"])
+
+
+def _in_brackets(marker: str) -> bool:
+    return not marker[:1].isalnum() and not marker[-1:].isalnum()
+
+
+def _tool_error(error: Exception) -> ToolException:
+    log.warning("tool_failed", error=type(error).__name__)
+    return ToolException(_advice(error))
+
+
+def _advice(error: Exception) -> str:
+    match error:
+        case QuestionError():
+            return f"{error}. Call this tool again with one short question."
+        case SafetyCheckError():
+            return _REFUSED
+        case WaypointError(is_retryable=False):
+            return _GIVE_UP
+    return _ONCE_MORE
+
+
+def _explain(error: ValidationError | Any) -> str:
+    issues: Sequence[Mapping[str, Any]] = error.errors() if isinstance(error, ValidationError) else []
+    places = ", ".join(".".join(map(str, issue["loc"])) for issue in issues) or "the arguments"
+    return f'{places} cannot be read. Call this tool again with {{"question": "one question in a sentence"}}.'

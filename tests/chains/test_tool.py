@@ -1,0 +1,145 @@
+import re
+from typing import Any
+
+import pytest
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableLambda
+
+import chains
+from chains.errors import (
+    ConfigurationError,
+    LLMRateLimitError,
+    LLMUnavailableError,
+    QuestionError,
+    SafetyCheckError,
+    WaypointError,
+)
+from chains.tool import NOTES, content_of, numbered_text
+from tests.chains.desk import SHOWN, read
+from tests.chains.gst import ANSWER, Shelf, gst_chain
+
+CALL = {"name": "ask_documents", "args": {"question": "Rate?"}, "id": "1", "type": "tool_call"}
+
+
+async def told(tool: Any, way: str, call: Any = CALL) -> ToolMessage:
+    message = tool.invoke(call) if way == "invoke" else await tool.ainvoke(call)
+    assert isinstance(message, ToolMessage)
+    return message
+
+
+both = pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+
+
+@both
+async def test_the_model_reads_the_cited_answer_and_the_program_gets_the_answer_object(way):
+    message = await told(chains.as_tool(gst_chain()), way)
+
+    assert message.content == "It is 9% [1].\n\nSources:\n[1] GST Guide > Rate"
+    assert message.artifact["answer"] == ANSWER
+    assert set(message.artifact) == set(chains.Answer.__annotations__)
+    assert message.status == "success"
+
+
+def test_only_the_question_is_required_of_a_model():
+    described: Any = chains.as_tool(gst_chain()).tool_call_schema
+    schema = described.model_json_schema()
+
+    assert schema["required"] == ["question"]
+    assert set(schema["properties"]) == {"question", "history"}
+
+
+def test_name_and_description_are_the_callers():
+    tool = chains.as_tool(gst_chain(), name="ask_customs", description="Ask the customs handbook.")
+
+    assert (tool.name, tool.description) == ("ask_customs", "Ask the customs handbook.")
+
+
+@both
+async def test_the_history_reaches_the_model(way):
+    asked: list[Any] = []
+
+    class Listening(GenericFakeChatModel):
+        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            asked.extend(messages)
+            return super()._generate(messages, *args, **kwargs)
+
+    chain = gst_chain(model=Listening(messages=iter(["9% [GST Guide > Rate]."])))
+    history = [{"role": "user", "content": "What is GST?"}, {"role": "assistant", "content": "A tax."}]
+    await told(chains.as_tool(chain), way, CALL | {"args": {"question": "Its rate?", "history": history}})
+
+    assert [(message.type, message.content) for message in asked[1:]] == [
+        ("human", "What is GST?"),
+        ("ai", "A tax."),
+        ("human", "Its rate?"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (QuestionError("Query cannot be empty"), "Query cannot be empty. Call this tool again"),
+        (SafetyCheckError("x"), "do not repeat it"),
+        (LLMRateLimitError("x"), "Call this tool once more"),
+        (LLMUnavailableError("x"), "Call this tool once more"),
+        (ConfigurationError("secret path"), "Do not call this tool again"),
+        (ConnectionError("secret host"), "Call this tool once more"),
+    ],
+)
+@both
+async def test_an_error_is_a_message_that_says_what_to_do(error, advice, way):
+    def fail(question: Any) -> Any:
+        raise error
+
+    message = await told(chains.as_tool(RunnableLambda(fail)), way)
+
+    assert message.status == "error"
+    assert advice in message.content
+    assert "secret" not in message.content
+
+
+@both
+async def test_an_error_that_is_not_to_be_handled_is_raised(way):
+    def fail(question: Any) -> Any:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        await told(chains.as_tool(RunnableLambda(fail), exceptions_to_handle=(WaypointError,)), way)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"question": ["Rate?"]}, {"question": "Rate?", "history": "GST"}])
+@both
+async def test_arguments_that_do_not_fit_are_explained_to_the_model(arguments, way):
+    message = await told(chains.as_tool(gst_chain()), way, CALL | {"args": arguments})
+
+    assert message.status == "error"
+    assert re.match(r"(question|history) cannot be read\. Call this tool again with", str(message.content))
+
+
+def test_a_pair_in_one_bracket_keeps_its_form_and_an_invented_title_is_called_unverified():
+    answer = (
+        "Import GST is 9 % [GST Guide > Import GST; Certificates of Origin > Form D]. "
+        "It floats [Nothing > Here]. Relief is S$400 by air [GST Guide > Import GST]."
+    )
+    citations = read(answer, SHOWN, min_citations=0)["citations"]
+
+    assert numbered_text(answer, citations) == (
+        "Import GST is 9 % [1; 2]. It floats [unverified]. Relief is S$400 by air [1]."
+    )
+
+
+def test_a_sentence_that_carries_no_marker_stays_as_it_is():
+    answer = "A Form D needs a regional value content of 40 %."
+
+    assert numbered_text(answer, read(answer, SHOWN, min_citations=0)["citations"]) == answer
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome"),
+    [({"retriever": Shelf(documents=[])}, "no_results"), ({"answer": "Elephants fly."}, "ungrounded")],
+)
+def test_what_the_documents_do_not_hold_the_model_is_told_not_to_make_up(options, outcome):
+    answer = gst_chain(**options).invoke({"question": "Rate?"})
+
+    assert answer["outcome"] == outcome
+    assert content_of(answer).endswith(f"Note: {NOTES[outcome]}")
