@@ -10,7 +10,8 @@ LOCK = Path(__file__).parents[1] / "requirements-dev.lock"
 TRIED = (
     ("langchain", "`create_agent` with the chain as a tool", "tests/service/test_agents.py"),
     ("langchain-groq", "ChatGroq as the model of agent and chain", "tests/service/test_agents.py"),
-    ("langgraph", "nodes of a graph, `stream_mode` messages", "tests/chains/test_composition.py"),
+    ("langgraph", "node of a graph as function and object, `stream_mode` messages", "tests/chains/test_reuse.py"),
+    ("langsmith", "inside of a `@traceable` function", "tests/chains/test_reuse.py"),
     ("langchain-core", "tools, batches, retries, fallbacks, collected runs", "tests/chains/test_composition.py"),
 )
 
