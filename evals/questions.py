@@ -9,8 +9,9 @@ from typing import Any, Literal, get_args
 from chains.errors import ConfigurationError, QuestionError
 from chains.state import check_question
 
-Kind = Literal["answerable", "uncovered", "action", "offdomain", "followup"]
+Kind = Literal["answerable", "uncovered", "action", "offdomain", "followup", "underspecified"]
 IN_SCOPE: frozenset[Kind] = frozenset({"answerable", "followup"})
+OUT_OF_SCOPE: frozenset[Kind] = frozenset({"uncovered", "action", "offdomain"})
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -20,16 +21,17 @@ class QuestionSetError(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """Where the answer stands: a document, and, where given, its section and the words that prove it."""
+    """Where the answer stands: a document, and, where given, its section, the words that prove it, their page."""
 
     doc_id: str
     section: str | None = None
     evidence: str | None = None
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question, what kind it is of, and what a right answer rests on."""
+    """One question, what kind it is of, and what a right answer rests on; `form` is how it is put, in a word."""
 
     id: str
     question: str
@@ -37,6 +39,7 @@ class Case:
     gold: tuple[Gold, ...] = ()
     answer_facts: tuple[str, ...] = ()
     history: tuple[Any, ...] = ()
+    form: str | None = None
 
     @property
     def in_scope(self) -> bool:
@@ -86,8 +89,9 @@ def _case(values: Any, number: int) -> Case:
     facts, history = values.get("answer_facts") or [], values.get("history") or []
     _require(_are_texts(facts), "answer_facts has to be a list of texts")
     _require(isinstance(history, list), "history has to be a list of messages")
-    gold = values.get("gold") or []
+    gold, form = values.get("gold") or [], values.get("form")
     _require(isinstance(gold, list), "gold has to be a list")
+    _require(form is None or isinstance(form, str), "form has to be text")
     return Case(
         id=str(values.get("id", number)),
         question=check_question(values.get("question")),
@@ -95,6 +99,7 @@ def _case(values: Any, number: int) -> Case:
         gold=tuple(_gold(entry) for entry in gold),
         answer_facts=tuple(facts),
         history=tuple(history),
+        form=form,
     )
 
 
@@ -106,7 +111,9 @@ def _gold(values: Any) -> Gold:
         raise ValueError(msg)
     for name in ("section", "evidence"):
         _require(values.get(name) is None or isinstance(values[name], str), f"{name} of gold has to be text")
-    return Gold(named, values.get("section"), values.get("evidence"))
+    page = values.get("page")
+    _require(page is None or (type(page) is int and page > 0), "page of gold has to be a number from 1")
+    return Gold(named, values.get("section"), values.get("evidence"), page)
 
 
 def _doc_id(file: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Report an evaluation: a table for the terminal, and one self-contained HTML page."""
+"""Report an evaluation as one self-contained HTML page."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,7 @@ from evals.metrics import (
 from evals.plots import bars, diagram
 from evals.questions import Case
 from evals.rows import Row
+from evals.table import shown
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2b36; --paper: #fff; --soft: #e6ebef; --bar: #1f6f8b; }
@@ -33,28 +34,18 @@ details p { white-space: pre-wrap; margin: .3rem 0; }
 """
 
 
-def table_text(metrics: Sequence[Metric]) -> str:
-    """Return the metrics as a plain table, one group below the other."""
-    width = max((len(metric.name) for metric in metrics), default=0)
-    lines: list[str] = []
-    group = ""
-    for metric in metrics:
-        if metric.group != group:
-            group = metric.group
-            lines += [f"\n{group}"] if lines else [group]
-        lines.append(f"  {metric.name:<{width}}  {_shown(metric):>8}  of {metric.count}")
-    return "\n".join(lines)
+def html_report(
+    cases: Sequence[Case],
+    rows: Sequence[Row],
+    *,
+    facts: Mapping[str, object],
+    metrics: Sequence[Metric] | None = None,
+) -> str:
+    """Return the page: the metrics, plots of them, and every question; `facts` tell what was measured.
 
-
-def _shown(metric: Metric) -> str:
-    if metric.value is None:
-        return "-"
-    return f"{metric.value:.1f}" if metric.group == "latency" else f"{metric.value:.3f}"
-
-
-def html_report(cases: Sequence[Case], rows: Sequence[Row], *, facts: Mapping[str, object]) -> str:
-    """Return the page: the metrics, plots of them, and every question; `facts` tell what was measured."""
-    metrics, pairs = evaluate(cases, rows), pairs_of(cases, rows)
+    `metrics` are those of the rows, where they are known already.
+    """
+    metrics, pairs = metrics or evaluate(cases, rows), pairs_of(cases, rows)
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -90,7 +81,7 @@ def _outcomes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
 
 
 def _metric_row(metric: Metric) -> tuple[str, ...]:
-    return metric.group, escape(metric.name), _shown(metric), str(metric.count)
+    return metric.group, escape(metric.name), shown(metric.value, metric.group), str(metric.count)
 
 
 def _question_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Run the cases through the chain: one row each, with what was retrieved and answered, and how long it took."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import Runnable
@@ -11,10 +11,12 @@ from evals.questions import Case
 
 
 class Retrieved(TypedDict):
-    """One retrieved chunk."""
+    """One retrieved chunk; `chunk_id` is its document and its number there, as `doc_id#3`."""
 
     doc_id: str | None
+    chunk_id: str | None
     section: str | None
+    page: int | None
     score: float | None
     content: str
 
@@ -30,6 +32,15 @@ class Row(TypedDict):
     retrieved: list[Retrieved]
     timings_ms: dict[str, float]
     model: str | None
+
+
+Pair = tuple[Case, Row]
+
+
+def pairs_of(cases: Sequence[Case], rows: Sequence[Row]) -> list[Pair]:
+    """Return each case with its row, matched by id; a case without one is left out."""
+    by_id = {row["id"]: row for row in rows}
+    return [(case, by_id[case.id]) for case in cases if case.id in by_id]
 
 
 def ask_all(
@@ -64,12 +75,19 @@ def retrieved_of(documents: Iterable[Passage]) -> list[Retrieved]:
     return [
         Retrieved(
             doc_id=_text(document["metadata"].get("doc_id")),
+            chunk_id=_chunk_id(document["metadata"]),
             section=_text(document["metadata"].get("section")),
+            page=document["metadata"].get("page"),
             score=document["score"],
             content=document["content"],
         )
         for document in documents
     ]
+
+
+def _chunk_id(metadata: Mapping[str, Any]) -> str | None:
+    doc_id, number = metadata.get("doc_id"), metadata.get("chunk_index")
+    return f"{doc_id}#{number}" if doc_id and number is not None else None
 
 
 def _text(value: Any) -> str | None:

@@ -30,12 +30,13 @@ def evaluate(
     """Run a set of questions through the chain of these settings, and print the metrics."""
     from chains.confidence import WORDS, load_model
     from evals.fit import fit_to, labelled
+    from evals.metrics import SAMPLES, pairs_of
     from evals.metrics import evaluate as measure
-    from evals.metrics import pairs_of
     from evals.output import rows_file, write_page
     from evals.questions import read_questions
-    from evals.report import html_report, table_text
+    from evals.report import html_report
     from evals.rows import ask_all
+    from evals.table import counts_text, table_text
 
     cases = read_questions(questions)
     services = open_services(read_settings().model_copy(update=FITTING) if fit_out else None)
@@ -44,7 +45,8 @@ def evaluate(
         for row in ask_all(services.chain, cases, progress=progress):
             write(row)
             rows.append(row)
-    show(table_text(measure(cases, rows)))
+    metrics = measure(cases, rows, samples=SAMPLES)
+    show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
     if fit_out is not None:
         prior = load_model(services.settings.confidence_model, WORDS)
         fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=questions.name)
@@ -53,4 +55,4 @@ def evaluate(
     if report is not None:
         reported = services.settings.model_dump(include=REPORTED)
         facts = {"questions": questions.name, "chunks": services.count(), **reported}
-        write_page(report / "report.html", html_report(cases, rows, facts=facts))
+        write_page(report / "report.html", html_report(cases, rows, facts=facts, metrics=metrics))

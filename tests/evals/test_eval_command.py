@@ -49,7 +49,8 @@ def test_the_rows_have_exactly_the_contract_fields(waypoint, questions):
         ("rate", "answered", "offline-extractive"),
         ("book", "no_results", None),
     ]
-    assert list(rows[0]["retrieved"][0]) == ["doc_id", "section", "score", "content"]
+    assert list(rows[0]["retrieved"][0]) == ["doc_id", "chunk_id", "section", "page", "score", "content"]
+    assert rows[0]["retrieved"][0]["chunk_id"] == "01_regulatory_gst#0"
 
 
 def test_the_report_is_one_page_with_the_settings_and_no_secret(waypoint, questions, monkeypatch):

@@ -2,14 +2,18 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from chains.state import Citation, Confidence
 from evals.metrics import (
+    PILOT,
     Bin,
+    Point,
     auroc,
     brier,
     calibration_error,
+    coverage_at,
     document_rank,
     evaluate,
     evidence_rank,
@@ -17,9 +21,12 @@ from evals.metrics import (
     fact_coverage,
     is_founded,
     is_right,
+    page_rank,
     percentile,
     reciprocal,
     reliability,
+    risk_coverage,
+    risk_coverage_area,
 )
 from evals.questions import Case, Gold
 from evals.rows import Retrieved, Row
@@ -31,8 +38,8 @@ def case(case_id: str = "1", **fields: Any) -> Case:
     return Case(id=case_id, question="?", **{"kind": "answerable", "gold": (GST,), **fields})
 
 
-def chunk(doc_id: str, content: str = "") -> Retrieved:
-    return Retrieved(doc_id=doc_id, section=None, score=0.5, content=content)
+def chunk(doc_id: str, content: str = "", page: int | None = None) -> Retrieved:
+    return Retrieved(doc_id=doc_id, chunk_id=f"{doc_id}#0", section=None, page=page, score=0.5, content=content)
 
 
 def citation(doc_id: str | None) -> Citation:
@@ -196,3 +203,121 @@ def test_rows_are_matched_to_cases_by_id_and_missing_ones_left_out():
 
 def test_no_question_at_all_gives_no_figures_and_no_error():
     assert {metric.value for metric in evaluate([], [])} == {None}
+
+
+def test_a_page_counts_on_a_gold_document_only():
+    asked = case(gold=(Gold("gst", page=7),))
+    chunks = [chunk("other", page=7), chunk("gst", page=6), chunk("gst", page=7)]
+    assert page_rank(asked, row(retrieved=chunks)) == 3
+    assert figures([asked], [row(retrieved=chunks)])["page hit@3"] == 1
+    assert evaluate([case()], [row()])[0].count == 1
+
+
+def test_questions_without_a_gold_page_are_left_out_of_the_page_metrics():
+    metrics = {metric.name: metric for metric in evaluate([case()], [row(retrieved=[chunk("01_regulatory_gst")])])}
+    assert metrics["page hit@1"].count == 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "answer", "right"),
+    [
+        ("declined", "I cannot say.", True),
+        ("answered", "Which country is it for? [GST > Rate]", True),
+        ("answered", "Do you mean **import** or export?**", True),
+        ("answered", "What is the rate? It is 9 %.", False),
+    ],
+)
+def test_an_underspecified_question_is_right_when_asked_back_or_declined(outcome, answer, right):
+    asked = case(kind="underspecified", gold=())
+    assert is_right(asked, row(outcome=outcome, answer=answer)) is right
+
+
+def test_an_underspecified_question_is_neither_a_correct_decline_nor_a_false_answer():
+    metrics = {metric.name: metric for metric in evaluate([case(kind="underspecified")], [row(outcome="declined")])}
+    assert metrics["right, underspecified"].value == 1
+    assert metrics["correct declines"].count == metrics["false-answer rate"].count == 0
+
+
+def test_every_question_that_can_be_judged_is_in_the_figure_of_its_kind():
+    cases = [case("1"), case("2", kind="action"), case("3", kind="underspecified"), case("4", gold=()), case("5")]
+    metrics = evaluate(cases, [row(c.id) for c in cases])
+    by_kind = {m.name: m.count for m in metrics if m.group == "right"}
+
+    assert by_kind == {"right, all kinds": 4, "right, answerable": 2, "right, action": 1, "right, underspecified": 1}
+
+
+def test_the_right_ones_are_told_by_the_form_of_the_question():
+    cases = [case("1", form="typo"), case("2", form="typo"), case("3")]
+    rows = [row("1", cited=["01_regulatory_gst"]), row("2"), row("3")]
+    assert figures(cases, rows)["right, form typo"] == 0.5
+
+
+def test_without_gold_documents_the_facts_decide_over_any_valid_citation():
+    asked = case(gold=(), answer_facts=("9%",))
+    assert is_right(asked, row(answer="9 %", cited=["other"]))
+    assert not is_right(asked, row(answer="9 %"))
+
+
+def test_the_false_answer_rate_and_the_unfounded_answers():
+    # Out of scope one of two is answered. Given are that one, a founded one and one that cites another document.
+    cases = [case("1", kind="action"), case("2", kind="uncovered"), case("3"), case("4")]
+    rows = [
+        row("1", outcome="declined"),
+        row("2", cited=["01_regulatory_gst"]),
+        row("3", cited=["01_regulatory_gst"]),
+        row("4", cited=["other"]),
+    ]
+    found = figures(cases, rows)
+
+    assert found["false-answer rate"] == 0.5
+    assert found["answers given, not founded"] == pytest.approx(2 / 3)
+
+
+def test_the_pilots_names_are_those_of_other_figures():
+    cases = [case("1"), case("2", kind="uncovered")]
+    found = figures(cases, [row("1", cited=["01_regulatory_gst"]), row("2")])
+
+    assert {name: found[name] for name in PILOT} == {name: found[of] for name, of in PILOT.items()}
+    assert found["deflection rate"] == 1
+    assert found["hallucination rate"] == 0.5
+    assert found["out-of-scope handling"] == 0
+
+
+def test_bins_of_equal_mass_hold_equal_numbers_and_ties_share_their_rightness():
+    # Twenty answers of confidence 0.9 lie in one bin of equal width, in ten of equal mass; half of each are right.
+    judged = [(0.9, n < 10) for n in range(20)]
+    assert reliability(judged, equal_mass=True) == [Bin(2, 0.9, 0.5)] * 10
+    assert calibration_error(judged, equal_mass=True) == pytest.approx(0.4)
+
+
+def test_bins_of_equal_mass_see_what_wide_bins_hide():
+    # Within 0.8-0.9 the mean confidence, 0.85, is the share that is right, but not for either half.
+    judged = [(0.81, True)] * 85 + [(0.81, False)] * 15 + [(0.89, True)] * 85 + [(0.89, False)] * 15
+    assert calibration_error(judged) == pytest.approx(0)
+    assert calibration_error(judged, equal_mass=True) == pytest.approx(0.04)
+
+
+def test_the_risk_of_what_is_kept_falls_with_the_threshold():
+    # Kept one: right. Kept three (two of one confidence, one wrong): a third is wrong. Kept all: half.
+    judged = [(0.9, True), (0.6, True), (0.6, False), (0.1, False)]
+    assert risk_coverage(judged) == [Point(0.25, 0.0, 0.9), Point(0.75, 1 / 3, 0.6), Point(1.0, 0.5, 0.1)]
+
+
+def test_the_area_under_risk_coverage_takes_ties_in_any_order():
+    # Risks of 1 to 4 kept: 0, (0 + 0.5)/2, (0 + 0.5 + 0.5)/3, 2/4.
+    judged = [(0.9, True), (0.6, True), (0.6, False), (0.1, False)]
+    assert risk_coverage_area(judged) == pytest.approx((0 + 0.25 + 1 / 3 + 0.5) / 4)
+    assert risk_coverage_area(judged) == risk_coverage_area(judged[::-1])
+    assert risk_coverage([]) == []
+
+
+@pytest.mark.parametrize(("limit", "coverage"), [(0.0, 0.5), (0.3, 0.5), (0.34, 0.5), (0.67, 0.75), (1.0, 0.75)])
+def test_coverage_at_a_false_answer_rate(limit, coverage):
+    # Out of scope: answered with 0.8 and 0.5, or not. In scope: 0.9, 0.85, 0.5 and not answered.
+    # None of three may be answered: above 0.8, two of four. One: above 0.5, the same two. Two: all that is answered.
+    scored = np.array([(0.9, 1), (0.85, 1), (0.5, 1), (-1, 1), (0.8, 0), (0.5, 0), (-1, 0)], dtype=float)
+    assert coverage_at(scored, limit=limit) == coverage
+
+
+def test_coverage_at_a_false_answer_rate_needs_questions_of_both_sorts():
+    assert coverage_at(np.array([(0.9, 1.0)]), limit=0.1) is None

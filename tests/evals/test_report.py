@@ -5,7 +5,8 @@ import pytest
 
 from evals.metrics import Bin, Metric, evaluate
 from evals.plots import bars, diagram
-from evals.report import html_report, table_text
+from evals.report import html_report
+from evals.table import counts_text, table_text
 from tests.evals.test_metrics import case, chunk, row
 
 VOID = {"meta", "rect", "line", "circle", "br"}
@@ -104,4 +105,23 @@ def test_the_table_groups_metrics_and_shows_what_is_missing():
         "latency",
         "  p50 (ms)      12.3  of 4",
         "  p95 (ms)         -  of 0",
+    ]
+
+
+def test_an_interval_stands_beside_its_figure_and_is_explained():
+    text = table_text([Metric("retrieval", "hit", 0.5, 4, 0.25, 0.75), Metric("retrieval", "miss", None, 0)])
+    assert text.splitlines() == [
+        "retrieval",
+        "  hit      0.500  of 4  0.250 to 0.750",
+        "  miss         -  of 0",
+        "",
+        "From low to high: the 95 % interval, by bootstrap over the questions.",
+    ]
+
+
+def test_the_counts_name_every_question_that_no_figure_of_right_counts():
+    cases = [case("1"), case("2", gold=()), case("3", kind="underspecified", gold=()), case("4")]
+    assert counts_text(cases, [row("1"), row("2"), row("3")]).splitlines() == [
+        "4 questions: 3 answerable, 1 underspecified",
+        "1 without an answer in the rows, 1 in scope without gold or facts: never counted as right or wrong",
     ]

@@ -1,0 +1,101 @@
+"""Metrics of an evaluation: what is right, retrieval, answers, declines, citations, confidence, latency."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evals.metrics.answers import (
+    CORRECT_DECLINES,
+    FOUNDED,
+    UNFOUNDED,
+    answers,
+    asks_back,
+    fact_coverage,
+    is_declined,
+    is_founded,
+    is_judged,
+    is_right,
+    rightness,
+)
+from evals.metrics.citations import citations
+from evals.metrics.confidence import Bin, Judged, auroc, brier, calibration_error, confidence, judgements, reliability
+from evals.metrics.latency import latency, percentile
+from evals.metrics.measure import SAMPLES, Measure, Metric, with_intervals
+from evals.metrics.retrieval import (
+    document_rank,
+    evidence_rank,
+    evidence_shown,
+    hit,
+    is_gold,
+    page_rank,
+    reciprocal,
+    retrieval,
+    words,
+)
+from evals.metrics.selective import Point, coverage_at, risk_coverage, risk_coverage_area
+from evals.questions import Case
+from evals.rows import Pair, Row, pairs_of
+
+__all__ = [
+    "PILOT",
+    "SAMPLES",
+    "Bin",
+    "Judged",
+    "Measure",
+    "Metric",
+    "Pair",
+    "Point",
+    "asks_back",
+    "auroc",
+    "brier",
+    "calibration_error",
+    "coverage_at",
+    "document_rank",
+    "evaluate",
+    "evidence_rank",
+    "evidence_shown",
+    "fact_coverage",
+    "hit",
+    "is_declined",
+    "is_founded",
+    "is_gold",
+    "is_judged",
+    "is_right",
+    "judgements",
+    "measures",
+    "page_rank",
+    "pairs_of",
+    "percentile",
+    "reciprocal",
+    "reliability",
+    "risk_coverage",
+    "risk_coverage_area",
+    "words",
+]
+
+PILOT = {
+    "deflection rate": FOUNDED,
+    "hallucination rate": UNFOUNDED,
+    "out-of-scope handling": CORRECT_DECLINES,
+}
+"""The names that the pilot gave to three of the figures."""
+
+
+def evaluate(cases: Sequence[Case], rows: Sequence[Row], *, samples: int = 0) -> list[Metric]:
+    """Return every metric, in the order of the report; with `samples` each has its 95 % interval by bootstrap."""
+    every = measures(pairs_of(cases, rows))
+    return with_intervals(every, samples=samples) if samples else [measure.metric() for measure in every]
+
+
+def measures(pairs: Sequence[Pair]) -> list[Measure]:
+    """Return every measure, in the order of the report."""
+    found = [
+        *rightness(pairs),
+        *retrieval(pairs),
+        *answers(pairs),
+        *citations(pairs),
+        *confidence(pairs),
+        *latency(pairs),
+    ]
+    by_name = {measure.name: measure for measure in found}
+    aliases = [replace(by_name[name], group="the pilot's names", name=alias) for alias, name in PILOT.items()]
+    return [*found, *aliases]

@@ -1,0 +1,52 @@
+"""The metrics as a plain table for the terminal, after the questions that they are of."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from evals.metrics import Metric, is_judged
+from evals.questions import KINDS, Case
+from evals.rows import Row
+
+INTERVALS = "From low to high: the 95 % interval, by bootstrap over the questions."
+
+
+def counts_text(cases: Sequence[Case], rows: Sequence[Row]) -> str:
+    """Return how many questions there are of each kind, and which of them no figure of `right` counts."""
+    kinds = Counter(case.kind for case in cases)
+    counted = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
+    asked = {row["id"] for row in rows}
+    without = sum(case.id not in asked for case in cases)
+    unjudged = sum(case.id in asked and not is_judged(case) for case in cases)
+    return (
+        f"{len(cases)} questions: {counted or 'none'}\n"
+        f"{without} without an answer in the rows, {unjudged} in scope without gold or facts: "
+        "never counted as right or wrong"
+    )
+
+
+def table_text(metrics: Sequence[Metric]) -> str:
+    """Return the metrics as a plain table, one group below the other."""
+    width = max((len(metric.name) for metric in metrics), default=0)
+    lines: list[str] = []
+    group = ""
+    for metric in metrics:
+        if metric.group != group:
+            group = metric.group
+            lines += [f"\n{group}"] if lines else [group]
+        lines.append(
+            f"  {metric.name:<{width}}  {shown(metric.value, metric.group):>8}  of {metric.count}{_range(metric)}"
+        )
+    return "\n".join([*lines, "", INTERVALS] if any(metric.low is not None for metric in metrics) else lines)
+
+
+def _range(metric: Metric) -> str:
+    if metric.low is None or metric.high is None:
+        return ""
+    return f"  {shown(metric.low, metric.group)} to {shown(metric.high, metric.group)}"
+
+
+def shown(value: float | None, group: str) -> str:
+    """Return a figure with three decimals, milliseconds with one; `-` for none."""
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if group == "latency" else f"{value:.3f}"
