@@ -1,7 +1,7 @@
 """Read a file of questions (JSON lines); a bad line is named by its number and the reason."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,6 +13,10 @@ Kind = Literal["answerable", "uncovered", "action", "offdomain", "followup", "un
 IN_SCOPE: frozenset[Kind] = frozenset({"answerable", "followup"})
 OUT_OF_SCOPE: frozenset[Kind] = frozenset({"uncovered", "action", "offdomain"})
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_HERE = Path(__file__).parent
+PACKAGED = {"sample": _HERE / "questions.jsonl", "smoke": _HERE / "smoke.jsonl"}
+"""The question sets on the sample corpus: the whole, and ten of them."""
 
 
 class QuestionSetError(ConfigurationError):
@@ -47,6 +51,12 @@ class Case:
         return self.kind in IN_SCOPE
 
 
+def find_questions(name: str) -> Path:
+    """Return the file of that name; where there is none, the packaged set: `sample` or `smoke`."""
+    path = Path(name)
+    return PACKAGED[name] if name in PACKAGED and not path.exists() else path
+
+
 def read_questions(path: Path) -> list[Case]:
     """Return the cases of a file, in its order; blank lines are passed over.
 
@@ -54,9 +64,7 @@ def read_questions(path: Path) -> list[Case]:
         QuestionSetError: it cannot be read, holds no question, or a line does not fit.
     """
     cases: dict[str, Case] = {}
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.strip():
-            continue
+    for number, line in read_lines(path, QuestionSetError):
         try:
             case = _case(json.loads(line), number)
             _require(case.id not in cases, f"the id {case.id!r} was used before")
@@ -70,16 +78,22 @@ def read_questions(path: Path) -> list[Case]:
     return list(cases.values())
 
 
-def _lines(path: Path) -> Sequence[str]:
+def read_lines(path: Path, error_class: type[QuestionSetError]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file of JSON lines that are not blank, each with its number from 1.
+
+    Raises:
+        QuestionSetError: it cannot be read; of the class given.
+    """
     try:
         # Not splitlines(): a JSON string may hold other characters that it takes for the end of a line.
-        return path.read_text(encoding="utf-8-sig").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         msg = f"{str(path)!r} is no UTF-8 text"
-        raise QuestionSetError(msg) from error
+        raise error_class(msg) from error
     except OSError as error:
         msg = f"{str(path)!r} cannot be read: {error.strerror}"
-        raise QuestionSetError(msg) from error
+        raise error_class(msg) from error
+    yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def _case(values: Any, number: int) -> Case:

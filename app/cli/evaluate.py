@@ -1,58 +1,171 @@
-"""`waypoint eval`: a question set through the chain, and its metrics."""
+"""`waypoint eval`: a question set through the chain, and its metrics; or two earlier runs of it, compared."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.cli.ingest import open_services, read_settings
-from app.cli.rendering import progress_bar, show
+from app.cli.rendering import complain, progress_bar, show
+
+if TYPE_CHECKING:
+    from app.wiring import Services
+    from evals.gate import Floor
+    from evals.metrics import Metric
+    from evals.questions import Case
+    from evals.rows import Row
 
 # The settings that a measurement depends on, for the report; none is a secret.
 REPORTED = {
     *("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "scope_enabled"),
-    *("embedding_model", "chunk_size", "citation_style", "llm_provider", "llm_model"),
+    *("embedding_model", "chunk_size", "citation_style", "llm_provider", "llm_model", "confidence_strategy"),
 }
+# Rows tell what a confidence rests on.
+MEASURING = {"confidence_include_factors": True}
 # A model is fitted to the features that the calibrated confidence puts into an answer.
-FITTING = {"confidence_enabled": True, "confidence_strategy": "calibrated", "confidence_include_factors": True}
+FITTING = MEASURING | {"confidence_enabled": True, "confidence_strategy": "calibrated"}
 
 
 def evaluate(
     questions: Annotated[
-        Path, typer.Argument(metavar="QUESTIONS.jsonl", help="Questions, a JSON object a line.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="QUESTIONS.jsonl",
+            help="Questions, a JSON object a line; or `sample` or `smoke`, the sets on the sample corpus.",
+            show_default=False,
+        ),
     ],
+    *,
     json_out: Annotated[Path | None, typer.Option("--json", help="Write a row for each question (JSON lines).")] = None,
     report: Annotated[Path | None, typer.Option(help="A folder; report.html with plots is written there.")] = None,
     fit_out: Annotated[
         Path | None, typer.Option("--fit", help="Fit the confidence to these questions; a file for CONFIDENCE_MODEL.")
     ] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="A.jsonl B.jsonl",
+            help="Ask nothing: compare the rows of two earlier runs of these questions (--json), before and after.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=VALUE",
+            help="Exit with 1 where the metric is worse than the value; repeatable. With --compare: of the later run.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Run a set of questions through the chain of these settings, and print the metrics."""
-    from chains.confidence import WORDS, load_model
-    from evals.fit import fit_to, labelled
-    from evals.metrics import SAMPLES, pairs_of
-    from evals.metrics import evaluate as measure
-    from evals.output import rows_file, write_page
-    from evals.questions import read_questions
-    from evals.report import html_report
-    from evals.rows import ask_all
-    from evals.table import counts_text, table_text
+    from evals.gate import read_floor
+    from evals.questions import find_questions, read_questions
 
-    cases = read_questions(questions)
-    services = open_services(read_settings().model_copy(update=FITTING) if fit_out else None)
+    path = find_questions(questions)
+    cases = read_questions(path)
+    floors = [read_floor(text) for text in fail_under or []]
+    _check(floors, cases)
+    if compare is not None:
+        _refuse_beside_compare({"--json": json_out, "--report": report, "--fit": fit_out})
+        metrics = _compared(cases, compare)
+    else:
+        services = open_services(read_settings().model_copy(update=FITTING if fit_out else MEASURING))
+        rows = _asked(services, cases, json_out)
+        metrics = _measured(cases, rows)
+        if fit_out is not None:
+            _fit(services, cases, rows, fit_out, fitted_on=path.name)
+        if report is not None:
+            _report(services, cases, rows, metrics, report, questions=path.name)
+    _hold(floors, metrics)
+
+
+def _asked(services: "Services", cases: Sequence["Case"], json_out: Path | None) -> list["Row"]:
+    """Ask the questions; each row is written as it is done, so that an interrupted run is not lost."""
+    from evals.output import rows_file
+    from evals.rows import ask_all
+
     rows = []
     with progress_bar("Asking") as progress, rows_file(json_out) as write:
         for row in ask_all(services.chain, cases, progress=progress):
             write(row)
             rows.append(row)
+    return rows
+
+
+def _measured(cases: Sequence["Case"], rows: Sequence["Row"]) -> list["Metric"]:
+    from evals.metrics import SAMPLES
+    from evals.metrics import evaluate as measure
+    from evals.table import counts_text, table_text
+
     metrics = measure(cases, rows, samples=SAMPLES)
     show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
-    if fit_out is not None:
-        prior = load_model(services.settings.confidence_model, WORDS)
-        fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=questions.name)
-        write_page(fit_out, fitted.model.text())
-        show(f"\n{fitted.summary}\nWritten to {fit_out}; use it by CONFIDENCE_MODEL={fit_out}")
-    if report is not None:
-        reported = services.settings.model_dump(include=REPORTED)
-        facts = {"questions": questions.name, "chunks": services.count(), **reported}
-        write_page(report / "report.html", html_report(cases, rows, facts=facts, metrics=metrics))
+    return metrics
+
+
+def _compared(cases: Sequence["Case"], paths: tuple[Path, Path]) -> list["Metric"]:
+    """Print what changed between two files of rows; return the metrics of the second."""
+    from evals.compare import compare, comparison_text
+    from evals.kept_rows import read_rows
+    from evals.metrics import evaluate as measure
+
+    known = {case.id for case in cases}
+    before, after = (read_rows(path, known) for path in paths)
+    show(comparison_text(compare(cases, before, after), names=(str(paths[0]), str(paths[1]))))
+    return measure(cases, after)
+
+
+def _refuse_beside_compare(options: dict[str, Path | None]) -> None:
+    from chains.errors import ConfigurationError
+
+    if given := [name for name, value in options.items() if value is not None]:
+        msg = f"--compare reads rows that are there and asks nothing: leave out {', '.join(given)}"
+        raise ConfigurationError(msg)
+
+
+def _fit(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"], out: Path, *, fitted_on: str) -> None:
+    from chains.confidence import WORDS, load_model
+    from evals.fit import fit_to, labelled
+    from evals.output import write_page
+    from evals.rows import pairs_of
+
+    prior = load_model(services.settings.confidence_model, WORDS)
+    fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=fitted_on)
+    write_page(out, fitted.model.text())
+    show(f"\n{fitted.summary}\nWritten to {out}; use it by CONFIDENCE_MODEL={out}")
+
+
+def _report(
+    services: "Services",
+    cases: Sequence["Case"],
+    rows: Sequence["Row"],
+    metrics: Sequence["Metric"],
+    folder: Path,
+    *,
+    questions: str,
+) -> None:
+    from evals.output import write_page
+    from evals.report import html_report
+
+    facts = {"questions": questions, "chunks": services.count(), **services.settings.model_dump(include=REPORTED)}
+    write_page(folder / "report.html", html_report(cases, rows, facts=facts, metrics=metrics))
+
+
+def _check(floors: Sequence["Floor"], cases: Sequence["Case"]) -> None:
+    """Refuse a floor under what is no metric before anything is asked."""
+    from chains import STAGES
+    from evals.gate import check_names
+    from evals.metrics import names_for
+
+    if floors:
+        check_names(floors, names_for(cases, STAGES))
+
+
+def _hold(floors: Sequence["Floor"], metrics: Sequence["Metric"]) -> None:
+    from evals.gate import failures
+
+    if sentences := failures(floors, metrics):
+        for sentence in sentences:
+            complain(f"waypoint: {sentence}")
+        raise typer.Exit(1)

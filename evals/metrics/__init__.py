@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from chains.state import Confidence
 from evals.metrics.answers import (
     CORRECT_DECLINES,
     FOUNDED,
@@ -62,6 +63,7 @@ __all__ = [
     "is_right",
     "judgements",
     "measures",
+    "names_for",
     "page_rank",
     "pairs_of",
     "percentile",
@@ -99,3 +101,22 @@ def measures(pairs: Sequence[Pair]) -> list[Measure]:
     by_name = {measure.name: measure for measure in found}
     aliases = [replace(by_name[name], group="the pilot's names", name=alias) for alias, name in PILOT.items()]
     return [*found, *aliases]
+
+
+def names_for(cases: Sequence[Case], stages: Sequence[str]) -> list[str]:
+    """Return the names of the metrics that a run of these cases has, through a chain with these stages."""
+    unanswered = [(case, _unanswered(case.id, stages)) for case in cases]
+    return [measure.name for measure in measures(unanswered)]
+
+
+def _unanswered(case_id: str, stages: Sequence[str]) -> Row:
+    return Row(
+        id=case_id,
+        outcome="no_results",
+        answer="",
+        citations=[],
+        confidence=Confidence(level="", score=0.0, reason="", factors={}),
+        retrieved=[],
+        timings_ms=dict.fromkeys(stages, 0.0),
+        model=None,
+    )

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,54 @@ def test_the_confidence_is_fitted_to_the_questions_and_used_by_its_setting(waypo
     monkeypatch.setenv("CONFIDENCE_STRATEGY", "calibrated")
     code, out, _ = waypoint("ask", rate["question"], "--json")
     assert json.loads(out)["confidence"]["level"] in {"high", "medium", "low", "very_low"}
+
+
+def test_two_runs_are_compared_without_asking_anything(waypoint, questions, tmp_path):
+    waypoint("eval", questions, "--json", "a.jsonl")
+    rows = [json.loads(line) for line in Path("a.jsonl").read_text().splitlines()]
+    Path("b.jsonl").write_text("\n".join(json.dumps(row | {"outcome": "declined"}) for row in rows))
+    shutil.rmtree("storage")
+    code, out, err = waypoint("eval", questions, "--compare", "a.jsonl", "b.jsonl")
+
+    assert (code, err) == (0, "")
+    assert out.startswith("a.jsonl -> b.jsonl: 2 questions that both have rows of")
+    assert "Got worse: right before, wrong now: 1\n  rate (answerable: answered -> declined)" in out
+    assert not Path("storage").exists()
+
+
+def test_a_comparison_takes_no_option_that_asks(waypoint, questions):
+    code, out, err = waypoint("eval", questions, "--compare", "a.jsonl", "b.jsonl", "--json", "c.jsonl")
+    assert (code, out) == (2, "")
+    assert "leave out --json" in err
+
+
+def test_a_run_that_is_worse_than_its_floor_fails_and_says_by_how_much(waypoint, questions):
+    floors = ["--fail-under", "false declines=0", "--fail-under", "document hit@1=1"]
+    assert waypoint("eval", questions, *floors)[0] == 0
+    code, out, err = waypoint("eval", questions, *floors, "--fail-under", "right-action=1.5", "--json", "rows.jsonl")
+
+    assert code == 1
+    assert "correct declines" in out
+    assert err == "waypoint: right, action is 1.000, less than the 1.5 that is asked for\n"
+    assert len(Path("rows.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("floor", "told"), [("recall=0.9", "there is no metric 'recall'; there are: "), ("hit", "wri")]
+)
+def test_a_floor_that_is_none_is_bad_usage_and_nothing_is_asked(waypoint, tmp_path, floor, told):
+    (tmp_path / "q.jsonl").write_text('{"question": "Rate?"}')
+    code, out, err = waypoint("eval", str(tmp_path / "q.jsonl"), "--fail-under", floor)
+
+    assert (code, out) == (2, "")
+    assert told in err
+    assert not Path("storage").exists()
+
+
+@pytest.mark.parametrize("name", ["none.jsonl", "a.jsonl"])
+def test_rows_that_are_missing_or_broken_are_bad_usage(waypoint, questions, name):
+    Path("a.jsonl").write_text("{}")
+    code, out, err = waypoint("eval", questions, "--compare", name, "a.jsonl")
+
+    assert (code, out) == (2, "")
+    assert ("cannot be read" if name == "none.jsonl" else "line 1: no row of `waypoint eval --json`") in err
