@@ -11,6 +11,8 @@ TRIED = (
     ("langchain", "`create_agent` with the chain as a tool", "tests/service/test_agents.py"),
     ("langchain-groq", "ChatGroq as the model of agent and chain", "tests/service/test_agents.py"),
     ("langgraph", "node of a graph as function and object, `stream_mode` messages", "tests/chains/test_reuse.py"),
+    ("openai", "`/v1/chat/completions` whole, streamed and awaited", "tests/app/http/routes/test_completions.py"),
+    ("langchain-openai", "ChatOpenAI against it", "tests/app/http/routes/test_completions.py"),
     ("langsmith", "inside of a `@traceable` function", "tests/chains/test_reuse.py"),
     ("langchain-core", "tools, batches, retries, fallbacks, collected runs", "tests/chains/test_composition.py"),
 )

@@ -18,6 +18,7 @@ from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
+from tests.fakes import MODEL
 from tests.waiting import wait_until
 
 PATIENCE_S = 30  # What a busy machine may take; nothing waits that long on a good one.
@@ -30,6 +31,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "/copilot/batch": {"inputs": [{"question": QUESTION}]},
     "/copilot/stream": {"input": {"question": QUESTION}},
     "/copilot/stream_events": {"input": {"question": QUESTION}},
+    "/v1/chat/completions": {"model": MODEL, "messages": [{"role": "user", "content": QUESTION}]},
 }
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -38,13 +38,16 @@ log = structlog.get_logger(__name__)
 class ErrorReply:
     """What a client is told about an error: a status, its name, and a message that says what happened and what to do.
 
-    `headers` go with the response; `issues` become the field `detail` of a 422.
+    `headers` go with the response; `issues` become the field `detail` of a 422; OpenAI's contract has a `code`, and
+    names the field that does not fit (`param`).
     """
 
     status: int
     message: str
     headers: Mapping[str, str] | None = None
     issues: Sequence[Mapping[str, Any]] | None = None
+    code: str | None = None
+    param: str | None = None
 
     @property
     def error(self) -> str:
@@ -59,14 +62,26 @@ class ErrorReply:
 class RequestRefusedError(Exception):
     """A request is refused before it reaches its route."""
 
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+    ) -> None:
         super().__init__(message)
-        self.reply = ErrorReply(status, message, headers)
+        self.reply = ErrorReply(status, message, headers, code=code, param=param)
 
 
 # Python 3.13 renames two statuses.
 _NAMES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 _MODEL_BUSY = ErrorReply(503, "The language model is busy. Try again in a minute.")
+# Paths whose errors have the form of OpenAI's.
+OPENAI_PATHS = "/v1/"
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_OPENAI_CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
 _INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or tell the operators.")
 
 # The nearest class among an error's ancestors decides. A QuestionError's own message is written for the client.
@@ -124,10 +139,18 @@ def issue_text(issue: Mapping[str, Any]) -> str:
     return str(issue["msg"]).removeprefix("Value error, ")
 
 
+def openai_error(reply: ErrorReply) -> dict[str, Any]:
+    """Return an error in the form of OpenAI's."""
+    usual = "server_error" if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+    told = {"message": reply.message, "type": _OPENAI_TYPES.get(reply.status, usual), "param": reply.param}
+    return {"error": told | {"code": reply.code or _OPENAI_CODES.get(reply.status)}}
+
+
 async def error_response(request: Request, error: Exception) -> Response:
     """Return the response to a request that ended in an error.
 
-    A route with the attribute `repeats_message` (the MARP contract) repeats the message as `detail`.
+    A route with the attribute `repeats_message` (the MARP contract) repeats the message as `detail`; errors of
+    OPENAI_PATHS have the form of OpenAI's.
     """
     clients_own = isinstance(error, HTTPException | RequestValidationError)
     reply = reply_to(error) if clients_own else logged_reply(request, error)
@@ -138,13 +161,20 @@ async def error_response(request: Request, error: Exception) -> Response:
     # Starlette names the methods of the first route at the path only.
     if reply.status == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := _allowed(request)):
         headers = {**(headers or {}), "Allow": ", ".join(sorted(allowed))}
-    content: dict[str, Any] = {"error": reply.error, "message": message}
+    content = _content(request, replace(reply, message=message))
+    # ASCII, because a client may have sent half a surrogate pair as a name.
+    return Response(json.dumps(content), reply.status, headers, media_type="application/json")
+
+
+def _content(request: Request, reply: ErrorReply) -> dict[str, Any]:
+    if request.url.path.startswith(OPENAI_PATHS):
+        return openai_error(reply)
+    content: dict[str, Any] = {"error": reply.error, "message": reply.message}
     if reply.issues is not None:
         content["detail"] = reply.issues
     elif getattr(request.scope.get("route"), "repeats_message", False):
-        content["detail"] = message
-    # ASCII, because a client may have sent half a surrogate pair as a name.
-    return Response(json.dumps(content), reply.status, headers, media_type="application/json")
+        content["detail"] = reply.message
+    return content
 
 
 def _allowed(request: Request) -> set[str]:

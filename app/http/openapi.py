@@ -7,7 +7,7 @@ from typing import Any, Literal
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from app.http.errors import ERROR_REPLIES, ErrorReply
+from app.http.errors import ERROR_REPLIES, ErrorReply, openai_error
 from app.http.middleware.authentication import PROBES
 from chains.state import Answer, Citation, Confidence, Metadata, Passage, RelatedDocument, Source
 
@@ -15,6 +15,7 @@ TAGS = [
     {"name": "Waypoint", "description": "Cited answers for the desk: camelCase, `[Title > Section]` markers."},
     {"name": "MARP", "description": "Cited answers with numbered markers, from a model of the client's choice."},
     {"name": "LangServe", "description": "The chain as a remote Runnable, for LangChain's `RemoteRunnable`."},
+    {"name": "OpenAI", "description": "Chat completions, for any front end that speaks OpenAI's protocol."},
     {"name": "Documents", "description": "What the index holds: list, read, add and remove documents."},
     {"name": "operations", "description": "Whether the service is up."},
 ]
@@ -28,6 +29,12 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "api_key": {"bearer": _BEARER, "key": _KEY},
 }
 
+WITHOUT_422 = (
+    ("/api/query", "post"),
+    ("/api/feedback", "post"),
+    ("/v1/chat/completions", "post"),
+    ("/v1/models/{model}", "get"),
+)
 _MESSAGES = {
     400: "Query cannot be empty",
     401: "A valid bearer token is needed. Sign in again.",
@@ -58,6 +65,21 @@ class ValidationIssue(BaseModel):
     type: str
 
 
+class OpenAIError(BaseModel):
+    """What happened and what to do, with the field that does not fit."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class OpenAIErrorBody(BaseModel):
+    """An error in the form of OpenAI's."""
+
+    error: OpenAIError
+
+
 class InvalidBody(ErrorBody):
     """What does not fit in a request."""
 
@@ -81,6 +103,19 @@ def _error_response(status: int, more: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def openai_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the description of these error statuses in the form of OpenAI's."""
+    replies = [ErrorReply(status, _EXAMPLES[status]) for status in statuses]
+    return {
+        reply.status: {
+            "model": OpenAIErrorBody,
+            "description": reply.error,
+            "content": {"application/json": {"example": openai_error(reply)}},
+        }
+        for reply in replies
+    }
+
+
 def ok_response(example: Any, description: str = "The answer", *, status: int = 200) -> dict[int | str, dict[str, Any]]:
     """Return the description of a success with this example."""
     return {status: {"description": description, "content": {"application/json": {"example": example}}}}
@@ -89,9 +124,9 @@ def ok_response(example: Any, description: str = "The answer", *, status: int = 
 def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
     """Make the description of the routes that the application has by now, and of how `auth_mode` authenticates."""
     description = app.openapi()
-    # FastAPI adds its own 422 to every route with a body; two contracts answer 400 instead.
-    for path in ("/api/query", "/api/feedback"):
-        del description["paths"][path]["post"]["responses"]["422"]
+    # FastAPI adds its own 422 to every route with a body or a parameter; these contracts answer 400 instead.
+    for path, method in WITHOUT_422:
+        del description["paths"][path][method]["responses"]["422"]
     for unused in ("HTTPValidationError", "ValidationError"):
         del description["components"]["schemas"][unused]
     if schemes := SCHEMES[auth_mode]:

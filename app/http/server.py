@@ -16,6 +16,7 @@ from app.http.middleware.drain import InFlight
 from app.http.openapi import TAGS, describe
 from app.http.routes import (
     chat,
+    completions,
     copilot,
     document_pages,
     documents,
@@ -66,7 +67,9 @@ def create_app(services: Services) -> FastAPI:
 
 def _add_routes(app: FastAPI, services: Services) -> None:
     settings, chain = services.settings, services.chain
-    for router in (query.router, chat.chat_router(settings.allowed_models), feedback.router):
+    models = (completions.OFFLINE,) if settings.provider == "offline" else settings.allowed_models
+    routers = (chat.chat_router(settings.allowed_models), completions.completions_router(models))
+    for router in (query.router, *routers, feedback.router):
         app.include_router(router)
     question = copilot.question_model(top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold)
     handler = langserve.handler(chain, question, copilot.PATH)

@@ -1,0 +1,147 @@
+"""OpenAI's chat completions: a question out of its messages, and an answer in its form."""
+
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.http.errors import RequestRefusedError
+from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
+from chains.state import Answer, Citation, Question, check_question
+from chains.text.escaping import escape_brackets, one_line
+
+SOURCES = "\n\nSources:\n\n"
+WITHDRAWN = "\n\n---\n\nThe answer above is withdrawn. "
+_TURNS = ("user", "assistant")
+
+
+class TextPart(BaseModel):
+    """A part of a message; only text is read."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Literal["text"]
+    text: str
+
+
+class Message(BaseModel):
+    """One message; those of the system and of tools are not read, because the prompt is the service's own."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[TextPart] | None = Field(None, examples=["What is the GST rate on imports?"])
+
+    @property
+    def text(self) -> str:
+        """Return the words of the message."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content or ())
+
+
+class Usage(BaseModel):
+    """Tokens; 0 where the model told none, or was not asked."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+def question_of(messages: Sequence[Message]) -> Question:
+    """Return the last message as the question, with the turns before it that fit into a history.
+
+    Raises:
+        QuestionError: the question is empty or too long.
+        RequestRefusedError: the last message is not the user's.
+    """
+    *before, last = messages
+    if last.role != "user":
+        raise RequestRefusedError(400, "The last of the messages has to be the user's")
+    question = Question(question=check_question(last.text))
+    if turns := history_of(before):
+        question["history"] = turns
+    return question
+
+
+def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
+    """Return the last turns that fit into a history, without the lists of sources below them."""
+    turns = [{"role": one.role, "content": one.text.partition(SOURCES)[0]} for one in messages if one.role in _TURNS]
+    said = [turn for turn in turns if turn["content"].strip()][-HISTORY_MAX_TURNS:]
+    total = 0
+
+    def fits(turn: dict[str, str]) -> bool:
+        nonlocal total
+        total += len(turn["content"])
+        return total <= HISTORY_MAX_CHARACTERS
+
+    return list(takewhile(fits, reversed(said)))[::-1]
+
+
+def message_of(answer: Answer) -> dict[str, Any]:
+    """Return the assistant's message: the answer with its sources below, and an annotation for each link."""
+    text = answer["answer"]
+    return {
+        "role": "assistant",
+        "content": text + sources_text(answer["citations"]),
+        "refusal": None,
+        "annotations": annotations_of(answer["citations"]),
+    }
+
+
+def sources_text(citations: Sequence[Citation]) -> str:
+    """Return the sources that the text marks as a numbered list in markdown, with a heading; empty without any."""
+    names = {one["number"]: _source(one) for one in reversed(citations) if one["matched"] and one["number"]}
+    lines = [f"{number}. {name}" for number, name in sorted(names.items(), key=lambda item: item[0] or 0)]
+    return SOURCES + "\n".join(lines) if lines else ""
+
+
+def annotations_of(citations: Sequence[Citation]) -> list[dict[str, Any]]:
+    """Return a `url_citation` for each marker whose source has an address; offsets are those of the marker."""
+    return [
+        {
+            "type": "url_citation",
+            "url_citation": {
+                "start_index": one["start"],
+                "end_index": one["end"],
+                "title": _name(one),
+                "url": one["source_urls"][0],
+            },
+        }
+        for one in citations
+        if one["matched"] and one["number"] and one["source_urls"]
+    ]
+
+
+def usage_of(answer: Answer) -> Usage:
+    """Return the tokens of an answer under OpenAI's names."""
+    told = answer["metadata"]["usage"] or {}
+    names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
+    return Usage(**{name: told.get(ours, 0) for name, ours in names.items()})
+
+
+def finish_reason_of(answer: Answer) -> str:
+    """Return why the answer ended: `length` and `content_filter` as the model told, else `stop`."""
+    reason = answer["metadata"]["finish_reason"]
+    return reason if reason in {"length", "content_filter"} else "stop"
+
+
+def extension_of(answer: Answer) -> dict[str, Any]:
+    """Return what OpenAI's form has no field for: outcome, confidence, and the id for feedback."""
+    return {
+        "outcome": answer["outcome"],
+        "confidence": answer["confidence"],
+        "trace_id": answer["metadata"]["trace_id"],
+    }
+
+
+def _name(citation: Citation) -> str:
+    return f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
+
+
+def _source(citation: Citation) -> str:
+    name = escape_brackets(one_line(_name(citation)))
+    page = f", page {citation['page']}" if citation["page"] else ""
+    urls = citation["source_urls"]
+    return f"[{name}]({urls[0]}){page}" if urls else f"{name}{page}"

@@ -1,0 +1,241 @@
+"""OpenAI's contract, by its own client and by LangChain's."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel, SecretStr
+
+from app.http.completions import Message, history_of, question_of
+from app.http.errors import RequestRefusedError
+from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
+from app.http.server import create_app
+from tests.access import key_entry, serving, settings_over
+from tests.fakes import MODEL, FakeGroq, Reply, fake_groq
+from tests.served import QUESTION, served, small_services
+
+NUMBERED = "It is 9 % [1]."
+SHOWN = "It is 9 % [1].\n\nSources:\n\n1. [GST Guide > Rate](https://example.org/gst)"
+OTHER_MODEL = "llama-3.3-70b-versatile"
+ASKED: Any = [{"role": "user", "content": QUESTION}]
+LINK = {
+    "type": "url_citation",
+    "url_citation": {
+        "start_index": 10,
+        "end_index": 13,
+        "title": "GST Guide > Rate",
+        "url": "https://example.org/gst",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def url(groq: FakeGroq, tmp_path_factory) -> Iterator[str]:
+    services = small_services(tmp_path_factory.mktemp("openai"), groq, llm_allowed_models=OTHER_MODEL)
+    with served(create_app(services)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def client(url) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _answers(groq) -> None:
+    groq.replies[:] = [Reply(NUMBERED)]
+
+
+def test_the_answer_has_its_citations_in_the_text_and_as_annotations(client):
+    told = client.chat.completions.create(model=MODEL, messages=ASKED)
+
+    [choice] = told.choices
+    assert choice.message.content == SHOWN
+    assert [one.model_dump() for one in choice.message.annotations or []] == [LINK]
+    assert choice.message.content[10:13] == "[1]"
+    assert (choice.finish_reason, told.model, told.object) == ("stop", MODEL, "chat.completion")
+    assert told.usage
+    assert told.usage.total_tokens == told.usage.prompt_tokens + told.usage.completion_tokens > 0
+    assert (told.model_extra or {})["waypoint"]["outcome"] == "answered"
+
+
+def streamed(client: OpenAI, **options: Any) -> tuple[str, list[Any], Any]:
+    """Return the words of a stream, its annotations, and its last chunk."""
+    chunks = list(client.chat.completions.create(model=MODEL, messages=ASKED, stream=True, **options))
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    annotations = [one for delta in deltas for one in (delta.model_extra or {}).get("annotations", [])]
+    return "".join(delta.content or "" for delta in deltas), annotations, chunks[-1]
+
+
+def test_a_stream_gives_the_same_words_and_annotations(client):
+    words, annotations, last = streamed(client)
+
+    assert words == SHOWN
+    assert annotations == [LINK]
+    assert last.choices[0].finish_reason == "stop"
+    assert last.usage is None
+
+
+def test_a_stream_tells_its_usage_where_it_is_asked_to(client):
+    last = streamed(client, stream_options={"include_usage": True})[2]
+
+    assert last.choices == []
+    assert last.usage.total_tokens > 0
+
+
+def test_words_arrive_while_the_model_still_writes(client, groq):
+    written = threading.Event()
+    groq.replies[:] = [Reply(NUMBERED, release=written)]
+    stream = client.chat.completions.create(model=MODEL, messages=ASKED, stream=True)
+    words = next(chunk.choices[0].delta.content for chunk in stream if chunk.choices[0].delta.content)
+    written.set()
+
+    assert words.startswith("It")
+    list(stream)
+
+
+def test_a_stream_that_cannot_take_its_words_back_withdraws_them(client, groq):
+    groq.replies[:] = [Reply("Elephants fly.")]
+    words, annotations, _ = streamed(client)
+
+    assert words.startswith("Elephants fly.\n\n---\n\nThe answer above is withdrawn. ")
+    assert annotations == []
+
+
+async def test_it_answers_clients_that_await(url):
+    async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+        told = await client.chat.completions.create(model=MODEL, messages=ASKED)
+
+    assert told.choices[0].message.content == SHOWN
+
+
+def test_the_turns_before_the_question_are_its_history(client, groq):
+    before: Any = [
+        {"role": "system", "content": "You are a pirate."},
+        {"role": "user", "content": "What is GST?"},
+        {"role": "assistant", "content": "A tax [1].\n\nSources:\n\n1. [GST Guide](https://example.org)"},
+    ]
+    asked: Any = [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}]
+    client.chat.completions.create(model=MODEL, messages=before + asked)
+
+    [_, *turns] = groq.requests[-1]["messages"]
+    assert turns == [
+        {"role": "user", "content": "What is GST?"},
+        {"role": "assistant", "content": "A tax [1]."},
+        {"role": "user", "content": QUESTION},
+    ]
+
+
+@pytest.mark.parametrize("length", [10, HISTORY_MAX_CHARACTERS // 4])
+def test_of_a_long_conversation_the_last_turns_are_kept(length):
+    turns = [Message(role="user", content=f"{number} ".ljust(length, "x")) for number in range(50)]
+    kept = history_of(turns)
+
+    assert [turn["content"].split()[0] for turn in kept] == [str(n) for n in range(50 - len(kept), 50)]
+    assert len(kept) == min(HISTORY_MAX_TURNS, HISTORY_MAX_CHARACTERS // length)
+
+
+def test_a_conversation_that_does_not_end_with_the_user_is_refused():
+    with pytest.raises(RequestRefusedError, match="has to be the user's"):
+        question_of([Message(role="assistant", content="Hello.")])
+
+
+def test_the_models_that_answer_are_listed_and_answer(client, groq):
+    assert [model.id for model in client.models.list()] == [MODEL, OTHER_MODEL]
+    assert client.models.retrieve(OTHER_MODEL).owned_by == "waypoint"
+
+    client.chat.completions.create(model=OTHER_MODEL, messages=ASKED)
+    assert groq.requests[-1]["model"] == OTHER_MODEL
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "told"),
+    [
+        ({"model": "gpt-4o"}, 404, ("model_not_found", "model")),
+        ({"response_format": {"type": "json_object"}}, 400, (None, "response_format")),
+        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, 400, (None, "tools")),
+        ({"messages": []}, 400, (None, None)),
+        ({"messages": [{"role": "user", "content": " "}]}, 400, (None, None)),
+        ({"messages": [{"role": "user", "content": "x" * 1001}]}, 400, (None, None)),
+        ({"messages": [{"role": "user", "content": "x" * 200_000}]}, 413, (None, None)),
+        ({"n": 2}, 400, (None, None)),
+    ],
+)
+def test_what_is_not_served_is_refused_in_openais_form(client, options, status, told):
+    with pytest.raises(openai.APIStatusError) as caught:
+        client.chat.completions.create(**({"model": MODEL, "messages": ASKED} | options))
+
+    error = caught.value
+    assert error.status_code == status
+    assert isinstance(error.body, dict)
+    assert error.body["type"] == "invalid_request_error"
+    assert (error.code, error.param) == told
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_model_that_is_away_is_an_error_of_its_own_status_streamed_or_not(client, groq, stream):
+    groq.replies[:] = [Reply(status=429)]
+    with pytest.raises(openai.InternalServerError) as caught:
+        list(client.chat.completions.create(model=MODEL, messages=ASKED, stream=stream))
+
+    assert caught.value.status_code == 503
+    assert isinstance(caught.value.body, dict)
+    assert caught.value.body["type"] == "server_error"
+
+
+def test_identity_and_rate_are_refused_in_openais_form(corpus, groq):
+    keys = key_entry("one", "one", "ask")
+    groq.replies[:] = []
+    with serving(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=keys, rate_limit="1/hour")) as url:
+        stranger = OpenAI(base_url=f"{url}/v1", api_key="wrong", max_retries=0)
+        with stranger, pytest.raises(openai.AuthenticationError) as unknown:
+            stranger.models.list()
+        with OpenAI(base_url=f"{url}/v1", api_key="one", max_retries=0) as known:
+            known.chat.completions.create(model=MODEL, messages=ASKED)
+            with pytest.raises(openai.RateLimitError) as often:
+                known.chat.completions.create(model=MODEL, messages=ASKED)
+
+    assert unknown.value.code == "invalid_api_key"
+    assert often.value.code == "rate_limit_exceeded"
+    assert int(often.value.response.headers["Retry-After"]) > 0
+
+
+def test_without_a_provider_the_offline_answerer_is_the_model(tmp_path):
+    with fake_groq() as groq:
+        services = small_services(tmp_path, groq, llm_api_key=None)
+        with served(create_app(services)) as url, OpenAI(base_url=f"{url}/v1", api_key="none") as client:
+            told = client.chat.completions.create(model="offline", messages=ASKED)
+            models = [model.id for model in client.models.list()]
+
+    assert models == ["offline"]
+    assert told.choices[0].message.annotations
+
+
+def langchain_model(url: str) -> ChatOpenAI:
+    return ChatOpenAI(base_url=f"{url}/v1", api_key=SecretStr("none"), model=MODEL, max_retries=0, stream_usage=True)
+
+
+def test_langchains_chat_model_asks_and_streams(url, groq):
+    groq.replies[:] = [Reply(NUMBERED)] * 2
+    model = langchain_model(url)
+    message = model.invoke(QUESTION)
+    chunks = list(model.stream(QUESTION))
+
+    assert message.text == "".join(chunk.text for chunk in chunks) == SHOWN
+    assert message.usage_metadata
+    assert message.usage_metadata["total_tokens"] > 0
+    assert any(chunk.usage_metadata for chunk in chunks)
+    assert len([chunk for chunk in chunks if chunk.text]) > 1
+
+
+def test_structured_output_by_langchain_is_refused_clearly(url):
+    class Rate(BaseModel):
+        rate: float
+
+    with pytest.raises(openai.BadRequestError, match="response_format is not served"):
+        langchain_model(url).with_structured_output(Rate, method="json_schema").invoke(QUESTION)
