@@ -80,7 +80,7 @@ def retrieval(services: Services, corpus: Path, retriever: ChunkRetriever, aim: 
     asked = questions()
     for question in asked[:5]:
         retriever.invoke(question)
-    times = sorted(_seconds(partial(retriever.invoke, question)) for question in asked * 5)
+    times = sorted(_seconds(partial(retriever.invoke, question)) for question in asked)
     strategy = type(retriever).__name__.removesuffix("Retriever").lower()
     name = f"warm {strategy} retrieval p50 / p95, {services.count()} chunks of {corpus.name}"
     return name, f"{1000 * _percentile(times, 50):.1f} / {1000 * _percentile(times, 95):.1f} ms", aim
