@@ -4,34 +4,32 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from evals.diagrams import curves, diagram
 from evals.metrics import (
     Metric,
     Pair,
     document_rank,
     evaluate,
     evidence_rank,
+    false_answer_curve,
+    hit_curves,
     judgements,
     pairs_of,
     reliability,
+    risk_coverage,
+    scores,
 )
-from evals.plots import bars, diagram
+from evals.plots import bars, spans
 from evals.questions import Case
 from evals.rows import Row
-from evals.table import shown
+from evals.style import STYLE
+from evals.table import INTERVALS, counts_text, shown
+from evals.worst import WORST, worst_rows
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1d2b36; --paper: #fff; --soft: #e6ebef; --bar: #1f6f8b; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e3e9ee; --paper: #14191d; --soft: #2b343b; --bar: #58a9c7; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 64rem;
-       margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0 1.5rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--soft); }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-svg { max-width: 100%; height: auto; font: 13px system-ui, sans-serif; }
-svg text { fill: var(--ink); } .rest { fill: var(--soft); } .bar { fill: var(--bar); }
-.dot { fill: var(--bar); fill-opacity: .7; } .line { stroke: var(--ink); stroke-dasharray: 4; }
-details p { white-space: pre-wrap; margin: .3rem 0; }
-"""
+MOST_RETRIEVED = 10
+K_TICKS = {0.0: "1", 4 / 9: "5", 1.0: "10"}
+WORST_FIRST = f"Wrong answers, the most confident first, then wrong declines; {WORST} at most."
+WORST_HEAD = ("question", "what is wrong", "confidence", "answer", "evidence")
 
 
 def html_report(
@@ -41,7 +39,7 @@ def html_report(
     facts: Mapping[str, object],
     metrics: Sequence[Metric] | None = None,
 ) -> str:
-    """Return the page: the metrics, plots of them, and every question; `facts` tell what was measured.
+    """Return the page: the metrics, plots of them, the worst rows and all of them; `facts` tell what was measured.
 
     `metrics` are those of the rows, where they are known already.
     """
@@ -51,19 +49,13 @@ def html_report(
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width">',
             f"<title>Evaluation</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>Evaluation</h1>",
+            "".join(f"<p>{escape(line)}</p>" for line in counts_text(cases, rows).splitlines()),
             _table(("setting", "value"), [(escape(name), escape(str(value))) for name, value in facts.items()]),
-            "<h2>Retrieval</h2>",
-            bars(_values(metrics, "retrieval"), top=1),
-            "<h2>Answers and citations</h2>",
-            bars(_values(metrics, "answers") + _values(metrics, "citations"), top=1),
-            "<h2>Outcomes</h2>",
-            bars(_outcomes(pairs), unit="questions"),
-            "<h2>Confidence of the answers given</h2>",
-            diagram(reliability(judgements(pairs))),
-            "<h2>Latency</h2>",
-            bars(_values(metrics, "latency"), unit="ms"),
-            "<h2>Every figure</h2>",
-            _table(("group", "metric", "value", "of"), [_metric_row(metric) for metric in metrics]),
+            *_plots(metrics, pairs),
+            f"<h2>The worst rows</h2>\n<p>{WORST_FIRST}</p>",
+            _table(WORST_HEAD, worst_rows(pairs)),
+            f"<h2>Every figure</h2>\n<p>{escape(INTERVALS)}</p>",
+            _table(("group", "metric", "value", "from", "to", "of"), [_metric_row(metric) for metric in metrics]),
             "<h2>Every question</h2>",
             _table(("question", "kind", "outcome", "document", "evidence", "confidence"), _question_rows(pairs)),
             "</body>\n</html>\n",
@@ -71,8 +63,62 @@ def html_report(
     )
 
 
+def _plots(metrics: Sequence[Metric], pairs: Sequence[Pair]) -> list[str]:
+    return [
+        "<h2>Right, by kind and form of question</h2>",
+        bars(_values(metrics, "right"), top=1),
+        "<h2>Retrieval</h2>\n<p>How often what is sought is among the first k that were retrieved.</p>",
+        _retrieval(pairs),
+        "<h2>Answers and citations</h2>",
+        bars(_values(metrics, "answers") + _values(metrics, "citations"), top=1),
+        "<h2>Outcomes</h2>",
+        bars(_outcomes(pairs), unit="questions"),
+        "<h2>Confidence of the answers given</h2>",
+        *_confidence(pairs),
+        "<h2>Latency by stage</h2>\n<p>The bar is the median, the line the 95th percentile.</p>",
+        spans(_latency(metrics), unit="ms"),
+    ]
+
+
+def _retrieval(pairs: Sequence[Pair]) -> str:
+    lines = {
+        name: [((k - 1) / (MOST_RETRIEVED - 1), share) for k, share in points]
+        for name, points in hit_curves(pairs, MOST_RETRIEVED).items()
+    }
+    return curves(lines, x="k", y="hit@k", x_ticks=K_TICKS)
+
+
+def _confidence(pairs: Sequence[Pair]) -> list[str]:
+    """Return the two reliability diagrams, and what withholding the least confident answers would give."""
+    judged = judgements(pairs)
+    kept = [(point.coverage, point.risk) for point in risk_coverage(judged)]
+    answered = false_answer_curve(scores(pairs))
+    plots = {
+        "Reliability, bins of equal width: on the diagonal, confidence is the share that is right.": diagram(
+            reliability(judged)
+        ),
+        "Reliability, bins of equal mass: each holds a tenth of the answers.": diagram(
+            reliability(judged, equal_mass=True)
+        ),
+        "Risk by coverage: of the most confident answers kept, the share that is wrong.": curves(
+            {"all answers": kept}, x="share of the answers kept", y="share of these that is wrong"
+        ),
+        "What is answered, as the confidence that is asked for falls.": curves(
+            {"all thresholds": answered}, x="out of scope, answered all the same", y="in scope, answered"
+        ),
+    }
+    figures = "".join(f"<figure>{plot}<figcaption>{text}</figcaption></figure>" for text, plot in plots.items())
+    return [f'<div class="figures">{figures}</div>']
+
+
 def _values(metrics: Sequence[Metric], group: str) -> list[tuple[str, float]]:
     return [(metric.name, metric.value) for metric in metrics if metric.group == group and metric.value is not None]
+
+
+def _latency(metrics: Sequence[Metric]) -> list[tuple[str, float, float]]:
+    times = dict(_values(metrics, "latency"))
+    stages = dict.fromkeys(name.rsplit(" p", 1)[0] for name in times)
+    return [(stage, times[f"{stage} p50 (ms)"], times[f"{stage} p95 (ms)"]) for stage in stages]
 
 
 def _outcomes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
@@ -81,7 +127,8 @@ def _outcomes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
 
 
 def _metric_row(metric: Metric) -> tuple[str, ...]:
-    return metric.group, escape(metric.name), shown(metric.value, metric.group), str(metric.count)
+    values = (shown(value, metric.group) for value in (metric.value, metric.low, metric.high))
+    return metric.group, escape(metric.name), *values, str(metric.count)
 
 
 def _question_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
@@ -105,4 +152,5 @@ def _rank(rank: int | None) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     titles = "".join(f"<th>{title}</th>" for title in head)
     lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-    return f"<table>\n<tr>{titles}</tr>\n" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "\n</table>"
+    table = f"<table>\n<tr>{titles}</tr>\n" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "\n</table>"
+    return f'<div class="wide">{table}</div>'

@@ -18,7 +18,17 @@ from evals.metrics.answers import (
     rightness,
 )
 from evals.metrics.citations import citations
-from evals.metrics.confidence import Bin, Judged, auroc, brier, calibration_error, confidence, judgements, reliability
+from evals.metrics.confidence import (
+    Bin,
+    Judged,
+    auroc,
+    brier,
+    calibration_error,
+    confidence,
+    judgements,
+    reliability,
+    scores,
+)
 from evals.metrics.latency import latency, percentile
 from evals.metrics.measure import SAMPLES, Measure, Metric, with_intervals
 from evals.metrics.retrieval import (
@@ -26,13 +36,14 @@ from evals.metrics.retrieval import (
     evidence_rank,
     evidence_shown,
     hit,
+    hit_curves,
     is_gold,
     page_rank,
     reciprocal,
     retrieval,
     words,
 )
-from evals.metrics.selective import Point, coverage_at, risk_coverage, risk_coverage_area
+from evals.metrics.selective import Point, coverage_at, false_answer_curve, risk_coverage, risk_coverage_area
 from evals.questions import Case
 from evals.rows import Pair, Row, pairs_of
 
@@ -55,7 +66,9 @@ __all__ = [
     "evidence_rank",
     "evidence_shown",
     "fact_coverage",
+    "false_answer_curve",
     "hit",
+    "hit_curves",
     "is_declined",
     "is_founded",
     "is_gold",
@@ -71,6 +84,7 @@ __all__ = [
     "reliability",
     "risk_coverage",
     "risk_coverage_area",
+    "scores",
     "words",
 ]
 

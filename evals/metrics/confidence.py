@@ -22,7 +22,7 @@ Judged = Sequence[tuple[float, bool]]
 def confidence(pairs: Sequence[Pair]) -> list[Measure]:
     """Return calibration, ranking, and what withholding the least confident answers would give."""
     judged = table([_judgement(pair) for pair in pairs], 2)
-    scored = table([_scored(pair) for pair in pairs], 2)
+    scored = scores(pairs, only_counting=False)
     figures: list[tuple[str, Statistic, bool]] = [
         ("ECE", calibration_error, True),
         ("ECE, bins of equal mass", partial(calibration_error, equal_mass=True), True),
@@ -53,6 +53,16 @@ def _scored(pair: Pair) -> tuple[float, float] | None:
     if not case.in_scope and case.kind not in OUT_OF_SCOPE:
         return None
     return (WITHHELD if is_declined(row) else row["confidence"]["score"]), float(case.in_scope)
+
+
+def scores(pairs: Sequence[Pair], *, only_counting: bool = True) -> Numbers:
+    """Return (questions, 2): the confidence, -1 where no answer was given; 1 in scope, 0 out of it.
+
+    An underspecified question is neither; it has NaN, or no row if only those that count are asked for.
+    """
+    found = table([_scored(pair) for pair in pairs], 2)
+    counting: Numbers = found[~np.isnan(found[:, 0])] if only_counting else found
+    return counting
 
 
 def judgements(pairs: Sequence[Pair]) -> Judged:

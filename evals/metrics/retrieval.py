@@ -22,7 +22,7 @@ def retrieval(pairs: Sequence[Pair]) -> list[Measure]:
     shown = [float(evidence_shown(*pair)) if counts else None for pair, counts in zip(pairs, proven, strict=True)]
     return [
         *_ranks("document", pairs, document_rank, lambda case: bool(case.gold)),
-        *_ranks("page", pairs, page_rank, lambda case: any(gold.page for gold in case.gold)),
+        *_ranks("page", pairs, page_rank, has_page),
         *_ranks("evidence chunk", pairs, evidence_rank, has_evidence),
         mean(GROUP, f"evidence in the first {SHOWN_CHARACTERS:,} characters", shown),
     ]
@@ -36,6 +36,26 @@ def _ranks(what: str, pairs: Sequence[Pair], rank: Rank, counts: Callable[[Case]
         for cut in CUTS
     ]
     return [*hits, mean(GROUP, f"{what} MRR@10", [reciprocal(found) if known else None for found, known in ranks])]
+
+
+def hit_curves(pairs: Sequence[Pair], most: int) -> dict[str, list[tuple[int, float]]]:
+    """Return (k, hit@k) up to `most` for documents, pages and evidence, those that some question in scope has."""
+    kinds: dict[str, tuple[Rank, Callable[[Case], bool]]] = {
+        "document": (document_rank, lambda case: bool(case.gold)),
+        "page": (page_rank, has_page),
+        "evidence chunk": (evidence_rank, has_evidence),
+    }
+    found = {}
+    for name, (rank, counts) in kinds.items():
+        ranks = [rank(case, row) for case, row in pairs if case.in_scope and counts(case)]
+        if ranks:
+            found[name] = [(k, sum(hit(one, k) for one in ranks) / len(ranks)) for k in range(1, most + 1)]
+    return found
+
+
+def has_page(case: Case) -> bool:
+    """Return whether the page of the answer is known."""
+    return any(gold.page for gold in case.gold)
 
 
 def has_evidence(case: Case) -> bool:

@@ -55,3 +55,17 @@ def coverage_at(scored: Numbers, *, limit: float) -> float | None:
     allowed = int(limit * len(outside) + 1e-9)
     first_too_many = -np.sort(-outside)[allowed] if allowed < len(outside) else -1.0
     return float(np.mean(inside > first_too_many))
+
+
+def false_answer_curve(scored: Numbers) -> list[tuple[float, float]]:
+    """Return (out of scope answered, in scope answered), as shares, for every threshold from the highest on.
+
+    Args:
+        scored: As for `coverage_at`. Without questions of both sorts there is no curve.
+    """
+    inside, outside = scored[scored[:, 1] == 1, 0], scored[scored[:, 1] == 0, 0]
+    if not len(inside) or not len(outside):
+        return []
+    thresholds = np.unique(scored[scored[:, 0] >= 0, 0])[::-1]
+    points = [(float(np.mean(outside >= one)), float(np.mean(inside >= one))) for one in thresholds]
+    return [(0.0, 0.0), *points]

@@ -19,6 +19,8 @@ from evals.metrics import (
     evidence_rank,
     evidence_shown,
     fact_coverage,
+    false_answer_curve,
+    hit_curves,
     is_founded,
     is_right,
     page_rank,
@@ -321,3 +323,15 @@ def test_coverage_at_a_false_answer_rate(limit, coverage):
 
 def test_coverage_at_a_false_answer_rate_needs_questions_of_both_sorts():
     assert coverage_at(np.array([(0.9, 1.0)]), limit=0.1) is None
+
+
+def test_the_curve_of_false_answers_has_a_point_for_each_threshold():
+    scored = np.array([(0.9, 1), (0.5, 1), (-1, 1), (0.5, 0), (-1, 0)], dtype=float)
+    assert false_answer_curve(scored) == [(0, 0), (0, 1 / 3), (0.5, 2 / 3)]
+    assert false_answer_curve(scored[:3]) == []
+
+
+def test_the_curves_of_retrieval_rise_to_the_rank_and_leave_out_what_no_question_has():
+    chunks = [chunk("other"), chunk("01_regulatory_gst"), chunk("01_regulatory_gst", "The rate is 9 %")]
+    found = hit_curves([(case(), row(retrieved=chunks))], 3)
+    assert found == {"document": [(1, 0), (2, 1), (3, 1)], "evidence chunk": [(1, 0), (2, 0), (3, 1)]}

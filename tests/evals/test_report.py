@@ -3,13 +3,15 @@ from html.parser import HTMLParser
 
 import pytest
 
+from evals.diagrams import curves, diagram
 from evals.metrics import Bin, Metric, evaluate
-from evals.plots import bars, diagram
+from evals.plots import bars, spans
 from evals.report import html_report
 from evals.table import counts_text, table_text
-from tests.evals.test_metrics import case, chunk, row
+from evals.worst import reason, worst
+from tests.evals.test_metrics import GST, case, chunk, row
 
-VOID = {"meta", "rect", "line", "circle", "br"}
+VOID = {"meta", "rect", "line", "circle", "br", "polyline"}
 
 
 class Balanced(HTMLParser):
@@ -87,7 +89,65 @@ def test_a_bar_is_as_long_as_its_share_of_the_top():
 
 def test_a_bin_stands_where_confidence_meets_truth():
     [(x, y)] = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', diagram([Bin(3, 0.5, 1.0)]))
-    assert (float(x), float(y)) == (44 + 130, 4)
+    assert (float(x), float(y)) == (44 + 130, 24)
+
+
+def test_the_line_goes_up_to_what_is_high_and_the_bar_to_what_is_usual():
+    plot = spans([("retrieval", 20, 80), ("generation", 40, 60)], unit="ms")
+
+    assert re.findall(r'width="([\d.]+)" height="16" class="bar"', plot) == ["75.0", "150.0"]
+    assert re.findall(r'x1="370" y1="[\d.]+" x2="([\d.]+)"', plot) == ["670.0", "595.0"]
+    assert "20 / 80 ms" in plot
+
+
+def test_a_curve_goes_through_its_points_and_several_have_a_legend():
+    one = curves({"kept": [(0, 0), (0.5, 1)]}, x="kept", y="wrong")
+    assert 'points="44.0,284.0 174.0,24.0"' in one
+    assert ">kept</text>" in one
+    two = curves({"document": [(0, 0)], "evidence <chunk>": [(0, 1)]}, x="k", y="hit@k", x_ticks={0: "1"})
+    assert "evidence &lt;chunk&gt;</text>" in two
+    assert two.count('class="curve1"') == 2
+
+
+def test_the_worst_come_first_confident_answers_before_declines_and_right_ones_never():
+    cases = [case("declined"), case("doubted", kind="action"), case("right"), case("sure", kind="uncovered")]
+    rows = [
+        row("declined", outcome="declined", score=0.0),
+        row("doubted", score=0.2),
+        row("right", cited=["01_regulatory_gst"], score=0.99),
+        row("sure", score=0.9),
+    ]
+    assert [found.id for found, _ in worst(list(zip(cases, rows, strict=True)))] == ["sure", "doubted", "declined"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "told"),
+    [
+        (case(kind="uncovered"), row(), "answered, where no answer is right"),
+        (case(kind="underspecified"), row(), "answered, where a question back or no answer is right"),
+        (case(), row(outcome="no_results"), "not answered (no_results), although the documents hold it"),
+        (case(), row(cited=["other"]), "answered without a citation of a gold document"),
+        (
+            case(answer_facts=("9%", "gst")),
+            row(answer="GST", cited=["01_regulatory_gst"]),
+            "the answer lacks '9%'",
+        ),
+        (case(gold=(), answer_facts=("gst",)), row(answer="GST"), "answered without a valid citation"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(asked, given, told):
+    assert reason(asked, given) == told
+
+
+def test_a_wrong_row_stands_with_its_evidence_where_it_was_found_and_what_was_cited():
+    asked = case(answer_facts=("9%",))
+    found = [chunk("x"), chunk(GST.doc_id, "The rate is 9 %")]
+    page = html_report([asked], [row(answer="8 <b>", cited=["01_regulatory_gst"], retrieved=found)], facts={})
+
+    assert "<b>gold</b> 01_regulatory_gst: The rate is 9 %" in page
+    assert "<b>found</b> at rank 2" in page
+    assert "<b>cited</b> 01_regulatory_gst" in page
+    assert "8 &lt;b&gt;" in page
 
 
 def test_the_table_groups_metrics_and_shows_what_is_missing():
