@@ -2,11 +2,12 @@
 
 The stages, in order:
 
-retrieval   question -> documents
-context     documents -> context
-generation  context -> answer
-citations   answer -> citations, sources, related documents
-confidence  documents, citations, answer -> confidence
+reformulation  question, history -> search query
+retrieval      search query -> documents
+context        documents -> context
+generation     context -> answer
+citations      answer -> citations, sources, related documents
+confidence     documents, citations, answer -> confidence
 
 `build_chain` composes them into a RunnableSequence of LangChain, `STAGES` names them, and `as_tool` makes the chain a
 tool for agents.

@@ -17,7 +17,7 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
     response = message.response_metadata
     return Metadata(
         query=state["question"],
-        search_query=state["question"],
+        search_query=state.get("search_query") or state["question"],
         chunks_retrieved=len(state["documents"]),
         chunks_used=count_marked(state["citations"]),
         latency_ms=timer.elapsed_ms() if timer else 0.0,

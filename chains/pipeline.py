@@ -1,5 +1,6 @@
 """Compose the stages into one chain: a question goes in, a cited and scored answer comes out."""
 
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -13,11 +14,15 @@ from chains.confidence import ConfidenceStrategy, score_confidence
 from chains.context import FormatContext
 from chains.generation import generate
 from chains.output import AnswerOutput
+from chains.reformulation import Reformulate
 from chains.retrieval import retrieve
 from chains.stage import stage
-from chains.state import Answer, Question, Redirect
+from chains.state import Answer, Question, Redirect, Reformulated, Searching
 
-STAGES = ("retrieval", "context", "generation", "citations", "confidence")
+STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
+
+
+Reformulation = Callable[[Question], Reformulated]
 
 
 def build_chain(
@@ -29,11 +34,12 @@ def build_chain(
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
     confidence: ConfidenceStrategy = score_confidence,
-    scope: Runnable[Question, Redirect | None] | None = None,
+    reformulation: Reformulation | None = None,
+    scope: Runnable[Searching, Redirect | None] | None = None,
     timeout_s: float = 90,
     clock: Clock | None = None,
 ) -> RunnableBinding[Question, Answer]:
-    """Compose the five stages into a RunnableSequence; each adds its field to the state.
+    """Compose the stages into a RunnableSequence; each adds its field to the state.
 
     Args:
         retriever: any LangChain retriever; a `score` in its documents' metadata is taken for the similarity.
@@ -43,6 +49,8 @@ def build_chain(
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
         confidence: how far an answer can be trusted; by default by tiers of similarity.
+        reformulation: what makes a follow-up a question that stands alone; by default a rule without a model, and
+            `chains.reformulation.verbatim` searches for the user's own words.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
         timeout_s: how long a call may take; DeadlineError after that.
         clock: tells the time for that.
@@ -54,6 +62,7 @@ def build_chain(
     cite = citations or CiteSources()
     answer = generate(model, system=system, no_results=no_results, clock=timer)
     steps: list[Runnable[Any, Any]] = [
+        stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
         stage("retrieval", documents=retrieve(retriever)),
         stage("context", context=context or FormatContext()),
         stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
@@ -62,7 +71,7 @@ def build_chain(
         AnswerOutput(),
     ]
     if scope is not None:
-        steps.insert(0, stage("scope", scope=scope))
+        steps.insert(1, stage("scope", scope=scope))
 
     def handlers(_: RunnableConfig) -> RunnableConfig:
         """Give each call handlers of its own, as LangChain's `with_listeners` does."""

@@ -117,6 +117,10 @@ class Question(TypedDict):
     threshold: NotRequired[float]
 
 
+SMALL_TALK = "small_talk"
+"""The intent of thanks and greetings."""
+
+
 class Redirect(TypedDict):
     """Why a question is not answered from documents: the intent it belongs to, and what the user is told."""
 
@@ -124,10 +128,23 @@ class Redirect(TypedDict):
     text: str
 
 
-class Retrieved(Question):
-    """After stage 1. `scope` is set where there is a scope gate, and None for a question in scope."""
+class Reformulated(TypedDict):
+    """What reformulation adds: the query to search for, and the redirect of what is not searched for."""
 
+    search_query: str
+    scope: Redirect | None
+
+
+class Searching(Question):
+    """Before stage 1. `scope` is None for a question that is searched for."""
+
+    search_query: NotRequired[str]
     scope: NotRequired[Redirect | None]
+
+
+class Retrieved(Searching):
+    """After stage 1."""
+
     documents: list[Passage]
 
 
@@ -197,6 +214,15 @@ def check_question(question: object) -> str:
         msg = "Query holds half of a surrogate pair, which is no text"
         raise QuestionError(msg)
     return question.strip()
+
+
+def query_of(state: Searching) -> str:
+    """Return the query that is searched for: the reformulated one, or the question itself.
+
+    Raises:
+        QuestionError: it is empty, too long, or no text.
+    """
+    return check_question(state.get("search_query") or state.get("question"))
 
 
 def is_text(words: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import AliasChoices, DirectoryPath, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.settings.values import Flag, Fraction, Port, Positive, Seconds, WebAddress
+from app.settings.values import Flag, Fraction, Port, Positive, Reformulation, Seconds, WebAddress
 
 
 class AnsweringFields(BaseSettings):
@@ -111,6 +111,12 @@ class AnsweringFields(BaseSettings):
     max_context_tokens: Positive = Field(2000, description="How many tokens of the passages the model is shown")
     chat_passage_characters: Positive = Field(
         1700, description="How many characters of each passage the model is shown for POST /chat"
+    )
+
+    enable_query_reformulation: Reformulation = Field(
+        "auto",
+        description="auto: follow-ups are searched for as questions that stand alone; always: every question is made "
+        "one; off: the user's own words are searched for. true is always, false is off",
     )
 
     citation_style: Literal["title", "numbered"] = Field(

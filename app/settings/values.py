@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, SecretStr
@@ -21,6 +21,17 @@ def _boolean(value: object) -> object:
             raise ValueError(msg)
         return _BOOLEANS[value.strip().lower()]
     return value
+
+
+def _reformulation(value: object) -> object:
+    """Return the mode; the older form of the setting was a flag."""
+    text = str(value).strip().lower()
+    if text in {"auto", "always", "off"}:
+        return text
+    if text not in _BOOLEANS:
+        msg = "is not one of auto, always, off, true, false"
+        raise ValueError(msg)
+    return "always" if _BOOLEANS[text] else "off"
 
 
 def _web_address(url: str) -> str:
@@ -75,6 +86,7 @@ def _writable(folder: Path) -> Path:
 
 
 Flag = Annotated[bool, BeforeValidator(_boolean)]
+Reformulation = Annotated[Literal["auto", "always", "off"], BeforeValidator(_reformulation)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]

@@ -32,7 +32,7 @@ from chains.clock import Clock, SystemClock
 from chains.observers import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever, CurrentRetriever
-from chains.state import Answer, CitationStyle, Question, Redirect
+from chains.state import Answer, CitationStyle, Question, Redirect, Searching
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
@@ -240,7 +240,7 @@ class Services:
         return Access(self.settings)
 
     @cached_property
-    def scope(self) -> Runnable[Question, Redirect | None] | None:
+    def scope(self) -> Runnable[Searching, Redirect | None] | None:
         """Return what declines questions that no document answers; None where it is off."""
         return scope_gate(self.settings, self.embeddings, self.index.current)
 

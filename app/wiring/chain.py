@@ -24,9 +24,10 @@ from chains.confidence import (
 )
 from chains.context import FormatContext
 from chains.errors import ConfigurationError
-from chains.pipeline import build_chain
+from chains.pipeline import Reformulation, build_chain
 from chains.ports import TokenCounter, WordSimilarity
-from chains.state import Answer, CitationStyle, Question, Redirect
+from chains.reformulation import Reformulate, verbatim
+from chains.state import Answer, CitationStyle, Question, Redirect, Searching
 
 
 def pipeline(
@@ -36,7 +37,7 @@ def pipeline(
     retriever: BaseRetriever,
     model: BaseChatModel,
     model_id: str,
-    scope: Runnable[Question, Redirect | None] | None,
+    scope: Runnable[Searching, Redirect | None] | None,
     tokens: TokenCounter,
     similarity: WordSimilarity,
     clock: Clock,
@@ -75,6 +76,7 @@ def pipeline(
                 fallback=text("ungrounded"),
             ),
             confidence=confidence_strategy(settings),
+            reformulation=reformulation_of(settings, similarity),
             scope=scope,
             timeout_s=settings.request_timeout_s,
             clock=clock,
@@ -82,6 +84,14 @@ def pipeline(
     except ConfigurationError as error:
         msg = f"{prompt}.txt in PROMPTS_PATH={settings.prompts_path}: {error}"
         raise ConfigurationError(msg) from error
+
+
+def reformulation_of(settings: Settings, similarity: WordSimilarity) -> Reformulation:
+    """Return what makes a follow-up a question that stands alone."""
+    if settings.enable_query_reformulation == "off":
+        return verbatim
+    text = partial(prompts.load, folder=settings.prompts_path)
+    return Reformulate(similarity, small_talk=text("small_talk"), question_back=text("question_back"))
 
 
 def confidence_strategy(settings: Settings) -> ConfidenceStrategy:

@@ -12,7 +12,7 @@ from app.settings import Settings
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, real_path
 from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
-from chains.state import Question, Redirect
+from chains.state import Redirect, Searching
 
 if TYPE_CHECKING:
     from app.adapters.stores.index import Contents, Snapshot
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def scope_gate(
     settings: Settings, embeddings: Embeddings, index: "Callable[[], Snapshot]"
-) -> Runnable[Question, Redirect | None] | None:
+) -> Runnable[Searching, Redirect | None] | None:
     """Return the gate; None where it is off.
 
     It asks the list of SCOPE_FILE, or else the scope files of the folders in the index.

@@ -15,7 +15,7 @@ from app.wiring.models import retriever_of
 from chains.clock import Clock
 from chains.errors import WaypointError
 from chains.ports import TokenCounter, WordSimilarity
-from chains.state import Answer, Question, Redirect
+from chains.state import Answer, Question, Redirect, Searching
 
 # With threshold 0 any index that is not empty answers it.
 QUESTION = Question(question="Which documents are needed?", threshold=0.0)
@@ -23,7 +23,7 @@ QUESTION = Question(question="Which documents are needed?", threshold=0.0)
 log = structlog.get_logger(__name__)
 
 
-def warm_up(chain: Runnable[Question, Answer], scope: Runnable[Question, Redirect | None] | None) -> None:
+def warm_up(chain: Runnable[Question, Answer], scope: Runnable[Searching, Redirect | None] | None) -> None:
     """Invoke both once, untraced.
 
     What was loaded stays until the process ends, so the garbage collector skips it: each full collection took
@@ -34,7 +34,7 @@ def warm_up(chain: Runnable[Question, Answer], scope: Runnable[Question, Redirec
     try:
         with tracing_context(enabled=False):
             if scope is not None:
-                scope.invoke(QUESTION)
+                scope.invoke({"question": QUESTION["question"]})
             chain.invoke(QUESTION)
     except WaypointError as error:
         log.warning("warm_up_failed", stage=error.stage, error=type(error).__name__)

@@ -1,4 +1,4 @@
-"""Question -> passages, with any retriever of LangChain."""
+"""Search query -> passages, with any retriever of LangChain."""
 
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -14,7 +14,7 @@ from langchain_core.runnables.graph import Graph
 from chains.callbacks.deadline import call_in_time, time_limit
 from chains.retrieval.filters import filters_of
 from chains.retrieval.retriever import SCORE
-from chains.state import Passage, Question, check_question
+from chains.state import Passage, Searching, query_of
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
@@ -37,10 +37,10 @@ def _similarity(score: object) -> float | None:
     return None if isnan(number) else round(min(1.0, max(0.0, number)), 6)
 
 
-class Search(Runnable[Question, list[Passage]]):
+class Search(Runnable[Searching, list[Passage]]):
     """Asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
 
-    A question that the scope gate declined is not searched for. What the call's filters do not allow is dropped even
+    A question that was declined before is not searched for. What the call's filters do not allow is dropped even
     when the retriever, or a cache in it, did not heed them; so is a text that has come before. A retriever that does
     not keep the deadline of a call by itself is held to it.
 
@@ -58,31 +58,31 @@ class Search(Runnable[Question, list[Passage]]):
         """Return the graph of the retriever."""
         return self.retriever.get_graph(config)
 
-    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
+    def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
         """Return the passages, best first."""
         if input.get("scope"):
             return []
-        own, question = ensure_config(config), check_question(input.get("question"))
-        search = partial(self.retriever.invoke, question, config, **self._limits(input))
+        own, query = ensure_config(config), query_of(input)
+        search = partial(self.retriever.invoke, query, config, **self._limits(input))
         if self._keeps_deadline:
             return _passages(search(), own)
         return _passages(call_in_time(own.get("callbacks"), search), own)
 
-    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
+    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
         """Return the passages, best first."""
         if input.get("scope"):
             return []
-        own, question = ensure_config(config), check_question(input.get("question"))
+        own, query = ensure_config(config), query_of(input)
         async with nullcontext() if self._keeps_deadline else time_limit(own.get("callbacks")):
-            return _passages(await self.retriever.ainvoke(question, config, **self._limits(input)), own)
+            return _passages(await self.retriever.ainvoke(query, config, **self._limits(input)), own)
 
-    def _limits(self, state: Question) -> dict[str, Any]:
+    def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; it then answers with its own.
         known = type(self.retriever).model_fields
         return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}
 
 
-def retrieve(retriever: BaseRetriever) -> Runnable[Question, list[Passage]]:
+def retrieve(retriever: BaseRetriever) -> Runnable[Searching, list[Passage]]:
     """Return the step of stage 1."""
     return Search(retriever)
 

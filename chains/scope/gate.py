@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from numpy.typing import NDArray
 
 from chains.scope.file import Scope
-from chains.state import Question, Redirect, check_question
+from chains.state import SMALL_TALK, Redirect, Searching, check_question, query_of
 
 # Chosen by leaving out one example at a time; values between a half and the double change little.
 GAMMA = 3.0
@@ -49,7 +49,7 @@ class KernelClassifier:
         return float(scores[0]), int(scores[1:].argmax()) if self.declines[similarities.argmax()] else None
 
 
-class ScopeGate(Runnable[Question, Redirect | None]):
+class ScopeGate(Runnable[Searching, Redirect | None]):
     """Recognise what is not answered from documents; the examples are embedded once, at the first question."""
 
     def __init__(self, scope: Scope, embeddings: Embeddings) -> None:
@@ -58,17 +58,19 @@ class ScopeGate(Runnable[Question, Redirect | None]):
         self._lock = threading.Lock()
         self._classifier: KernelClassifier | None = None
 
-    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
+    def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the redirect of a question that is not answered from documents.
 
         Raises:
             QuestionError: the question is empty, too long, or no text.
         """
-        return self._judge(self._embeddings.embed_query(check_question(input.get("question"))))
+        return _settled(input) or self._judge(self._embeddings.embed_query(_judged(input))) or input.get("scope")
 
-    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
+    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the same without blocking the event loop."""
-        return self._judge(await self._embeddings.aembed_query(check_question(input.get("question"))))
+        if settled := _settled(input):
+            return settled
+        return self._judge(await self._embeddings.aembed_query(_judged(input))) or input.get("scope")
 
     def leave_one_out(self) -> list[HeldOut]:
         """Return what the others make of each example, in the order of the file."""
@@ -120,7 +122,7 @@ class ScopeGate(Runnable[Question, Redirect | None]):
         return targets
 
 
-class CurrentScope(Runnable[Question, Redirect | None]):
+class CurrentScope(Runnable[Searching, Redirect | None]):
     """Asks the gates that are in force when the question comes; a question that one lets pass is not declined.
 
     Args:
@@ -130,13 +132,28 @@ class CurrentScope(Runnable[Question, Redirect | None]):
     def __init__(self, current: Callable[[], Sequence[ScopeGate]]) -> None:
         self._current = current
 
-    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
+    def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the redirect of the first gate, if all decline."""
-        return _first_if_all([gate.invoke(input, config) for gate in self._current()])
+        return _first_if_all([gate.invoke(input, config) for gate in self._current()]) or input.get("scope")
 
-    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
+    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the same without blocking the event loop."""
-        return _first_if_all([await gate.ainvoke(input, config) for gate in self._current()])
+        return _first_if_all([await gate.ainvoke(input, config) for gate in self._current()]) or input.get("scope")
+
+
+def _settled(state: Searching) -> Redirect | None:
+    """Return the redirect of small talk, which no list of examples knows better."""
+    redirect = state.get("scope")
+    return redirect if redirect and redirect["intent"] == SMALL_TALK else None
+
+
+def _judged(state: Searching) -> str:
+    """Return the words to judge: the user's own, or where reformulation put others in their place, those.
+
+    "And for Thailand?" says nothing by itself; "Where is it now?" does, whatever it is about.
+    """
+    question, query = check_question(state.get("question")), query_of(state)
+    return question if query.startswith(question) else query
 
 
 def _first_if_all(redirects: Sequence[Redirect | None]) -> Redirect | None:

@@ -82,6 +82,7 @@ async def test_a_trace_shows_the_stages_under_one_root(way):
     [root] = runs.traced_runs
     assert root.name == "cited_answer"
     assert tree(root) == {
+        "reformulation": {},
         "retrieval": {"Shelf": {}},
         "context": {},
         "generation": {"prompt": {}, "GenericFakeChatModel": {}},
@@ -136,7 +137,7 @@ async def test_another_runnable_goes_between_two_steps(build, way):
     seen: list[str] = []
 
     def look(state: Any) -> Any:
-        seen.append(sorted(state)[-1])
+        seen.extend(name for name in ("question",) if name in state)
         return state
 
     first, *rest = build().steps
@@ -263,7 +264,7 @@ async def test_inside_another_runnable_the_callers_callbacks_are_told(build, out
     [root] = runs.traced_runs
     assert root.name == "outer"
     assert _names(root).count("cited_answer") == 1
-    assert [name for name in _names(root) if name in chains.STAGES][:3] == ["retrieval", "context", "generation"]
+    assert [name for name in _names(root) if name in chains.STAGES[1:]][:3] == ["retrieval", "context", "generation"]
 
 
 def _names(run: Run) -> list[str]:

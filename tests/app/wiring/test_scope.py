@@ -8,10 +8,10 @@ from app.wiring import Services, sample_corpus
 from chains.errors import ConfigurationError
 from chains.ingestion.files import find_files
 from chains.scope import SCOPE_FILE
-from chains.state import Question
+from chains.state import Searching
 
 SCOPE = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
-DECLINED = Question(question="Where is it?")
+DECLINED = Searching(question="Where is it?")
 REDIRECT = {"intent": "a", "text": "Ask the team."}
 GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST is nine percent."
 STORES = pytest.mark.parametrize("store", ["chroma", "memory"])

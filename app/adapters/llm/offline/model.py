@@ -16,6 +16,8 @@ from app.adapters.llm.offline.answer import answer, decline
 from app.adapters.llm.offline.evidence import Evidence
 from app.adapters.llm.offline.passages import context_of, entries
 from app.adapters.llm.offline.question import read
+from chains.history import turns_of
+from chains.reformulation import standalone
 from chains.tokens import FourCharacters
 from chains.vectors import cosines
 
@@ -84,7 +86,7 @@ class OfflineChatModel(BaseChatModel):
 
     def _answer(self, messages: Sequence[BaseMessage]) -> str:
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
-        asked = next((str(m.text) for m in reversed(messages) if isinstance(m, HumanMessage)), "")
+        asked = _asked(messages)
         if context is None or not asked.strip():
             return decline()
         question = read(asked)
@@ -102,6 +104,14 @@ class OfflineChatModel(BaseChatModel):
         vectors = self.embeddings.embed_documents([evidence.in_place(statement) for statement in nearest])
         asked = self.embeddings.embed_query(evidence.question.text)
         evidence.compare(nearest, cosines(np.asarray(vectors, dtype=np.float32), asked).tolist())
+
+
+def _asked(messages: Sequence[BaseMessage]) -> str:
+    """Return the last question, with what it takes from the conversation before it."""
+    said = [message for message in messages if isinstance(message, HumanMessage | AIMessage)]
+    if not said or not isinstance(said[-1], HumanMessage):
+        return next((message.text for message in reversed(said) if isinstance(message, HumanMessage)), "")
+    return standalone(said[-1].text, turns_of(said[:-1]))
 
 
 def _response_metadata() -> dict[str, str]:

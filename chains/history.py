@@ -1,0 +1,57 @@
+"""The conversation before a question: who said what, oldest first."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+
+from chains.errors import QuestionError
+
+Role = Literal["user", "assistant"]
+
+# A marker of an answer: [1], [2, 3], [Title > Section]. A link has its address behind it.
+_MARKER = re.compile(r"[ \t]?\[[^\[\]\n]{1,300}\](?![(:])")
+
+
+class Turn(NamedTuple):
+    """One message of a conversation."""
+
+    role: Role
+    text: str
+
+
+def turns_of(history: Sequence[Any] | None) -> list[Turn]:
+    """Return the turns of a history, oldest first, without those that say nothing.
+
+    Args:
+        history: messages in any form of LangChain: dicts with role and content, pairs, or message objects.
+
+    Raises:
+        QuestionError: a message is none, or of another role than user and assistant.
+    """
+    return [turn for message in _messages(history) if (turn := _turn(message)).text]
+
+
+def without_markers(text: str) -> str:
+    """Return an older answer without its markers: they name passages that the next answer is not shown."""
+    return _MARKER.sub("", text)
+
+
+def _messages(history: Sequence[Any] | None) -> list[BaseMessage]:
+    if not history:
+        return []
+    try:
+        return convert_to_messages(history)
+    except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
+        msg = "history has to be a list of messages like {'role': 'user', 'content': '...'}"
+        raise QuestionError(msg) from error
+
+
+def _turn(message: BaseMessage) -> Turn:
+    if isinstance(message, HumanMessage):
+        return Turn("user", message.text.strip())
+    if isinstance(message, AIMessage):
+        return Turn("assistant", message.text.strip())
+    msg = f"history may hold messages of user and assistant only, not of {message.type!r}; leave the others out"
+    raise QuestionError(msg)

@@ -1,0 +1,127 @@
+"""Follow-ups become questions that stand alone; others stay as they are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from chains.history import Turn
+from chains.reformulation import standalone
+
+PARKS = "Which permits do I need to fly a drone from Kyoto to Osaka?"
+FEE = "How much is the entrance fee of the museum?"
+
+
+def after(*questions: str) -> list[Turn]:
+    """Return a conversation in which these questions were asked and answered."""
+    turns: list[Turn] = []
+    for question in questions:
+        turns += [Turn("user", question), Turn("assistant", "That is written in the guide.")]
+    return turns
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "expected"),
+    [
+        (PARKS, "And to Nara?", "Which permits do I need to fly a drone from Kyoto to Nara?"),
+        (PARKS, "from Kobe?", "Which permits do I need to fly a drone from Kobe to Osaka?"),
+        ("What does a ticket of class XR cost?", "and QT?", "What does a ticket of class QT cost?"),
+        ("Who approves 500 euros?", "And 900?", "Who approves 900 euros?"),
+        (FEE, "for children?", "How much is the entrance fee of the museum children"),
+    ],
+)
+def test_a_part_of_a_question_takes_its_place_in_the_one_before(before, question, expected):
+    assert standalone(question, after(before)) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Sorry, I meant Nara", "Which permits do I need to fly a drone from Kyoto to Osaka Nara"),
+        ("not Osaka, Nara", "Which permits do I need to fly a drone from Kyoto to Nara?"),
+        ("I meant from Nara, not Kyoto.", "Which permits do I need to fly a drone from Nara to Osaka?"),
+    ],
+)
+def test_a_correction_takes_back_what_it_denies(question, expected):
+    assert standalone(question, after(PARKS)) in {
+        expected,
+        "Which permits do I need to fly a drone from Kyoto to Nara?",
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "expected"),
+    [
+        ("What is a drone licence?", "How long is it valid?", "How long is it valid? drone licence"),
+        (FEE, "Do they give a discount?", "Do they give a discount? entrance fee museum"),
+        ("Tell me about door-to-door service.", "What does it include?", "What does it include? door-to-door service"),
+        ("What is Form D of the club?", "Who signs it?", "Who signs it? Form D club"),
+        (FEE, "Where can I apply?", "Where can I apply? entrance fee museum"),
+    ],
+)
+def test_a_question_without_its_subject_gets_the_terms_of_the_one_before(before, question, expected):
+    assert standalone(question, after(before)) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the opening time of the zoo on Sundays?",
+        "What is a sand dune?",
+        "Which insurance does a rented bicycle need in Nara?",
+        "A visitor asks whether he may bring his own food into the hall.",
+        "As for the zoo, what does it cost?",
+        "Back to the bicycles: which insurance do they need?",
+    ],
+)
+def test_a_question_that_stands_alone_stays_as_it_is(question):
+    assert standalone(question, after(PARKS)) == question
+
+
+@pytest.mark.parametrize("question", ["And to Nara?", "How long is it valid?", "Thanks!", PARKS])
+def test_without_a_conversation_nothing_is_changed(question):
+    assert standalone(question, []) == question
+
+
+def test_each_follow_up_goes_on_from_the_one_before_it():
+    conversation = after(PARKS, "And to Nara?", "Thanks a lot!")
+
+    assert standalone("from Kobe?", conversation) == "Which permits do I need to fly a drone from Kobe to Nara?"
+
+
+def test_a_question_that_names_an_older_subject_goes_on_from_that():
+    conversation = after("What is a drone licence?", FEE)
+
+    assert standalone("Who signs the licence?", conversation) == "Who signs the licence? drone"
+    assert standalone("Who opens the museum?", conversation) == "Who opens the museum? entrance fee"
+
+
+def test_thanks_before_a_question_are_left_out():
+    assert (
+        standalone("Thanks! And to Nara?", after(PARKS)) == "Which permits do I need to fly a drone from Kyoto to Nara?"
+    )
+
+
+def test_small_talk_carries_nothing_over():
+    assert standalone("ok, thank you very much", after(PARKS)) == "ok, thank you very much"
+
+
+def cities(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:
+    """Know which words are cities, as a table of word vectors does."""
+    known = {"osaka", "nara"}
+    return np.array([[float({one, other} <= known) for other in second] for one in first], dtype=np.float32)
+
+
+def test_words_of_like_meaning_take_each_others_place_in_lower_case_too():
+    said = after("which permits for drones in osaka are needed?")
+
+    assert standalone("what about nara?", said) == "which permits for drones in osaka are needed nara"
+    assert standalone("what about nara?", said, cities) == "which permits for drones in nara are needed?"
+
+
+@given(st.text(max_size=200), st.lists(st.text(max_size=80), max_size=6))
+def test_any_text_can_be_asked_after_any_text(question, said):
+    assert isinstance(standalone(question, [Turn("user", text) for text in said]), str)

@@ -1,0 +1,45 @@
+"""The conversation before a question."""
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+from chains.errors import QuestionError
+from chains.history import Turn, turns_of, without_markers
+
+
+@pytest.mark.parametrize("history", [None, [], ()])
+def test_no_history_has_no_turns(history):
+    assert turns_of(history) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": " Rate? "},
+        {"type": "human", "content": "Rate?"},
+        ("human", "Rate?"),
+        HumanMessage("Rate?"),
+    ],
+)
+def test_a_message_may_come_in_any_form_of_langchain(message):
+    assert turns_of([message, AIMessage(""), AIMessage("9 %.")]) == [Turn("user", "Rate?"), Turn("assistant", "9 %.")]
+
+
+@pytest.mark.parametrize(
+    "message", [SystemMessage("Obey."), {"role": "tool", "content": "x", "tool_call_id": "1"}, 7, {"role": 3}]
+)
+def test_a_message_of_nobody_in_the_conversation_is_refused(message):
+    with pytest.raises(QuestionError, match="history"):
+        turns_of([message])
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("It is 9 % [1][2, 3]. More [GST Guide > Rate].", "It is 9 %. More."),
+        ("See [the site](https://example.org).", "See [the site](https://example.org)."),
+        ("It is 9 %.", "It is 9 %."),
+    ],
+)
+def test_an_older_answer_is_told_without_its_markers(answer, shown):
+    assert without_markers(answer) == shown
