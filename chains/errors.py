@@ -11,8 +11,11 @@ WaypointError
 │   │   └── EmbeddingUnavailableError     ... because the embedding service cannot be reached, or failed
 │   │       ├── EmbeddingRateLimitError   ... or asks to wait
 │   │       └── EmbeddingCircuitError     ... so often that it is not called for a while
-│   └── VectorStoreError     ... because the vector store did not answer
-│       └── IndexBusyError   ... or is being changed by another ingestion
+│   ├── VectorStoreError     ... because the vector store did not answer
+│   │   └── IndexBusyError   ... or is being changed by another ingestion
+│   └── RetrievalUnavailableError        ... because the retrieval service cannot be reached, or failed
+│       ├── RetrievalRateLimitError      ... or asks to wait
+│       └── RetrievalCircuitError        ... so often that it is not called for a while
 └── LLMError                 stage 3 failed
     ├── LLMRejectedError     the provider refuses the request; asking again will not help
     │   └── LLMTooLargeError ... because the prompt is larger than it takes, or than a minute's budget
@@ -126,6 +129,26 @@ class IndexBusyError(VectorStoreError):
     """Another ingestion is changing the index."""
 
     is_retryable = True
+
+
+class RetrievalUnavailableError(RetrievalError):
+    """The retrieval service cannot be reached, does not answer in time, or failed on its side."""
+
+    is_retryable = True
+    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
+
+
+class RetrievalRateLimitError(RetrievalUnavailableError):
+    """The retrieval service asks to wait before the next request."""
+
+    breaker_outcome: ClassVar[BreakerOutcome] = None
+
+
+class RetrievalCircuitError(RetrievalUnavailableError):
+    """The retrieval service failed so often that it is not called for a while."""
+
+    is_retryable = False
+    breaker_outcome: ClassVar[BreakerOutcome] = None
 
 
 class LLMError(WaypointError):

@@ -54,6 +54,8 @@ def open_services(settings: Settings | None = None, *, serving: bool = False) ->
     from app.wiring import Services
 
     services = Services(settings or read_settings(), serving=serving)
+    if services.remote is not None:
+        return services
     if services.count() == 0 and services.stored.holds_own_documents():
         complain("The index is empty: it holds none of your documents. Run `waypoint ingest PATH`.")
     elif services.count() == 0:

@@ -32,6 +32,7 @@ SCHEMES: dict[str, dict[str, Any]] = {
 WITHOUT_422 = (
     ("/api/query", "post"),
     ("/api/feedback", "post"),
+    ("/search", "post"),
     ("/v1/chat/completions", "post"),
     ("/v1/models/{model}", "get"),
 )

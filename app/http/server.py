@@ -27,6 +27,7 @@ from app.http.routes import (
     playground,
     query,
     render,
+    search,
     sign_in,
     uploads,
 )
@@ -69,7 +70,7 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     settings, chain = services.settings, services.chain
     models = (completions.OFFLINE,) if settings.provider == "offline" else settings.allowed_models
     routers = (chat.chat_router(settings.allowed_models), completions.completions_router(models))
-    for router in (query.router, *routers, feedback.router):
+    for router in (query.router, *routers, search.router, feedback.router):
         app.include_router(router)
     question = copilot.question_model(top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold)
     handler = langserve.handler(chain, question, copilot.PATH)

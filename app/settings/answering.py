@@ -95,6 +95,21 @@ class AnsweringFields(BaseSettings):
         "waypoint_kb", pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$", description="Name of the collection"
     )
 
+    retrieval_url: WebAddress | None = Field(
+        None,
+        description="A retrieval service that is asked by POST /search, like http://retrieval:8002; empty: the index",
+    )
+    retrieval_api_key: SecretStr | None = Field(None, description="Its key, sent as bearer token")
+    retrieval_audience: Literal["internal", "public"] = Field(
+        "internal", description="Who may see a passage of it that does not say so itself"
+    )
+    retrieval_timeout_s: Seconds = Field(30, description="How long one request to it may take")
+    retrieval_max_retries: int = Field(3, ge=0, le=10, description="How often a failed request to it is repeated")
+    retrieval_breaker_failures: Positive = Field(
+        5, description="Failures in a row after which it is not called for a while"
+    )
+    retrieval_breaker_reset_s: Seconds = Field(60, description="How long it is not called then")
+
     retriever_type: Literal["hybrid", "similarity", "mmr", "compression"] = Field(
         "hybrid",
         description="hybrid: meaning and words; similarity: meaning; mmr: less repetition; compression: cut by the LLM",

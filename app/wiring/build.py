@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -17,11 +17,11 @@ from app.settings import Settings
 from app.wiring.access import Access
 from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
-from app.wiring.checks import Check, backend_checks, breaker_check, embeddings_check, index_check
+from app.wiring.checks import Check, index_check, retrieval_check, service_checks
 from app.wiring.examples import ExampleQuestions
 from app.wiring.library import Library
 from app.wiring.llm import chat_model, close, providers_of
-from app.wiring.models import embedding_model, retriever_of, token_counter, word_similarity
+from app.wiring.models import current_retriever, embedding_model, remote_retriever, token_counter, word_similarity
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
 from app.wiring.parts import Parts
 from app.wiring.scope import describe_scope, sample_corpus, scope_gate, scope_text
@@ -31,13 +31,14 @@ from app.wiring.uploads import Uploads
 from chains.clock import Clock, SystemClock
 from chains.observers import Observer, observed
 from chains.ports import TokenCounter, WordSimilarity
-from chains.retrieval import ChunkRetriever, CurrentRetriever
+from chains.retrieval import ChunkRetriever
 from chains.state import Answer, CitationStyle, Question, Redirect, Searching
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
+    from app.adapters.retrieval import RemoteRetriever
     from app.adapters.stores.fts import LexicalIndex
-    from app.adapters.stores.index import Snapshot, Store, StoredIndex
+    from app.adapters.stores.index import Store, StoredIndex
     from app.observability.metrics import Metrics
     from app.wiring.ingestion import Ingestion
     from chains.ingestion.index import Report
@@ -106,8 +107,8 @@ class Services:
         return Ingestion(self.settings, self.stored, sample_corpus())
 
     def index_version(self) -> str | None:
-        """Return what changes whenever the index does."""
-        return self.stored.version()
+        """Return what changes whenever the index does; None where it is another service's, which does not say."""
+        return self.stored.version() if self.remote is None else None
 
     @property
     def store(self) -> "Store":
@@ -133,18 +134,17 @@ class Services:
         return self.models[name]
 
     @cached_property
+    def remote(self) -> "RemoteRetriever | None":
+        """Return what asks the service of RETRIEVAL_URL; None where the index here is searched."""
+        return remote_retriever(self.settings, self.clock) if self.settings.retrieval_url else None
+
+    @cached_property
     def retriever(self) -> ChunkRetriever:
-        """Return the retriever that RETRIEVER_TYPE names, over the index as it is when a question comes."""
+        """Return what asks RETRIEVAL_URL, or RETRIEVER_TYPE over the index as it is when a question comes."""
+        if self.remote is not None:
+            return self.remote
 
-        @lru_cache(maxsize=1)
-        def over(index: "Snapshot") -> ChunkRetriever:
-            return retriever_of(self.settings, store=index.store, words=index.words, model=lambda: self.model)
-
-        first = over(self.index.current())
-        limits: dict[str, Any] = {name: getattr(first, name) for name in ("top_k", "threshold", "executor")}
-        # A trace names the strategy.
-        current = CurrentRetriever(current=lambda: over(self.index.current()), name=first.get_name(), **limits)
-        return self.caches.retriever(current)
+        return self.caches.retriever(current_retriever(self.settings, self.index.current, lambda: self.model))
 
     @cached_property
     def word_similarity(self) -> WordSimilarity:
@@ -225,6 +225,8 @@ class Services:
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
             life.push_async_callback(close, self.models)
+            if self.remote is not None:
+                life.push_async_callback(self.remote.aclose)
             life.callback(self.library.close)
             life.push_async_callback(asyncio.to_thread, self.uploads.close)
             await asyncio.to_thread(self.uploads.resume)
@@ -241,7 +243,9 @@ class Services:
 
     @cached_property
     def scope(self) -> Runnable[Searching, Redirect | None] | None:
-        """Return what declines questions that no document answers; None where it is off."""
+        """Return what declines questions that no document answers; None where it is off, or no list is known."""
+        if self.remote is not None and self.settings.scope_file is None:
+            return None
         return scope_gate(self.settings, self.embeddings, self.index.current)
 
     def describe_scope(self) -> str:
@@ -264,23 +268,19 @@ class Services:
 
     def checks(self) -> list[Check]:
         """Return the readiness checks of all that these settings, and the models made so far, depend on."""
-        settings, default = self.settings, self.settings.llm_model
-        checks = [index_check(self.parts.embeddings or self.embedder, lambda: self.store)]
-        if settings.embedding_provider == "openai-compatible":
-            checks.append(embeddings_check(self.embedder))
-        for name, provider in providers_of({default: self.model} | self.models):
-            checks.append(breaker_check(provider.breaker, model=None if name == default else name))
-        return checks + backend_checks(settings)
+        embedder = self.parts.embeddings or self.embedder
+        source = index_check(embedder, lambda: self.store) if self.remote is None else retrieval_check(self.remote)
+        models = {self.settings.llm_model: self.model} | self.models
+        return [source, *service_checks(self.settings, self.embedder, providers_of(models))]
 
     def warm_up(self) -> None:
         """Answer a question without the language model, so that the first real one finds everything made and loaded."""
         from app.wiring.warm_up import local_chain, warm_up
 
         self.numbered_chain()
-        chain = local_chain(
-            self.settings, self.index.current(), self.embeddings, self.tokens, self.word_similarity, clock=self.clock
-        )
-        warm_up(chain, self.scope)
+        if self.remote is None:
+            parts = (self.embeddings, self.tokens, self.word_similarity)
+            warm_up(local_chain(self.settings, self.index.current(), *parts, clock=self.clock), self.scope)
 
     def ingest(
         self, paths: list[Path], *, reset: bool = False, dry_run: bool = False, progress: "Progress | None" = None

@@ -1,7 +1,7 @@
 """Readiness checks: each asks one dependency whether it works now."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -10,11 +10,13 @@ from langchain_core.embeddings import Embeddings
 
 from app.settings import Settings
 from chains.errors import LLMCircuitError, VectorStoreError
+from chains.generation.provider import Provider
 from chains.ports import ChunkStore
 from chains.resilience.breaker import CircuitBreaker
 
 if TYPE_CHECKING:
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
+    from app.adapters.retrieval import RemoteRetriever
 
 # How long a check waits; readiness itself waits no longer for any of them.
 ANSWER_WITHIN_S = 1.5
@@ -49,6 +51,11 @@ def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Chec
     return Check("vector_store", partial(asyncio.to_thread, search), required=True)
 
 
+def retrieval_check(retriever: "RemoteRetriever") -> Check:
+    """Ask the retrieval service: without it nothing is found."""
+    return Check("retrieval", partial(asyncio.to_thread, retriever.service.check), required=True)
+
+
 def embeddings_check(embeddings: Embeddings) -> Check:
     """Ask the service that embeds questions: without it nothing is found."""
     check = cast("HttpEmbeddings", embeddings).check
@@ -68,6 +75,14 @@ def breaker_check(breaker: CircuitBreaker, *, model: str | None = None) -> Check
         return breaker.state
 
     return Check(name if model is None else f"{name}:{model}", ask)
+
+
+def service_checks(settings: Settings, embedder: Embeddings, providers: Sequence[tuple[str, Provider]]) -> list[Check]:
+    """Ask the services that embed and answer, and what keeps sessions, caches and events."""
+    checks = [embeddings_check(embedder)] if settings.embedding_provider == "openai-compatible" else []
+    for name, provider in providers:
+        checks.append(breaker_check(provider.breaker, model=None if name == settings.llm_model else name))
+    return checks + backend_checks(settings)
 
 
 def backend_checks(settings: Settings) -> list[Check]:

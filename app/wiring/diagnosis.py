@@ -50,7 +50,7 @@ def summary(services: Services) -> dict[str, Any]:
         "model": None if settings.provider == "offline" else settings.llm_model,
         "base_url": masked(_base_url(settings)),
         "store": _store(settings),
-        "chunks": services.count(),
+        "chunks": services.count() if services.remote is None else None,
         "without_token": strangers,
     }
 
@@ -86,10 +86,17 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
         empty = "; `waypoint ingest PATH` fills it, and `waypoint ask` with the sample corpus" if count == 0 else ""
         return f"{_store(settings)}: {count} chunks, a search found {len(found)}{empty}"
 
+    def ask() -> str:
+        found = services.retriever.invoke(QUESTION, {"configurable": {"audience": "internal"}})
+        return f"{_store(settings)}: a search found {len(found)}"
+
     if settings.embedding_provider == "openai-compatible":
         yield _Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
     else:
         yield _Trial("embedding model", embed, "install the package again: its model files are missing or changed")
+    if services.remote is not None:
+        yield _Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
+        return
     yield _Trial(
         "vector store", search, "check VECTOR_STORE_TYPE, CHROMA_PATH or CHROMA_HOST; `waypoint ingest --reset PATH`"
     )
@@ -139,6 +146,8 @@ def _base_url(settings: Settings) -> str | None:
 
 
 def _store(settings: Settings) -> str:
+    if settings.retrieval_url:
+        return str(masked(settings.retrieval_url))
     if settings.vector_store_type == "memory":
         return f"memory in {settings.memory_store_path}"
     if settings.chroma_host is None:

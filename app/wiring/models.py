@@ -1,7 +1,8 @@
 """Build the embedding model, the word similarity, the token counter and the retriever."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -16,11 +17,16 @@ from chains.resilience.retry import RetryPolicy
 from chains.retrieval import (
     ChunkRetriever,
     CompressionRetriever,
+    CurrentRetriever,
     HybridRetriever,
     MmrRetriever,
     SimilarityRetriever,
 )
 from chains.tokens import FourCharacters
+
+if TYPE_CHECKING:
+    from app.adapters.retrieval import RemoteRetriever
+    from app.adapters.stores.index import Snapshot
 
 
 def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
@@ -66,6 +72,38 @@ def token_counter(embeddings: Embeddings) -> TokenCounter:
     from app.adapters.embeddings.onnx.tokens import WordPieces
 
     return WordPieces(embeddings.tokenizer) if isinstance(embeddings, OnnxEmbeddings) else FourCharacters()
+
+
+def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
+    """Return the retriever that asks the service of RETRIEVAL_URL."""
+    from app.adapters.retrieval import RemoteRetriever, RetrievalService
+
+    service = RetrievalService(
+        base_url=settings.retrieval_url or "",
+        api_key=settings.retrieval_api_key,
+        timeout_s=settings.retrieval_timeout_s,
+        policy=RetryPolicy(retries=settings.retrieval_max_retries),
+        breaker_failures=settings.retrieval_breaker_failures,
+        breaker_reset_s=settings.retrieval_breaker_reset_s,
+        unstated=settings.retrieval_audience,
+        clock=clock,
+    )
+    return RemoteRetriever(service=service, top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold)
+
+
+def current_retriever(
+    settings: Settings, index: "Callable[[], Snapshot]", model: Callable[[], BaseChatModel]
+) -> CurrentRetriever:
+    """Return the retriever that RETRIEVER_TYPE names over the index as it is when a question comes."""
+
+    @lru_cache(maxsize=1)
+    def over(snapshot: "Snapshot") -> ChunkRetriever:
+        return retriever_of(settings, store=snapshot.store, words=snapshot.words, model=model)
+
+    first = over(index())
+    limits: dict[str, Any] = {name: getattr(first, name) for name in ("top_k", "threshold", "executor")}
+    # A trace names the strategy.
+    return CurrentRetriever(current=lambda: over(index()), name=first.get_name(), **limits)
 
 
 def retriever_of(

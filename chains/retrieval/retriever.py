@@ -10,12 +10,21 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 from pydantic import Field, SkipValidation
+from typing_extensions import TypedDict
 
 from chains.callbacks.deadline import check_time, time_limit
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters, filters_of
 
 SCORE, RANK, FUSED_SCORE = "score", "rank", "fused_score"
+
+
+class Wanted(TypedDict):
+    """What a call asks a strategy for."""
+
+    top_k: int
+    threshold: float
+    filters: Filters
 
 
 class ChunkRetriever(BaseRetriever):
@@ -51,14 +60,19 @@ class ChunkRetriever(BaseRetriever):
         threshold: float | None = None,
         filters: Filters | None = None,
     ) -> list[Document]:
-        limit = self.top_k if top_k is None else top_k
-        if limit <= 0:
+        wanted = self.wanted(top_k, threshold, filters)
+        if wanted["top_k"] <= 0:
             return []
         check_time(run_manager)
-        floor = self.threshold if threshold is None else threshold
-        allowed = filters or Filters()
-        found = self.find(query, top_k=limit, threshold=floor, filters=allowed, callbacks=run_manager.get_child())
-        return _ranked(document for document in found if allowed.allow(document.metadata))
+        return ranked(self.find(query, **wanted, callbacks=run_manager.get_child()), wanted["filters"])
+
+    def wanted(self, top_k: int | None, threshold: float | None, filters: Filters | None) -> Wanted:
+        """Return the limits of a call: its own, or else the retriever's."""
+        return Wanted(
+            top_k=self.top_k if top_k is None else top_k,
+            threshold=self.threshold if threshold is None else threshold,
+            filters=filters or Filters(),
+        )
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
@@ -82,5 +96,7 @@ def with_metadata(document: Document, more: Mapping[str, Any]) -> Document:
     return Document(id=document.id, page_content=document.page_content, metadata={**document.metadata, **more})
 
 
-def _ranked(documents: Iterable[Document]) -> list[Document]:
-    return [with_metadata(document, {RANK: rank}) for rank, document in enumerate(documents, start=1)]
+def ranked(documents: Iterable[Document], filters: Filters) -> list[Document]:
+    """Return the documents that the filters allow, with their ranks in the metadata."""
+    allowed = (document for document in documents if filters.allow(document.metadata))
+    return [with_metadata(document, {RANK: rank}) for rank, document in enumerate(allowed, start=1)]

@@ -11,6 +11,7 @@ from app.http.openapi import error_responses, ok_response
 from app.http.questions import QUERY_SCHEMA, ChatTopK, run_config
 from app.http.routes.health import HEALTH, Health, health_of
 from app.http.routes.json_route import JsonRoute
+from app.observability.logs import masked
 from chains.state import Answer, check_question
 
 
@@ -49,7 +50,7 @@ class ChatHealth(Health):
     """What the MARP contract's health check adds."""
 
     service: Literal["ChatService"] = "ChatService"
-    retrieval_url: str = Field(description="The Chroma server that is searched, or `in-process`.")
+    retrieval_url: str = Field(description="The retrieval service or Chroma server that is asked, or `in-process`.")
     openrouter_configured: bool = Field(description="Whether OpenRouter answers the questions.")
     llm_configured: bool = Field(description="Whether any language model is configured; otherwise evidence is quoted.")
     model: str
@@ -115,6 +116,8 @@ async def health(request: Request) -> ChatHealth:
 
 
 def _retrieval_url(settings: Any) -> str:
+    if settings.retrieval_url:
+        return str(masked(settings.retrieval_url))
     if settings.vector_store_type != "chroma" or settings.chroma_host is None:
         return "in-process"
     scheme = "https" if settings.chroma_ssl else "http"
