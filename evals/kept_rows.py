@@ -62,6 +62,8 @@ def _row(values: Any) -> Row:
             _refuse(f"no row of `waypoint eval --json`: {name} is missing, or no {NAMES[kind]}")
     if not isinstance(values["confidence"].get("score"), int | float):
         _refuse("no row of `waypoint eval --json`: confidence has no score")
+    if "judgement" in values and not isinstance(values["judgement"], Mapping | None):
+        _refuse("judgement is no object")
     retrieved = [_chunk(chunk) for chunk in values["retrieved"]]
     citations = [_citation(citation) for citation in values["citations"]]
     return cast(Row, {"model": None, **values, "retrieved": retrieved, "citations": citations})

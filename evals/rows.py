@@ -1,7 +1,7 @@
 """Run the cases through the chain: one row each, with what was retrieved and answered, and how long it took."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired
 
 from langchain_core.runnables import Runnable
 from typing_extensions import TypedDict
@@ -21,8 +21,17 @@ class Retrieved(TypedDict):
     content: str
 
 
+class Judgement(TypedDict):
+    """How many statements of an answer a language model called supported; faithfulness None where it said nothing."""
+
+    faithfulness: float | None
+    statements: int
+    supported: int
+    unsupported: list[str]
+
+
 class Row(TypedDict):
-    """What became of one question; CONTRACTS calls the fields by these names."""
+    """What became of one question; CONTRACTS calls the fields by these names. `judgement` is there with a judge."""
 
     id: str
     outcome: str
@@ -32,6 +41,7 @@ class Row(TypedDict):
     retrieved: list[Retrieved]
     timings_ms: dict[str, float]
     model: str | None
+    judgement: NotRequired[Judgement]
 
 
 Pair = tuple[Case, Row]
@@ -43,6 +53,11 @@ def pairs_of(cases: Sequence[Case], rows: Sequence[Row]) -> list[Pair]:
     return [(case, by_id[case.id]) for case in cases if case.id in by_id]
 
 
+def ask(chain: Runnable[Question, Answer], case: Case) -> Row:
+    """Ask one question, and return its row."""
+    return row_of(case.id, chain.invoke(Question(question=case.question, history=list(case.history))))
+
+
 def ask_all(
     chain: Runnable[Question, Answer],
     cases: Sequence[Case],
@@ -51,7 +66,7 @@ def ask_all(
 ) -> Iterator[Row]:
     """Ask the questions one after the other, and yield each row as it is done."""
     for number, case in enumerate(cases, start=1):
-        yield row_of(case.id, chain.invoke(Question(question=case.question, history=list(case.history))))
+        yield ask(chain, case)
         if progress:
             progress(number, len(cases), case.id)
 

@@ -1,6 +1,5 @@
-"""A LangSmith server on loopback, as far as taking in runs goes, and an OpenTelemetry collector of the same kind."""
+"""A LangSmith server on loopback, as far as this project asks it, and an OpenTelemetry collector of the same kind."""
 
-import email
 import json
 import threading
 from collections.abc import Iterator
@@ -11,6 +10,8 @@ from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tests.langsmith_datasets import Datasets, parts
+
 
 @dataclass
 class Backend:
@@ -20,6 +21,7 @@ class Backend:
         runs: The runs that LangSmith's clients sent, by id, with inputs and outputs in place.
         spans: The spans that OpenTelemetry's exporters sent.
         bodies: All that came, as it came.
+        store: The datasets, experiments and feedback of LangSmith.
     """
 
     url: str = ""
@@ -29,6 +31,7 @@ class Backend:
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     spans: list[Any] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+    store: Datasets = field(default_factory=Datasets)
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def wait_for(self, what: Any) -> None:
@@ -52,10 +55,18 @@ class Backend:
         with self.changed:
             self.bodies.append(body)
             if self.status == 200 and path == "/runs/multipart":
-                _read_runs(self.runs, kind, body)
+                self._read_parts(kind, body)
             elif self.status == 200 and path == "/v1/traces":
                 self.spans.extend(_read_spans(body))
             self.changed.notify_all()
+
+    def _read_parts(self, kind: str, body: bytes) -> None:
+        for name, value in parts(kind, body):
+            what, key, *inner = name.split(".")
+            if what == "feedback":
+                self.store.feedback.append(value)
+            else:
+                self.runs.setdefault(key, {}).update({inner[0]: value} if inner else value)
 
 
 @contextmanager
@@ -73,10 +84,23 @@ def backend() -> Iterator[Backend]:
                 closing.wait()
                 return
             stub.take(self.path, self.headers["Content-Type"], body)
+            self._reply(body)
+
+        def do_PATCH(self) -> None:
+            self._reply(self.rfile.read(int(self.headers["Content-Length"])))
+
+        def do_GET(self) -> None:
+            stub.keys.add(self.headers.get("x-api-key"))
+            self._reply(b"")
+
+        def _reply(self, body: bytes) -> None:
+            kind = self.headers.get("Content-Type", "")
+            found = stub.store.reply(self.command, self.path, kind, body) if stub.status == 200 else None
+            content = json.dumps({} if found is None else found).encode()
             self.send_response(stub.status)
-            self.send_header("Content-Length", "2")
+            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(b"{}")
+            self.wfile.write(content)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
@@ -93,18 +117,6 @@ def backend() -> Iterator[Backend]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def _read_runs(runs: dict[str, dict[str, Any]], kind: str, body: bytes) -> None:
-    message = email.message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
-    for part in message.walk():
-        if part.is_multipart():
-            continue
-        name = str(part.get_param("name", header="content-disposition"))
-        _, run_id, *inner = name.split(".")
-        content = part.get_payload(decode=True)
-        value = json.loads(content if isinstance(content, bytes) else b"null")
-        runs.setdefault(run_id, {}).update({inner[0]: value} if inner else value)
 
 
 def _read_spans(body: bytes) -> Iterator[Any]:

@@ -1,13 +1,13 @@
 """`waypoint eval`: a question set through the chain, and its metrics; or two earlier runs of it, compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.cli.ingest import open_services, read_settings
-from app.cli.rendering import complain, progress_bar, show
+from app.cli.rendering import complain, show
 
 if TYPE_CHECKING:
     from app.wiring import Services
@@ -58,40 +58,43 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    langsmith: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Keep the questions as this dataset on LangSmith, and the run as an experiment (LANGSMITH_API_KEY).",
+            show_default=False,
+        ),
+    ] = None,
+    judge: Annotated[
+        bool,
+        typer.Option("--judge", help="Have the language model say which statements of an answer its passages support."),
+    ] = False,
 ) -> None:
     """Run a set of questions through the chain of these settings, and print the metrics."""
+    from app.cli.asking import Asking
     from evals.gate import read_floor
     from evals.questions import find_questions, read_questions
 
     path = find_questions(questions)
     cases = read_questions(path)
     floors = [read_floor(text) for text in fail_under or []]
-    _check(floors, cases)
+    _check(floors, cases, with_judge=judge or compare is not None)
     if compare is not None:
-        _refuse_beside_compare({"--json": json_out, "--report": report, "--fit": fit_out})
+        given = {"--json": json_out, "--report": report, "--fit": fit_out, "--langsmith": langsmith, "--judge": judge}
+        _refuse_beside_compare(given)
         metrics = _compared(cases, compare)
     else:
-        services = open_services(read_settings().model_copy(update=FITTING if fit_out else MEASURING))
-        rows = _asked(services, cases, json_out)
+        settings = read_settings().model_copy(update=FITTING if fit_out else MEASURING)
+        asking = Asking(settings, judge=judge, dataset=langsmith)
+        services = open_services(settings)
+        rows = asking.rows(services, cases, json_out, facts=_facts(services, path.name))
         metrics = _measured(cases, rows)
         if fit_out is not None:
             _fit(services, cases, rows, fit_out, fitted_on=path.name)
         if report is not None:
-            _report(services, cases, rows, metrics, report, questions=path.name)
+            _report(cases, rows, metrics, report, facts=_facts(services, path.name))
     _hold(floors, metrics)
-
-
-def _asked(services: "Services", cases: Sequence["Case"], json_out: Path | None) -> list["Row"]:
-    """Ask the questions; each row is written as it is done, so that an interrupted run is not lost."""
-    from evals.output import rows_file
-    from evals.rows import ask_all
-
-    rows = []
-    with progress_bar("Asking") as progress, rows_file(json_out) as write:
-        for row in ask_all(services.chain, cases, progress=progress):
-            write(row)
-            rows.append(row)
-    return rows
 
 
 def _measured(cases: Sequence["Case"], rows: Sequence["Row"]) -> list["Metric"]:
@@ -116,10 +119,10 @@ def _compared(cases: Sequence["Case"], paths: tuple[Path, Path]) -> list["Metric
     return measure(cases, after)
 
 
-def _refuse_beside_compare(options: dict[str, Path | None]) -> None:
+def _refuse_beside_compare(options: Mapping[str, object]) -> None:
     from chains.errors import ConfigurationError
 
-    if given := [name for name, value in options.items() if value is not None]:
+    if given := [name for name, value in options.items() if value]:
         msg = f"--compare reads rows that are there and asks nothing: leave out {', '.join(given)}"
         raise ConfigurationError(msg)
 
@@ -136,30 +139,33 @@ def _fit(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"], o
     show(f"\n{fitted.summary}\nWritten to {out}; use it by CONFIDENCE_MODEL={out}")
 
 
+def _facts(services: "Services", questions: str) -> dict[str, object]:
+    """Return what was measured, for the report and the experiment."""
+    return {"questions": questions, "chunks": services.count(), **services.settings.model_dump(include=REPORTED)}
+
+
 def _report(
-    services: "Services",
     cases: Sequence["Case"],
     rows: Sequence["Row"],
     metrics: Sequence["Metric"],
     folder: Path,
     *,
-    questions: str,
+    facts: Mapping[str, object],
 ) -> None:
     from evals.output import write_page
     from evals.report import html_report
 
-    facts = {"questions": questions, "chunks": services.count(), **services.settings.model_dump(include=REPORTED)}
     write_page(folder / "report.html", html_report(cases, rows, facts=facts, metrics=metrics))
 
 
-def _check(floors: Sequence["Floor"], cases: Sequence["Case"]) -> None:
+def _check(floors: Sequence["Floor"], cases: Sequence["Case"], *, with_judge: bool) -> None:
     """Refuse a floor under what is no metric before anything is asked."""
     from chains import STAGES
     from evals.gate import check_names
     from evals.metrics import names_for
 
     if floors:
-        check_names(floors, names_for(cases, STAGES))
+        check_names(floors, names_for(cases, STAGES, with_judge=with_judge))
 
 
 def _hold(floors: Sequence["Floor"], metrics: Sequence["Metric"]) -> None:

@@ -13,12 +13,14 @@ from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
 from app.settings import Settings
 from app.wiring.llm import providers_of
 from chains.caching.stats import EVENTS, LEVELS, CacheStats, Event
+from chains.errors import ConfigurationError
 from chains.generation.provider import Provider
 from chains.observers import Observer
 from chains.state import Answer, Question
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
+    from app.adapters.tracing.experiments import Experiments
     from app.adapters.tracing.langsmith import Score
     from app.observability.metrics import Labels, Metrics
 
@@ -83,6 +85,23 @@ def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
     tracing.factories.append(lambda config: backend.callbacks(config, export.put))
     tracing.probes["langsmith"] = backend.probe
     tracing.connections.append(backend.close)
+
+
+def experiments_of(settings: Settings) -> "Experiments":
+    """Return where a question set is kept as a dataset, and a run of it as an experiment.
+
+    Raises:
+        ConfigurationError: LANGSMITH_API_KEY is not set, or what an experiment is made of is to be hidden.
+    """
+    from app.adapters.tracing.experiments import Experiments
+
+    if settings.langsmith_api_key is None:
+        msg = "an experiment is kept on LangSmith: set LANGSMITH_API_KEY"
+        raise ConfigurationError(msg)
+    if settings.langsmith_hide_inputs or settings.langsmith_hide_outputs:
+        msg = "an experiment holds questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids"
+        raise ConfigurationError(msg)
+    return Experiments(api_url=settings.langsmith_endpoint, api_key=settings.langsmith_api_key)
 
 
 def _trace_to_collector(tracing: Tracing, endpoint: str) -> None:

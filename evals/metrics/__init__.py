@@ -29,6 +29,7 @@ from evals.metrics.confidence import (
     reliability,
     scores,
 )
+from evals.metrics.judged import judged
 from evals.metrics.latency import latency, percentile
 from evals.metrics.measure import SAMPLES, Measure, Metric, with_intervals
 from evals.metrics.retrieval import (
@@ -45,7 +46,7 @@ from evals.metrics.retrieval import (
 )
 from evals.metrics.selective import Point, coverage_at, false_answer_curve, risk_coverage, risk_coverage_area
 from evals.questions import Case
-from evals.rows import Pair, Row, pairs_of
+from evals.rows import Judgement, Pair, Row, pairs_of
 
 __all__ = [
     "PILOT",
@@ -111,15 +112,19 @@ def measures(pairs: Sequence[Pair]) -> list[Measure]:
         *citations(pairs),
         *confidence(pairs),
         *latency(pairs),
+        *judged(pairs),
     ]
     by_name = {measure.name: measure for measure in found}
     aliases = [replace(by_name[name], group="the pilot's names", name=alias) for alias, name in PILOT.items()]
     return [*found, *aliases]
 
 
-def names_for(cases: Sequence[Case], stages: Sequence[str]) -> list[str]:
+def names_for(cases: Sequence[Case], stages: Sequence[str], *, with_judge: bool = False) -> list[str]:
     """Return the names of the metrics that a run of these cases has, through a chain with these stages."""
     unanswered = [(case, _unanswered(case.id, stages)) for case in cases]
+    for _, row in unanswered:
+        if with_judge:
+            row["judgement"] = Judgement(faithfulness=None, statements=0, supported=0, unsupported=[])
     return [measure.name for measure in measures(unanswered)]
 
 

@@ -1,11 +1,12 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
-QUESTIONS = [
+QUESTIONS: list[dict[str, Any]] = [
     {
         "id": "rate",
         "question": "What is the rate of GST on imports into Singapore?",

@@ -1,0 +1,149 @@
+"""Keep a question set as a dataset on LangSmith, and a run of it as an experiment there, by langsmith's `evaluate`."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from langsmith import Client, evaluate
+from langsmith.schemas import Dataset, Example, Run
+from langsmith.utils import LangSmithError
+from pydantic import SecretStr
+from typing_extensions import TypedDict
+
+from chains.errors import WaypointError
+
+Values = Mapping[str, Any]
+
+
+class Question(TypedDict):
+    """An example of the dataset; `metadata` has the `id` by which it is found again."""
+
+    inputs: dict[str, Any]
+    outputs: dict[str, Any]
+    metadata: dict[str, Any]
+
+
+class Experiments:
+    """Datasets and experiments on a LangSmith server."""
+
+    def __init__(self, *, api_url: str, api_key: SecretStr) -> None:
+        self._client = Client(api_url, api_key=api_key.get_secret_value())
+
+    def run(
+        self,
+        dataset: str,
+        questions: Sequence[Question],
+        *,
+        ask: Callable[[str], dict[str, Any]],
+        score: Callable[[str], Mapping[str, float]],
+        metadata: Values,
+    ) -> str:
+        """Ask every question as a run of a new experiment over the dataset, and return the experiment's name.
+
+        Args:
+            dataset: Its name. It is made where there is none; what changed in the questions is changed in it.
+            questions: The examples.
+            ask: Takes a question's id; returns what the run has for outputs.
+            score: Takes a question's id; returns the feedback of its run.
+            metadata: What was measured.
+
+        Raises:
+            WaypointError: LangSmith cannot be reached or refuses; `ask` failed.
+        """
+        asked = _Asked(ask)
+        try:
+            found = self._client.read_dataset(dataset_name=dataset) if self._has(dataset) else self._made(dataset)
+            name = self._experiment(found, self._examples(found, questions), asked, score, metadata)
+        except (LangSmithError, OSError) as error:  # Those of requests are OSErrors.
+            hint = "check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT"
+            msg = f"LangSmith did not take the experiment: {_brief(error)}; {hint}"
+            raise WaypointError(msg) from error
+        finally:
+            self._client.close()
+        if asked.failure is not None:
+            raise asked.failure
+        return name
+
+    def _has(self, dataset: str) -> bool:
+        return self._client.has_dataset(dataset_name=dataset)
+
+    def _made(self, dataset: str) -> Dataset:
+        return self._client.create_dataset(dataset, description="Questions of `waypoint eval`")
+
+    def _examples(self, dataset: Dataset, questions: Sequence[Question]) -> list[Example]:
+        """Bring the dataset in line with the questions, and return their examples; others in it are left alone."""
+        wanted = {_example_id(dataset, question): question for question in questions}
+        held = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
+        new = [{"id": key, **_created(one)} for key, one in wanted.items() if key not in held]
+        changed = [{"id": key, **one} for key, one in wanted.items() if key in held and _differs(held[key], one)]
+        if new:
+            self._client.create_examples(dataset_id=dataset.id, examples=new)
+        if changed:
+            self._client.update_examples(dataset_id=dataset.id, updates=changed)
+        known = {example.id: example for example in self._client.list_examples(dataset_id=dataset.id)}
+        return [known[key] for key in wanted]
+
+    def _experiment(
+        self,
+        dataset: Dataset,
+        examples: Sequence[Example],
+        asked: "_Asked",
+        score: Callable[[str], Mapping[str, float]],
+        metadata: Values,
+    ) -> str:
+        def answer(inputs: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
+            return asked(metadata["id"])
+
+        def rate(run: Run, example: Example) -> dict[str, Any]:
+            given = {} if run.error else score((example.metadata or {})["id"])
+            return {"results": [{"key": key, "score": value} for key, value in given.items()]}
+
+        with redirect_stdout(sys.stderr):  # Figures go to stdout, and nothing else does.
+            results = evaluate(
+                answer,
+                data=examples,
+                evaluators=[rate],
+                experiment_prefix=dataset.name,
+                metadata=dict(metadata),
+                client=self._client,
+                max_concurrency=0,  # One after the other, so that latencies are those of a question alone.
+                disable_evaluator_tracing=True,
+            )
+        return results.experiment_name
+
+
+class _Asked:
+    """Asks until something fails: `evaluate` notes a failure and goes on to the next question."""
+
+    def __init__(self, ask: Callable[[str], dict[str, Any]]) -> None:
+        self._ask = ask
+        self.failure: Exception | None = None
+
+    def __call__(self, question_id: str) -> dict[str, Any]:
+        if self.failure is not None:
+            raise self.failure
+        try:
+            return self._ask(question_id)
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+def _example_id(dataset: Dataset, question: Question) -> UUID:
+    return uuid5(NAMESPACE_URL, f"{dataset.id}/{question['metadata']['id']}")
+
+
+def _created(question: Question) -> dict[str, Any]:
+    return {"inputs": question["inputs"], "reference_outputs": question["outputs"], "metadata": question["metadata"]}
+
+
+def _differs(held: Example, wanted: Question) -> bool:
+    known = held.metadata or {}  # LangSmith adds entries of its own.
+    metadata = {name: known.get(name) for name in wanted["metadata"]}
+    return (held.inputs, held.outputs, metadata) != (wanted["inputs"], wanted["outputs"], wanted["metadata"])
+
+
+def _brief(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200] or type(error).__name__
