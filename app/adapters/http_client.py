@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import partial
+from functools import cache, partial
 from typing import cast
 
 import httpx
@@ -53,6 +53,12 @@ def retry_after_s(value: str | None) -> float | None:
         return None
 
 
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Return the one context of the process: to read the certificates takes longer than to build the client."""
+    return httpx.create_ssl_context()
+
+
 class _ReplyLimits:
     """The time and the size that a reply may still take."""
 
@@ -84,7 +90,7 @@ class _ReplyLimits:
 
 class _Transport(httpx.HTTPTransport):
     def __init__(self, max_bytes: int) -> None:
-        super().__init__(limits=LIMITS)
+        super().__init__(limits=LIMITS, verify=_ssl_context())
         self._max_bytes = max_bytes
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -117,7 +123,7 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(self) -> None:
-        self._ssl = httpx.create_ssl_context()
+        self._ssl = _ssl_context()
         self._pools: list[_Pool] = []
         self._closing: set[asyncio.Future[None]] = set()
 

@@ -1,6 +1,7 @@
 """Describe the API at /openapi.json: what each operation answers, with examples, and how a caller authenticates."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -123,8 +124,15 @@ def ok_response(example: Any, description: str = "The answer", *, status: int = 
 
 
 def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
-    """Make the description of the routes that the application has by now, and of how `auth_mode` authenticates."""
-    description = app.openapi()
+    """Make FastAPI's description say what errors there are and how `auth_mode` authenticates, when it is first read.
+
+    To describe every route takes longer than all else that starts the service.
+    """
+    app.openapi = cache(partial(_description, app.openapi, auth_mode))  # type: ignore[method-assign] # As FastAPI says.
+
+
+def _description(usual: Callable[[], dict[str, Any]], auth_mode: str) -> dict[str, Any]:
+    description = usual()
     # FastAPI adds its own 422 to every route with a body or a parameter; these contracts answer 400 instead.
     for path, method in WITHOUT_422:
         del description["paths"][path][method]["responses"]["422"]
@@ -136,6 +144,7 @@ def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> 
             if path not in PROBES:
                 for operation in operations.values():
                     operation["security"] = [{scheme: []} for scheme in schemes]
+    return description
 
 
 _TITLE, _DOC_ID, _URL = "GST Guide", "01_regulatory_gst", "https://example.org/gst"
