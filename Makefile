@@ -5,16 +5,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PARITY := .venv-parity
+PYTEST := MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet pyproject.toml
 
 ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need for Indonesia?"
 	@$(BIN)/waypoint ask "$${Q:?give a question, like: make ask Q=\"What documents do I need for Indonesia?\"}"
 
-test: export PYTHONDONTWRITEBYTECODE = # Else each process of the tests compiles the project anew.
-test: $(VENV)/.dev ## Run the tests in two processes, with the coverage of chains/ held at 95 %
-	MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile --cov=chains --cov-report=
+test test-browser: export PYTHONDONTWRITEBYTECODE = # Else each process of the tests compiles the project anew.
+test: $(VENV)/.dev ## Run the tests but the browser's in two processes, with the coverage of chains/ held at 95 %
+	$(PYTEST) --ignore=tests/web --cov=chains --cov-report=
 	$(BIN)/coverage report --include='chains/*' --fail-under=95
+
+test-browser: $(VENV)/.dev ## Run the tests of the page in Chromium
+	$(PYTEST) tests/web
 
 check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import rules, dependencies, tests
 	$(BIN)/ruff format --check .
@@ -22,7 +26,7 @@ check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import ru
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
-	$(MAKE) test
+	$(MAKE) test test-browser
 
 format: $(VENV)/.dev ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .
@@ -98,4 +102,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test check docs hostile format bench eval load soak parity serve ingest wheel lock clean help bench-events services
+.PHONY: ask test test-browser check docs hostile format bench eval load soak parity serve ingest wheel lock clean help bench-events services

@@ -1,4 +1,4 @@
-"""Run the tests and measure what the run takes: `python -m benchmarks.suite [--checkout PATH]`.
+"""Run the tests of `make test` and measure what the run takes: `python -m benchmarks.suite [--checkout PATH]`.
 
 Another commit is run by its own environment where it has one, in one process. Processor time is that of the run with
 all its processes; memory is that of the largest process, and of all together at their highest, sampled twice a second.
@@ -21,7 +21,7 @@ AS_IN_THE_MAKEFILE = {"MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": ""}
 
 ROOT = Path(__file__).parents[1]
 PAUSE_S = 0.5
-PARALLEL = ["--numprocesses=2", "--dist=loadfile"]
+AS_MAKE_TEST = ["--numprocesses=2", "--dist=loadfile", "--ignore=tests/web", "--cov=chains", "--cov-report="]
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
     if given.checkout:
         found = measure([python_of(given.checkout.resolve()), "-m", "pytest", "-q"], given.checkout)
     else:
-        found = measure([sys.executable, "-m", "pytest", "-q", *PARALLEL], ROOT)
+        found = measure([sys.executable, "-m", "pytest", "-q", *AS_MAKE_TEST], ROOT)
     print(found)
     write_figures("suite_before" if given.checkout else "suite", found)
 
