@@ -75,14 +75,14 @@ def as_tool(
         try:
             answer = chain.invoke(_question(question, history))
         except exceptions_to_handle as error:
-            raise _tool_error(error) from error
+            raise ToolException(advice_on(error)) from error
         return content_of(answer), answer
 
     async def aask(question: str, history: Sequence[ToolTurn] = ()) -> tuple[str, Answer]:
         try:
             answer = await chain.ainvoke(_question(question, history))
         except exceptions_to_handle as error:
-            raise _tool_error(error) from error
+            raise ToolException(advice_on(error)) from error
         return content_of(answer), answer
 
     return StructuredTool.from_function(
@@ -133,6 +133,19 @@ def source_name(citation: Citation) -> str:
     return ", ".join(part for part in (name, page, *citation["source_urls"][:1]) if part)
 
 
+def advice_on(error: Exception) -> str:
+    """Return what a model is told to do about an error, without inner detail; the log gets the error's kind."""
+    log.warning("tool_failed", error=type(error).__name__)
+    match error:
+        case QuestionError():
+            return f"{error}. Call this tool again with one short question."
+        case SafetyCheckError():
+            return _REFUSED
+        case WaypointError(is_retryable=False):
+            return _GIVE_UP
+    return _ONCE_MORE
+
+
 def _question(question: str, history: Sequence[ToolTurn]) -> Question:
     return Question(question=question, history=list(history)) if history else Question(question=question)
 
@@ -144,22 +157,6 @@ def _is_marker(citation: Citation) -> bool:
 
 def _in_brackets(marker: str) -> bool:
     return not marker[:1].isalnum() and not marker[-1:].isalnum()
-
-
-def _tool_error(error: Exception) -> ToolException:
-    log.warning("tool_failed", error=type(error).__name__)
-    return ToolException(_advice(error))
-
-
-def _advice(error: Exception) -> str:
-    match error:
-        case QuestionError():
-            return f"{error}. Call this tool again with one short question."
-        case SafetyCheckError():
-            return _REFUSED
-        case WaypointError(is_retryable=False):
-            return _GIVE_UP
-    return _ONCE_MORE
 
 
 def _explain(error: ValidationError | Any) -> str:

@@ -5,7 +5,7 @@ Exit codes: 0 done; 1 the work failed; 2 bad usage or settings.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 
@@ -15,6 +15,7 @@ from app.cli.ask import ask
 from app.cli.doctor import doctor
 from app.cli.evaluate import evaluate
 from app.cli.ingest import ingest
+from app.cli.mcp import mcp
 from app.cli.rendering import complain
 from app.cli.serve import serve
 from app.settings import SettingsError
@@ -29,7 +30,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, command in (("ask", ask), ("ingest", ingest), ("serve", serve), ("eval", evaluate), ("doctor", doctor)):
+COMMANDS: dict[str, Callable[..., None]] = {
+    "ask": ask,
+    "ingest": ingest,
+    "serve": serve,
+    "mcp": mcp,
+    "eval": evaluate,
+    "doctor": doctor,
+}
+for name, command in COMMANDS.items():
     app.command(name=name)(command)
 
 

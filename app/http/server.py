@@ -22,6 +22,7 @@ from app.http.routes import (
     documents,
     feedback,
     health,
+    mcp,
     page,
     pages,
     playground,
@@ -77,6 +78,7 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.batch_max))
     app.include_router(playground.playground_router(chain, handler, question))
     app.include_router(health.router)
+    app.include_router(mcp.mcp_router(services))
     page_router = page.page_router(services.examples, services.teams, framed_by=settings.framing_origins)
     for router in (
         pages.router,

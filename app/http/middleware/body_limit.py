@@ -18,6 +18,7 @@ MAX_BYTES_OF = {"/page/render": 64 * 1024, "/v1/chat/completions": 128 * 1024}
 NO_QUESTIONS = frozenset({"/page/render", "/sign-in", "/sign-out", "/api/documents"})
 # Posts whose bodies are too large to be held: their routes read them piece by piece.
 STREAMED = frozenset({"/api/documents"})
+MCP_PATH = "/mcp"
 MAX_DEPTH = 32
 MEGABYTE = 2**20
 # A client that is still sending does not read a refusal: up to here its bytes are read and dropped.
@@ -190,5 +191,7 @@ def count_questions(path: str, value: Any) -> int:
     """Return the number of inputs of a batch; any other request counts as one question, unless it asks none."""
     if path in NO_QUESTIONS:
         return 0
+    if path == MCP_PATH:  # Of its requests, only a tool that is called asks something.
+        return int(isinstance(value, dict) and value.get("method") == "tools/call")
     inputs = value.get("inputs") if path.endswith("/batch") and isinstance(value, dict) else None
     return len(inputs) if isinstance(inputs, list) else 1

@@ -1,0 +1,18 @@
+"""`waypoint mcp`: the documents as tools and resources for an agent on this machine."""
+
+import asyncio
+from importlib.util import find_spec
+
+from app.cli.ingest import open_services
+from chains.errors import ConfigurationError
+
+MISSING = "waypoint mcp needs the package mcp: pip install mcp, or the extra waypoint-copilot[mcp]"
+
+
+def mcp() -> None:
+    """Offer the documents to an agent over stdin and stdout (Model Context Protocol)."""
+    if find_spec("mcp") is None:
+        raise ConfigurationError(MISSING)
+    from app.mcp.server import run_stdio
+
+    asyncio.run(run_stdio(open_services()))

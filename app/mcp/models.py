@@ -1,0 +1,76 @@
+"""What the tools take and give; the models are the schemas that clients are told."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from chains.state import QUESTION_MAX_CHARACTERS, Outcome
+
+
+class Turn(BaseModel):
+    """One message of the conversation before the question."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class AskInput(BaseModel):
+    """A question."""
+
+    question: str = Field(
+        min_length=1, max_length=QUESTION_MAX_CHARACTERS, description="One question, in a full sentence."
+    )
+    history: list[Turn] = Field(
+        default_factory=list, max_length=20, description="The conversation before, where the question refers to it."
+    )
+
+
+class AnswerSource(BaseModel):
+    """What a number in the answer stands for."""
+
+    number: int
+    title: str
+    section: str | None
+    page: int | None
+    doc_id: str | None
+    url: str | None
+    quote: str = Field(description="The words of the source that support the answer.")
+    resource: str | None = Field(description="The whole document, as a resource of this server.")
+
+
+class AskOutput(BaseModel):
+    """The answer with markers like [1], and the source of each."""
+
+    answer: str
+    outcome: Outcome = Field(description="`answered`, or why there is no answer from the documents.")
+    sources: list[AnswerSource]
+    confidence: str = Field(description="A level, like High.")
+    confidence_score: float
+    trace_id: str | None
+
+
+class SearchInput(BaseModel):
+    """What to search for."""
+
+    query: str = Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, description="Words, or a question.")
+    top_k: int = Field(8, ge=1, le=50, description="How many passages.")
+
+
+class FoundPassage(BaseModel):
+    """A passage of a document."""
+
+    id: str = Field(description="Names the passage: the document, and the number of the passage in it.")
+    doc_id: str
+    title: str
+    section: str | None
+    page: int | None
+    text: str
+    url: str | None
+    score: float | None = Field(description="The similarity to the query, 0 to 1.")
+    resource: str | None = Field(description="The whole document, as a resource of this server.")
+
+
+class SearchOutput(BaseModel):
+    """The passages, best first."""
+
+    passages: list[FoundPassage]
