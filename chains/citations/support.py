@@ -208,7 +208,7 @@ def compare_numbers(
     if not stated:
         return "none"
     weights = np.array([0.0 if word.kind == "number" else word.weight for word in words], dtype=np.float32)
-    coverage = (strengths == 1.0) @ weights / max(float(weights.sum()), 1e-6)
+    coverage = np.where(strengths == 1.0, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
     best = int(coverage.argmax())
     if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
         return "none"
