@@ -50,6 +50,12 @@ soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and prin
 hostile: $(VENV)/.dev ## Try malformed requests, files, settings, commands, replies and servers, and print what held
 	$(BIN)/python -m benchmarks.hostile
 
+bench-page: $(VENV)/.dev ## Measure the page in Chromium: its weight, when it can be used, when first words are seen
+	$(BIN)/python -m benchmarks.page
+
+screenshots: $(VENV)/.dev ## Draw every view of the page into screenshots/, and the pictures of README and docs again
+	$(BIN)/python -m benchmarks.screenshots --docs
+
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m benchmarks.parity
 
@@ -102,4 +108,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test test-browser check docs hostile format bench eval load soak parity serve ingest wheel lock clean help bench-events services
+.PHONY: ask test test-browser check docs hostile format bench eval load soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services

@@ -61,16 +61,18 @@ def _answers(child: psutil.Process) -> bool:
 
 
 @contextmanager
-def service(folder: Path, *words: str, checkout: Path | str = ROOT, **settings: str) -> Iterator[Service]:
+def service(
+    folder: Path, *words: str, checkout: Path | str = ROOT, port: str = "", **settings: str
+) -> Iterator[Service]:
     """Run `waypoint serve` in `folder` with these options and settings; it is ready when the body begins.
 
-    The code is that of `checkout`, run by its own environment where it has one.
+    The code is that of `checkout`, run by its own environment where it has one; the port is a free one.
     """
-    port = free_port()
+    port = port or str(free_port())
     messages = folder / "messages.txt"
     with messages.open("wb") as file:
         process = subprocess.Popen(
-            [python_of(checkout), "-c", "from app.cli import main; main()", "serve", "--port", str(port), *words],
+            [python_of(checkout), "-c", "from app.cli import main; main()", "serve", "--port", port, *words],
             cwd=folder,
             env={
                 "PATH": os.defpath,

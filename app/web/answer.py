@@ -5,7 +5,7 @@ from typing import Any
 
 from app.web import markdown, words
 from app.web.chips import Chip
-from app.web.growing import steady
+from app.web.growing import same_length, steady
 from chains.citations.markers import Marker, find_markers
 
 FEWEST_LETTERS = 4  # Fewer between brackets name no document: `[sic]`.
@@ -15,25 +15,29 @@ Citation = Mapping[str, Any]
 
 
 def render(
-    text: str, citations: Sequence[Citation] = (), *, final: bool = True, language: str = words.DEFAULT
+    text: str, citations: Sequence[Citation] = (), *, language: str = words.DEFAULT
 ) -> tuple[str, list[int | None]]:
-    """Return the HTML of an answer, and the number of each citation.
-
-    While the answer grows its citations are unknown: its markers become chips that lead nowhere yet.
+    """Return the HTML of an answer to which nothing is added, and the number of each citation.
 
     Args:
         text: The answer as it came.
         citations: Those of the answer object; their `start` and `end` are places in `text`.
-        final: Whether nothing follows.
         language: Of the chips' labels.
     """
     table = words.languages()[language]
-    if not final:
-        text = steady(text)
-        return markdown.render(text, _pending(text, words.text(table, "chip.pending"))), []
     numbers = numbers_of(citations)
     pairs = enumerate(zip(citations, numbers, strict=True))
     return markdown.render(text, [_chip(text, table, index, *pair) for index, pair in pairs]), numbers
+
+
+def render_growing(text: str, *, language: str = words.DEFAULT) -> tuple[str, int]:
+    """Return the HTML of what has come of an answer, and how many of its characters that shows.
+
+    Its citations are unknown yet: its markers become chips that lead nowhere.
+    """
+    shown = steady(text)
+    label = words.text(words.languages()[language], "chip.pending")
+    return markdown.render(shown, _pending(shown, label)), same_length(text, shown)
 
 
 def numbers_of(citations: Sequence[Citation]) -> list[int | None]:

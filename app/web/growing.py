@@ -15,11 +15,10 @@ _STARS = re.compile(r"(?:(?<=[\s(])|\A)\*(?=[^\s*])|(?<=[^\s*])\*(?=[\s).,;:!?]|
 _SIGNS = "*~`_"
 
 
-def steady_length(text: str) -> int:
-    """Return how many characters of a growing answer `steady` keeps, without what it adds."""
-    kept = steady(text)
-    pairs = zip(text, kept, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(text), len(kept)))
+def same_length(text: str, shown: str) -> int:
+    """Return how many characters of a growing answer are shown, without what `steady` added to them."""
+    pairs = zip(text, shown, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(text), len(shown)))
 
 
 def steady(text: str) -> str:

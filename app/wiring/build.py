@@ -211,8 +211,14 @@ class Services:
     @cached_property
     def metrics(self) -> "Metrics":
         """Return the metrics of GET /metrics."""
-        stats, models = self.caches.stats, self.models
-        return metrics_of(self.settings, tracing=self.tracing, caches=stats, outbox=self.outbox, models=models)
+        return metrics_of(
+            self.settings,
+            tracing=self.tracing,
+            caches=self.caches.stats,
+            outbox=self.outbox,
+            models=self.models,
+            uploads=self.uploads,
+        )
 
     @cached_property
     def tracing(self) -> Tracing:

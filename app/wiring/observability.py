@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.adapters.tracing.experiments import Experiments
     from app.adapters.tracing.langsmith import Score
     from app.observability.metrics import Labels, Metrics
+    from app.wiring.uploads import Uploads
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 SCORES_WAITING = 1000
@@ -142,6 +143,7 @@ def metrics_of(
     caches: CacheStats,
     outbox: "Outbox | None",
     models: Mapping[str, BaseChatModel],
+    uploads: "Uploads",
 ) -> "Metrics":
     """Return the metrics of GET /metrics; `models` may grow."""
     from app.observability.metrics import Metrics
@@ -153,6 +155,7 @@ def metrics_of(
     for event in EVENTS:
         read = partial(_by_level, caches, event)
         metrics.counts(f"waypoint_cache_{event}", f"Cache {event}", ("level",), read)
+    metrics.counts("waypoint_uploaded_files", "Files that were sent to be added", ("result",), partial(_files, uploads))
     if outbox is not None:
         _add_events(metrics, outbox)
     return metrics
@@ -188,6 +191,10 @@ def _add_events(metrics: "Metrics", outbox: "Outbox") -> None:
         ("result",),
         lambda: {("sent",): outbox.sent, ("dropped",): outbox.dropped},
     )
+
+
+def _files(uploads: "Uploads") -> Mapping["Labels", float]:
+    return {("added",): uploads.added, ("failed",): uploads.failed}
 
 
 def _by_provider(models: Mapping[str, BaseChatModel], read: Callable[[Provider], float]) -> Mapping["Labels", float]:

@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.web.corpus import PDF_QUOTE, PDF_TITLE
+
 GST = "What is the GST rate on imports into Singapore?"
 GST_GUIDE = "Singapore GST Guide: Imports, Reliefs and Zero-Rating"
 GST_ANSWER = (
@@ -9,6 +11,8 @@ GST_ANSWER = (
     f"- Goods by air or post of up to S$400 are relieved [{GST_GUIDE} > Low-value goods].\n"
     f"- Only four groups of goods bear duty [{GST_GUIDE} > Dutiable goods]."
 )
+PDF_QUESTION = "When does the Penang depot close?"
+PDF_ANSWER = f"{PDF_QUOTE[:-1]} [{PDF_TITLE}]."
 NO_RESULTS = "Who won the chess championship in 1972?"
 REFUSAL = "I don't have specific information about that in the documents I can see."
 

@@ -11,8 +11,8 @@ from app.http.errors import RequestRefusedError
 
 Phase = Literal["starting", "ready", "draining"]
 
-# Monitoring is answered until the end.
-MONITORING_PATHS = ("/health", "/api/health", "/metrics")
+# Answered until the end: monitoring, and the page's HTML of an answer that is under way.
+ANSWERED_PATHS = ("/health", "/api/health", "/metrics", "/page/render")
 RETRY_AFTER_S = 5
 
 
@@ -47,14 +47,14 @@ class InFlight:
 
 
 class DrainMiddleware:
-    """ASGI middleware that counts requests and, while the service drains, refuses all but monitoring."""
+    """ASGI middleware that counts requests and, while the service drains, refuses all but monitoring and rendering."""
 
     def __init__(self, app: ASGIApp, in_flight: InFlight) -> None:
         self.app = app
         self.in_flight = in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith(MONITORING_PATHS):
+        if scope["type"] != "http" or scope["path"].startswith(ANSWERED_PATHS):
             await self.app(scope, receive, send)
             return
         if self.in_flight.phase == "draining":

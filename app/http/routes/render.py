@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 from app.http.routes.json_route import bad_request_route
 from app.http.routes.page import language_of
 from app.web import answer
-from app.web.growing import steady_length
 
 router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with an answer"))
 
@@ -51,7 +50,10 @@ class Rendered(BaseModel):
 @router.post("/page/render")
 def render(request: Request, body: RenderBody) -> Rendered:
     """Return the HTML of an answer."""
+    language = language_of(request)
+    if not body.final:
+        html, length = answer.render_growing(body.answer, language=language)
+        return Rendered(html=html, numbers=[], length=length)
     citations = [citation.model_dump() for citation in body.citations]
-    html, numbers = answer.render(body.answer, citations, final=body.final, language=language_of(request))
-    length = len(body.answer) if body.final else steady_length(body.answer)
-    return Rendered(html=html, numbers=numbers, length=length)
+    html, numbers = answer.render(body.answer, citations, language=language)
+    return Rendered(html=html, numbers=numbers, length=len(body.answer))

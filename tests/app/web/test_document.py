@@ -1,7 +1,34 @@
 """A document as HTML."""
 
+import re
+
+import pytest
+
 from app.web.document import Quote, render
 from chains.library import Part
+from tests.app.web.test_answer import TAG
+
+BEACON = "http://198.51.100.7/beacon"
+# What marks quoted words and pages, beside what answers have too.
+ATTRIBUTES = re.compile(
+    r' (?:href="(?:https?://|mailto:)[^"]*"|title="[^"]*"|target="_blank"|rel="noopener noreferrer"|tabindex="0"'
+    r'|start="\d+"|class="(?:scroll|quote|page)"|id="quote"|data-page="\d+")'
+)
+ACTIVE = {
+    "script",
+    "style",
+    "iframe",
+    "img",
+    "svg",
+    "math",
+    "form",
+    "input",
+    "button",
+    "object",
+    "link",
+    "meta",
+    "base",
+}
 
 
 def test_headings_skip_no_level_however_the_document_does():
@@ -18,3 +45,39 @@ def test_plain_text_is_never_markup():
     html, marked = render([Part("<b>9</b> & *x*\n\nnext", 0)], "text", Quote("next", 16))
     assert html == '<p>&lt;b&gt;9&lt;/b&gt; &amp; *x*</p>\n<p><mark class="quote" id="quote">next</mark></p>\n'
     assert marked
+
+
+@pytest.mark.parametrize("kind", ["markdown", "html", "pdf", "text", "docx"])
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        f"<script>location='{BEACON}'</script> words",
+        f"[a link](javascript:alert(1)) ![beacon]({BEACON}) <img src={BEACON} onerror=alert(1)> words",
+        f"<iframe src={BEACON}></iframe><style>@import '{BEACON}';</style> words",
+        f"<svg onload=alert(1)><use href={BEACON}></svg><math><mi xlink:href={BEACON}></math> words",
+        f"<form action={BEACON}><input name=token><button formaction={BEACON}>words</button></form>",
+        f"<base href={BEACON}><meta http-equiv=refresh content='0;url={BEACON}'> words",
+        "<mark id=quote onclick=alert(1)>words</mark> <a id=ask href=data:text/html,x>words</a>",
+    ],
+)
+def test_nothing_in_a_document_acts(hostile, kind):
+    html, marked = render([Part(hostile, 0, 1 if kind == "pdf" else None)], kind, Quote("words", 0, None))
+    for tag in TAG.finditer(html):
+        assert tag[2] not in ACTIVE, html
+        assert ATTRIBUTES.sub("", tag[3]) == "", html
+    assert "<" not in TAG.sub("", html)
+    assert marked is (kind != "pdf")
+
+
+def test_marks_that_turn_the_direction_of_text_are_taken_out():
+    for kind in ("markdown", "text"):
+        html, _ = render([Part("The amount is \u202e0001 $\u202c now.", 0)], kind, None)
+        assert "The amount is 0001 $ now." in html
+
+
+@pytest.mark.parametrize("sign", ["[", "![", "[](", "<a ", "**a *b ", "> ", "- ", "|a", "`", "&", "\\"])
+def test_a_very_long_row_of_signs_is_shown_and_marked_around(sign):
+    text = sign * (60_000 // len(sign)) + "\n\nThe rate is 9 %."
+    html, marked = render([Part(text, 0)], "markdown", Quote("The rate is 9 %.", len(text) - 16))
+    assert marked
+    assert '<mark class="quote" id="quote">The rate is 9 %.</mark>' in html

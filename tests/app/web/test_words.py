@@ -52,6 +52,15 @@ def test_every_key_that_is_asked_for_exists(files):
     assert missing == set()
 
 
+def test_every_key_is_used_somewhere():
+    sources = [*SCRIPTS, *TEMPLATES, *PACKAGE.glob("*.py")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in sources)
+    literals = {found["text"].split("${")[0] for found in LITERAL.finditer(text)}
+    beginnings = tuple(literal for literal in literals if literal.endswith((".", "-")))
+    unused = [key for key in words.languages()["en"] if key not in literals and not key.startswith(beginnings)]
+    assert unused == []
+
+
 @pytest.mark.parametrize(
     ("asked", "kept", "accepted", "chosen"),
     [

@@ -8,8 +8,9 @@ const STRONG = 0.7;
 const PARTIAL = 0.4;
 const LEAVE_MS = 200;
 const GAP_PX = 8;
-// What is written in the source, and only gets in the way of its words.
-const SIGNS = /(\|(?:[\s:|-]*\|)?|^#+ |\*\*|^[-*] )/gm;
+// What is written in the source, and only gets in the way of its words: what stands around cells, headings, strong words, items.
+const RULES = /^\|[\s:|-]*\|$\n?|^\| *| *\|$/gm;
+const SIGNS = /( ?\| ?|^#+ |\*\*|^[-*] )/gm;
 
 /** @type {HTMLElement | null} */
 let shownFor = null;
@@ -102,7 +103,7 @@ function follow(card) {
 function content(citation, passage) {
   if (!citation.matched) return [element("p", { class: "support", data: { support: "none" }, text: t("card.unmatched") })];
   const support = supportOf(citation);
-  const words = passage && element("blockquote", {}, ...faint(passage.before), passage.quote && element("mark", {}, ...faint(passage.quote)), ...faint(passage.after));
+  const words = passage && element("blockquote", {}, ...shown(passage.before), passage.quote && element("mark", {}, ...shown(passage.quote)), ...shown(passage.after));
   const about = [passage?.organisation, passage?.date && t("source.date", { date: dateOf(passage.date) })].filter(Boolean).join(" · ");
   const found = citation.attributed ? "card.attributed" : "card.marked";
   return [
@@ -114,10 +115,10 @@ function content(citation, passage) {
   ];
 }
 
-/** Return a source's words; the signs of its markdown stay, and are pale.
+/** Return a source's words without the signs of its markdown; a line stands between the cells of a table.
  * @param {string} text */
-function faint(text) {
-  return text.split(SIGNS).map((piece, at) => (at % 2 ? element("span", { class: "faint", text: piece }) : piece)).filter(Boolean);
+function shown(text) {
+  return text.replace(RULES, "").split(SIGNS).map((piece, at) => (at % 2 ? piece.trim() === "|" && element("span", { class: "faint", text: " | " }) : piece)).filter(Boolean);
 }
 
 /** Put the card below or above the chip, inside the window; the style sheet puts it at the bottom of a small one.
@@ -128,5 +129,5 @@ function place(card, chip) {
   const room = innerHeight - at.bottom;
   const top = room > height + 2 * GAP_PX || room > at.top ? at.bottom + GAP_PX : at.top - height - GAP_PX;
   card.style.top = `${Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX))}px`;
-  card.style.left = `${Math.max(GAP_PX, Math.min(at.left - 24, innerWidth - width - GAP_PX))}px`;
+  card.style.left = `${Math.max(GAP_PX, Math.min(at.left - 24, document.documentElement.clientWidth - width - GAP_PX))}px`;
 }

@@ -20,8 +20,11 @@ let waiting;
 export function start() {
   byId("open-documents")?.addEventListener("click", () => change({ view: state.view === "documents" ? "ask" : "documents" }));
   document.addEventListener("open-documents", () => change({ view: "documents" }));
-  document.addEventListener("documents-changed", () => state.view === "documents" && list());
-  document.addEventListener("signed-in", () => state.view === "documents" && list());
+  for (const event of ["documents-changed", "signed-in"]) document.addEventListener(event, () => state.view === "documents" && list());
+  document.addEventListener("signed-out", () => {
+    byId("documents").replaceChildren(); // What the one before could see is not left behind.
+    if (state.view === "documents") enter();
+  });
   subscribe((_, changed) => {
     if (!changed.has("view")) return;
     const shown = state.view === "documents";
@@ -39,6 +42,7 @@ function enter() {
 }
 
 function frame() {
+  search = category = "";
   const box = /** @type {HTMLInputElement} */ (element("input", {
     type: "search", id: "documents-search", placeholder: t("documents.search"), "aria-label": t("documents.search"),
     on: { input: () => { clearTimeout(waiting); waiting = setTimeout(() => { search = box.value; list(); }, TYPING_MS); } },

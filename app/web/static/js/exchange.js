@@ -14,6 +14,8 @@ import { t } from "./words.js";
 /** @typedef {import("./records.js").Exchange} Exchange
  * @typedef {{again: () => void, edit: () => void, begin: () => void, keep: () => void, link: () => string}} Steps */
 
+const RENDER_AGAIN_MS = 3000;
+
 /** The place of one exchange in the conversation. */
 export class ExchangeView {
   /** @param {Exchange} exchange @param {Steps} steps */
@@ -53,17 +55,22 @@ export class ExchangeView {
 
   /** Show the whole answer, or what there is of it. @param {boolean} fresh Whether it has just come */
   async finish(fresh) {
-    const { exchange } = this;
     this.growing?.end();
     this.#say("");
-    await this.#render();
+    const rendered = await this.#render();
+    this.#surround();
+    if (fresh) announce(this.#told());
+    if (!rendered) this.#renderLater();
+  }
+
+  #surround() {
+    const { exchange } = this;
     const above = banner(exchange);
     this.above.replaceChildren(...(above ? [above] : []));
     const below = exchange.state === "done" ? [nextSteps(exchange, this.steps), ...parts(exchange, !offersDocuments(exchange))] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
     this.#mark();
-    if (fresh) announce(this.#told());
   }
 
   /** Show why no answer came. @param {import("./api.js").RequestError} error */
@@ -84,10 +91,24 @@ export class ExchangeView {
       if (final) exchange.numbers = numbers;
       replace(this.answer, html);
       connect(this.answer, exchange);
+      return true;
     } catch {
-      replace(this.answer, "");
-      this.answer.append(element("p", { class: "bare", text: answer }));
+      if (!this.#isBare()) this.answer.replaceChildren(element("p", { class: "bare", text: answer }));
+      return false;
     }
+  }
+
+  #isBare() {
+    return this.answer.querySelector(".bare") !== null;
+  }
+
+  /** The service has gone between an answer and its rendering: the bare words stand until it is back. */
+  #renderLater() {
+    setTimeout(async () => {
+      if (!this.article.isConnected || !this.#isBare()) return;
+      if (await this.#render()) this.#surround();
+      else this.#renderLater();
+    }, RENDER_AGAIN_MS);
   }
 
   #broken() {

@@ -25,8 +25,8 @@ export function sourcesOf(exchange) {
   return [...found.values()].sort((one, other) => one.number - other.number);
 }
 
-/** Return the addresses that a browser may open. @param {string[]} [urls] */
-function safe(urls = []) {
+/** Return the addresses that a browser may open: none that runs a script. @param {string[]} [urls] */
+export function safe(urls = []) {
   return urls.filter((url) => /^https?:\/\//i.test(url) && URL.canParse(url));
 }
 

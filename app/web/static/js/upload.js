@@ -6,6 +6,7 @@ import { t } from "./words.js";
 
 const JOB = "waypoint-upload"; // In the session's storage: an upload is followed again after a reload.
 const MEGABYTE = 2 ** 20;
+const AGAIN_MS = 2000;
 
 /** @type {any} */
 let limits = null;
@@ -93,8 +94,17 @@ function follow(job, known) {
       report.replaced.length && element("p", { text: t("upload.replaced", { names: report.replaced.join(", ") }) }),
       problems([...known, ...report.problems]), problems(report.warnings, "upload.warnings"));
   });
-  // The browser opens a broken connection again; one that was refused stays closed.
-  events.addEventListener("error", () => events.readyState === EventSource.CLOSED && over(element("p", { role: "alert", text: t("upload.lost") })));
+  // The browser opens a broken connection again. One that was refused stays closed: the service restarts, or the job is gone.
+  const again = () => setTimeout(async () => {
+    try {
+      await request(`api/jobs/${job}`);
+      follow(job, known);
+    } catch (error) {
+      if (error.status === 0 || error.status === 503) again();
+      else over(element("p", { role: "alert", text: t("upload.lost") }));
+    }
+  }, AGAIN_MS);
+  events.addEventListener("error", () => events.readyState === EventSource.CLOSED && again());
 }
 
 /** @param {{path: string, reason: string}[]} list @param {string} [title] */

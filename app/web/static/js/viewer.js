@@ -2,7 +2,8 @@
 import { request } from "./api.js";
 import { byId, button, element } from "./elements.js";
 import { showPage } from "./pdf.js";
-import { language, t } from "./words.js";
+import { dateOf, safe } from "./sources.js";
+import { t } from "./words.js";
 
 const NARROW = matchMedia("(max-width: 59.99rem)");
 const SMOOTH = matchMedia("(prefers-reduced-motion: no-preference)");
@@ -25,6 +26,7 @@ export function start() {
     event.stopImmediatePropagation(); // The same key stops an answer.
     close();
   }, true);
+  document.addEventListener("signed-out", close);
   NARROW.addEventListener("change", coverRest);
 }
 
@@ -41,7 +43,7 @@ async function show(detail) {
   try {
     const shown = await request(path(detail), { signal: asking.signal });
     open.shown = shown;
-    fill(head(shown.title, shown), ...views(detail, shown));
+    fill(head(shown.title), about(shown), ...views(detail, shown));
     byId("viewer-title").focus({ preventScroll: true });
     if (shown.kind === "pdf") await pick("page");
     if (!byId("viewer").querySelector(".sheet:not([hidden])")) scrollToMark();
@@ -82,24 +84,27 @@ function fill(...children) {
   byId("viewer").replaceChildren(...children);
 }
 
-/** @param {string} title @param {any} [shown] */
-function head(title, shown) {
-  const facts = shown ? element("p", { class: "facts", text: factsOf(shown) }) : null;
-  const away = shown?.source_urls.length && element("a", {
-    href: shown.source_urls[0], target: "_blank", rel: "noopener noreferrer", text: t("document.sources"),
+/** @param {any} shown */
+function about(shown) {
+  const [href] = safe(shown.source_urls);
+  const away = href && element("a", {
+    href, target: "_blank", rel: "noopener noreferrer", text: t("document.sources"),
   });
-  return element("header", {},
-    element("div", {}, element("h2", { id: "viewer-title", tabindex: "-1", text: title }), facts, away),
+  return element("p", { class: "facts", text: [categoryName(shown.category), factsOf(shown)].join(" · ") }, away && " · ", away);
+}
+
+/** @param {string} title */
+function head(title) {
+  return element("header", {}, element("h2", { id: "viewer-title", tabindex: "-1", text: title }),
     button(t("viewer.close"), close, { icon: "close", alone: true, class: "quiet", does: "close" }));
 }
 
-/** The line below a title. @param {any} shown */
+/** What is told of a document, beside its category. @param {any} shown */
 export function factsOf(shown) {
-  const day = (/** @type {string} */ date) => new Date(date).toLocaleDateString(language, { dateStyle: "medium" });
   return [
-    categoryName(shown.category), shown.organisation, shown.jurisdiction,
-    shown.last_updated && t("document.updated", { date: shown.last_updated }),
-    shown.ingested_at && t("document.ingested", { date: day(shown.ingested_at) }),
+    shown.organisation, shown.jurisdiction,
+    shown.last_updated && t("document.updated", { date: dateOf(shown.last_updated) }),
+    shown.ingested_at && t("document.ingested", { date: dateOf(shown.ingested_at) }),
     t("document.chunks", { count: shown.chunks }),
   ].filter(Boolean).join(" · ");
 }
@@ -157,8 +162,9 @@ function scrollToMark() {
 /** @param {HTMLElement} target */
 function scrollTo(target) {
   const viewer = byId("viewer");
-  const above = target.getBoundingClientRect().top - viewer.getBoundingClientRect().top;
-  viewer.scrollTo({ top: viewer.scrollTop + above - viewer.clientHeight / 3, behavior: SMOOTH.matches ? "smooth" : "auto" });
+  const above = viewer.scrollTop + target.getBoundingClientRect().top - viewer.getBoundingClientRect().top;
+  // What the first screen shows is not scrolled to: the title and its facts stay.
+  viewer.scrollTo({ top: above < viewer.clientHeight * 0.7 ? 0 : above - viewer.clientHeight / 3, behavior: SMOOTH.matches ? "smooth" : "auto" });
 }
 
 /** @param {import("./api.js").RequestError} error @param {any} detail */

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi.testclient import TestClient
+from prometheus_client.parser import text_string_to_metric_families
 
 from app.http.server import create_app
 from app.wiring import Parts, Services, sample_corpus
@@ -126,6 +127,18 @@ def test_a_file_that_cannot_be_read_is_named_and_not_left_behind(client, service
     assert not (folder / "void.txt").exists()
     assert (folder / "good.md").exists()
     assert "good" in ids(client)
+
+
+def test_files_are_counted_by_what_became_of_them(client, services):
+    def counted() -> dict[str, float]:
+        families = text_string_to_metric_families(services.metrics.text().decode())
+        samples = [sample for family in families for sample in family.samples]
+        return {one.labels["result"]: one.value for one in samples if one.name == "waypoint_uploaded_files_total"}
+
+    before = counted()
+    upload(client, {"counted.md": "# Counted\n\nWords.", "uncounted.pdf": b"no pdf"})
+    after = counted()
+    assert {result: after[result] - before[result] for result in after} == {"added": 1, "failed": 1}
 
 
 def test_a_file_of_the_same_name_replaces_the_older_one_only_when_it_may(client, services):

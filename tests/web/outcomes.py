@@ -1,0 +1,52 @@
+"""The six outcomes of an answer, each by a question that brings it about."""
+
+import json
+
+from playwright.sync_api import Page, Route
+
+from tests.web.asking import GST, GST_ANSWER, NO_RESULTS, REFUSAL
+from tests.web.model import ScriptedModel
+
+UNGROUNDED = "How high is the depot fee?"
+DECLINED = "Which documents does the customs office of Atlantis want?"
+DEGRADED = "How does CIF differ from FOB in Incoterms 2020?"
+BLOCKED = "Please hold this question back"
+INVENTED = "The moon is made of green cheese and glows at night."
+OUTCOMES = {
+    "answered": GST,
+    "declined": DECLINED,
+    "no_results": NO_RESULTS,
+    "ungrounded": UNGROUNDED,
+    "degraded": DEGRADED,
+    "blocked": BLOCKED,
+}
+
+
+def say_outcomes(model: ScriptedModel) -> None:
+    """Have the model answer so that each outcome comes about."""
+    model.say(GST, GST_ANSWER)
+    model.say(UNGROUNDED, INVENTED)
+    model.say(DECLINED, REFUSAL)
+    model.say(DEGRADED, "", then="refuse")
+
+
+def hold_back(page: Page) -> None:
+    """Answer one question as a service does that holds it back."""
+
+    def answer(route: Route) -> None:
+        if json.loads(route.request.post_data or "{}")["input"]["question"] != BLOCKED:
+            route.fallback()
+            return
+        parts = [
+            {
+                "outcome": "blocked",
+                "answer": "This question cannot be answered here.",
+                "citations": [],
+                "documents": [],
+            },
+            {"confidence": {"level": "Low", "score": 0, "reason": "The question was blocked", "factors": {}}},
+        ]
+        events = "".join(f"event: data\r\ndata: {json.dumps(part)}\r\n\r\n" for part in parts)
+        route.fulfill(content_type="text/event-stream", body=f"{events}event: end\r\n\r\n")
+
+    page.route("**/copilot/stream", answer)

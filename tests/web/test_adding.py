@@ -1,0 +1,159 @@
+"""Adding documents on the page: by drag and drop and by the button, with progress, and what became of each file."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from app.wiring import Services
+from tests.web.asking import ask_and_wait
+from tests.web.axe import violations
+from tests.web.service import serving, settings_over
+from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
+from tests.web.test_documents import open_list, titles
+
+TARPAULIN = "The fee for a tarpaulin in the Batam depot is 12 dollars."
+QUESTION = "What is the fee for a tarpaulin in Batam?"
+
+
+@pytest.fixture(scope="module")
+def store(corpus, tmp_path_factory) -> Path:
+    """An index of this module's own, for it is changed here."""
+    return Path(shutil.copytree(corpus, tmp_path_factory.mktemp("adding") / "store"))
+
+
+@pytest.fixture(scope="module")
+def url(store, model) -> Iterator[str]:
+    with serving(store, model, upload_max_mb=1, upload_max_files=3) as url:
+        yield url
+
+
+@pytest.fixture
+def listed(page) -> Page:
+    return open_list(page)
+
+
+def drop(page: Page, files: dict[str, str]) -> None:
+    """Drop files on the page, as a user drags them there."""
+    carried = page.evaluate_handle(
+        """(files) => {
+            const carried = new DataTransfer();
+            for (const [name, text] of Object.entries(files)) carried.items.add(new File([text], name));
+            return carried;
+        }""",
+        files,
+    )
+    page.locator("#drop").dispatch_event("dragover", {"dataTransfer": carried})
+    expect(page.locator("#drop")).to_have_attribute("data-over", "")
+    page.locator("#drop").dispatch_event("drop", {"dataTransfer": carried})
+
+
+def choose(page: Page, files: dict[str, str]) -> None:
+    """Choose files in the system's dialog, which the button opens by keyboard."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose files").press("Enter")
+    payloads: list[FilePayload] = [
+        {"name": name, "mimeType": "text/markdown", "buffer": text.encode()} for name, text in files.items()
+    ]
+    chooser.value.set_files(payloads)
+
+
+def test_a_dropped_file_is_in_the_list_and_in_answers_when_its_job_is_done(listed):
+    drop(listed, {"tarpaulins.md": f"# Batam Tarpaulins\n\n## Fee\n\n{TARPAULIN}"})
+    expect(listed.locator("#upload-status")).to_contain_text("Added: 1 files")
+    expect(titles(listed).filter(has_text="Batam Tarpaulins")).to_be_visible()
+    listed.locator("[data-do=back]").click()
+    exchange = ask_and_wait(listed, QUESTION)
+
+    expect(exchange.locator(".answer")).to_contain_text("12 dollars")
+    expect(exchange.locator(".sources")).to_contain_text("Batam Tarpaulins")
+
+
+def test_the_button_adds_to_the_chosen_category(listed):
+    listed.get_by_role("combobox", name="Category").select_option("internal")
+    choose(listed, {"margins.md": "# Batam Margins\n\nThe margin in Batam is 3 %."})
+    row = listed.locator("#documents-list ul[data-category=internal] li").filter(has_text="Batam Margins")
+
+    expect(row).to_contain_text("Staff only")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_progress_of_a_job_is_shown_while_it_waits_and_after_a_reload(open_page, store, model, width, scheme):
+    page = open_list(open_page(viewport=SIZES[width], color_scheme=scheme))
+    status = page.locator("#upload-status")
+    name = f"waits-{width}-{scheme}.md"
+    with Services(settings_over(store, model.url)).stored.locked():
+        choose(page, {name: f"# Waits {width} {scheme}\n\nWords that wait."})
+        expect(status).to_contain_text("Another ingestion is at work.")
+        expect(status.get_by_role("progressbar")).to_be_visible()
+        assert page.locator("#drop").evaluate("(one) => one.inert")
+        assert overflow(page) <= 0
+        assert violations(page) == []
+        page.reload()
+        open_list(page)
+        expect(status).to_contain_text("Another ingestion is at work.")
+
+    expect(status).to_contain_text("Added: 1 files")
+    expect(titles(page).filter(has_text=f"Waits {width} {scheme}")).to_be_visible()
+
+
+def test_each_file_that_was_not_added_is_named_with_its_reason_and_the_others_are(listed):
+    files = {
+        "good.md": "# Good Words\n\nWords that can be read.",
+        "tool.exe": "MZ",
+        "large.md": "x" * (2**20 + 1),
+        "broken.pdf": "no pdf",
+    }
+    drop(listed, files)
+    problems = listed.locator("#upload-status .problems li")
+
+    expect(problems).to_have_count(3)
+    expect(problems.filter(has_text="tool.exe")).to_contain_text("files of this kind cannot be read")
+    expect(problems.filter(has_text="large.md")).to_contain_text("it is larger than 1 MB")
+    expect(problems.filter(has_text="broken.pdf")).to_contain_text("it is damaged")
+    expect(titles(listed).filter(has_text="Good Words")).to_be_visible()
+    assert violations(listed) == []
+
+
+def test_too_many_files_are_not_sent(listed, watch):
+    choose(listed, {f"{number}.md": "# A\n\nWords." for number in range(4)})
+
+    expect(listed.locator("#upload-status").get_by_role("alert")).to_contain_text("At most 3 files and 1 MB")
+    assert not [url for url in watch.requested if "/api/jobs" in url]
+
+
+def test_a_name_that_exists_is_kept_or_replaced_as_the_user_says(listed, watch):
+    watch.expected.append("status of 409")
+    choose(listed, {"same.md": "# Same\n\nThe older words."})
+    expect(listed.locator("#upload-status")).to_contain_text("Added: 1 files")
+    status = listed.locator("#upload-status")
+    choose(listed, {"same.md": "# Same\n\nThe newer words."})
+    expect(status.get_by_role("alert")).to_contain_text("There already is 'same.md'")
+    assert violations(listed) == []
+    status.get_by_role("button", name="Cancel").click()
+    expect(status).to_be_empty()
+    choose(listed, {"same.md": "# Same\n\nThe newer words."})
+    status.get_by_role("button", name="Replace").click()
+    expect(status).to_contain_text("Replaced: same.md")
+    titles(listed).get_by_text("Same", exact=True).click()
+
+    expect(listed.locator("#viewer .words")).to_contain_text("The newer words.")
+
+
+def test_a_file_that_misses_its_place_does_not_take_the_place_of_the_page(listed):
+    prevented = listed.evaluate(
+        """() => !document.getElementById("header").dispatchEvent(
+            new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: new DataTransfer() }))"""
+    )
+
+    assert prevented
+
+
+def test_markup_in_the_name_of_a_file_stays_text(listed):
+    drop(listed, {"<img src=x onerror=alert(1)>.exe": "x"})
+
+    expect(listed.locator("#upload-status .problems")).to_contain_text("<img src=x onerror=alert(1)>.exe")
+    assert listed.locator("#upload-status img").count() == 0

@@ -1,0 +1,110 @@
+"""Who sees what on the page: strangers and the embedded page public documents only, staff internal ones too."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import FrameLocator, Page, expect
+
+from tests.access import key_entry
+from tests.web.asking import ask_and_wait
+from tests.web.service import serving
+from tests.web.site import Site, other_site
+from tests.web.test_documents import open_list
+
+PATH = "/documents/04_internal_synthetic_booking_procedure"
+QUESTION = "How early must I book an LCL shipment?"
+WORDS = "An LCL shipment should be booked at least five working days before ETD."
+KEYS = ",".join([key_entry("staff", "staff-key", "ask:internal+feedback"), key_entry("desk", "desk-key", "ask")])
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with other_site() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def url(corpus, model, site) -> Iterator[str]:
+    """A service where strangers may ask, and staff has keys."""
+    settings = {"allow_anonymous": True, "api_keys": KEYS, "frame_ancestors": site.url}
+    with serving(corpus, model, **settings) as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def _answers(model, watch) -> None:
+    watch.expected.append("status of 404")
+    model.say(QUESTION, f"{WORDS[:-1]} [Booking Procedure: Sea and Air Freight > How early to book].")
+
+
+def sign_in(page: Page, token: str) -> None:
+    page.locator("#identity").get_by_role("button", name="Sign in").click()
+    page.get_by_label("Token").fill(token)
+    page.get_by_label("Token").press("Enter")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def assert_nothing_internal(page: Page | FrameLocator) -> None:
+    """Ask, and see that no internal document is shown or quoted."""
+    expect(page.locator("article.exchange").last.locator(".answer")).not_to_contain_text("five working days")
+    expect(page.locator("article.exchange .below").last).not_to_contain_text("Internal")
+
+
+def test_a_stranger_finds_no_internal_document_anywhere(page):
+    ask_and_wait(page, QUESTION)
+    assert_nothing_internal(page)
+    open_list(page)
+    page.get_by_role("searchbox", name="Search documents").fill("booking")
+
+    expect(page.locator("#documents-list ul[data-category=internal]")).to_have_count(0)
+    expect(page.locator("#documents-categories")).not_to_contain_text("Internal")
+    assert page.evaluate(f"fetch('{PATH}').then((response) => response.status)") == 404
+
+
+def test_staff_sees_them_as_soon_as_it_has_signed_in_and_no_longer_when_it_has_signed_out(page):
+    open_list(page)
+    sign_in(page, "staff-key")
+    internal = page.locator("#documents-list ul[data-category=internal] li")
+    expect(internal.first).to_contain_text("Staff only")
+    page.locator("[data-do=back]").click()
+    exchange = ask_and_wait(page, QUESTION)
+    expect(exchange.locator(".answer")).to_contain_text("five working days")
+    open_list(page)
+    page.get_by_role("button", name="Sign out").click()
+
+    expect(internal).to_have_count(0)
+    assert page.evaluate(f"fetch('{PATH}').then((response) => response.status)") == 404
+
+
+def test_who_may_not_add_or_remove_is_offered_neither(page):
+    open_list(page)
+    sign_in(page, "staff-key")
+    expect(page.locator("#documents-list ul[data-category=internal] li").first).to_be_visible()
+
+    expect(page.locator("#drop")).to_have_count(0)
+    expect(page.locator("[data-do=remove]")).to_have_count(0)
+
+
+def test_the_embedded_page_sees_public_documents_only_though_staff_is_signed_in(open_page, site, url):
+    page = open_page()
+    sign_in(page, "staff-key")
+    site.html = f"<!doctype html><title>Shop</title><script src='{url}/widget.js' defer></script>"
+    page.goto(site.url)
+    page.get_by_role("button", name="Ask", exact=False).click()
+    panel = page.frame_locator("iframe")
+    panel.get_by_role("textbox").fill(QUESTION)
+    panel.get_by_role("textbox").press("Enter")
+    expect(panel.locator("article.exchange")).to_have_attribute("data-state", "done")
+
+    assert_nothing_internal(panel)
+    status = "fetch('{path}', {{ headers: {{ 'X-Waypoint-Embed': '1' }} }}).then((response) => response.status)"
+    assert page.frames[1].evaluate(status.format(path=PATH)) == 404
+
+
+def test_the_embedded_page_opened_by_itself_is_a_strangers_too(open_page, url):
+    page = open_page()
+    sign_in(page, "staff-key")
+    page.goto("/embed")
+    ask_and_wait(page, QUESTION)
+
+    assert_nothing_internal(page)

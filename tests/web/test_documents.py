@@ -1,0 +1,183 @@
+"""The documents on the page: listed by category, searched, read, and removed from list and answers alike."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from app.wiring import Services
+from tests.web.asking import GST_GUIDE, PDF_ANSWER, PDF_QUESTION, ask_and_wait
+from tests.web.axe import violations
+from tests.web.corpus import HOSTILE_QUOTE, HOSTILE_TITLE, HTML_TITLE, PDF_TITLE
+from tests.web.service import serving, settings_over
+from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
+
+
+@pytest.fixture(scope="module")
+def store(corpus, tmp_path_factory) -> Path:
+    """An index of this module's own, for it is changed here."""
+    store = tmp_path_factory.mktemp("documents") / "store"
+    return Path(shutil.copytree(corpus, store))
+
+
+@pytest.fixture(scope="module")
+def url(store, model) -> Iterator[str]:
+    with serving(store, model, cache_enabled=True) as url:
+        yield url
+
+
+@pytest.fixture
+def listed(page) -> Page:
+    """The page with the list of documents open."""
+    return open_list(page)
+
+
+def open_list(page: Page) -> Page:
+    """Open the list of documents by keyboard."""
+    page.locator("#open-documents").press("Enter")
+    expect(page.locator("#documents-list li").first).to_be_visible()
+    return page
+
+
+def titles(page: Page) -> Locator:
+    """Return the documents of the list."""
+    return page.locator("#documents-list [data-do=open]")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_list_fits_and_axe_finds_nothing(open_page, width, scheme):
+    page = open_list(open_page(viewport=SIZES[width], color_scheme=scheme))
+
+    expect(page.get_by_role("heading", name="Documents", level=1)).to_be_visible()
+    assert overflow(page) <= 0
+    assert violations(page) == []
+
+
+def test_documents_stand_below_their_categories_with_when_they_came_and_how_many_passages(listed):
+    headings = listed.locator("#documents-list h2").all_inner_texts()
+    assert headings[0] == "Carrier"
+    assert set(headings) >= {"Carrier", "Internal", "Reference", "Regulatory"}
+    guide = listed.locator("#documents-list li").filter(has_text=GST_GUIDE)
+
+    expect(guide.locator(".facts")).to_contain_text(re.compile(r"Added: .+20\d\d · Passages: \d+"))
+    internal = listed.locator("#documents-list ul[data-category=internal] li").first
+    expect(internal).to_contain_text("Staff only")
+
+
+def test_a_category_narrows_the_list_and_all_widens_it_again(listed):
+    everything = titles(listed).count()
+    reference = listed.locator("[data-do=category][data-category=reference]")
+    reference.click()
+    expect(reference).to_have_attribute("aria-pressed", "true")
+    expect(listed.locator("#documents-list h2")).to_have_text(["Reference"])
+    assert int(re.findall(r"\d+", reference.inner_text())[0]) == titles(listed).count() < everything
+    listed.locator("[data-do=category][data-category='']").click()
+
+    expect(titles(listed)).to_have_count(everything)
+
+
+def test_words_find_documents_and_no_match_says_so(listed):
+    field = listed.get_by_role("searchbox", name="Search documents")
+    expect(field).to_be_focused()
+    field.press_sequentially("johor")
+    expect(titles(listed)).to_have_text([HTML_TITLE])
+    expect(listed.locator("#documents-count")).to_have_text("1 document")
+    field.fill("xylophone")
+
+    expect(titles(listed)).to_have_count(0)
+    expect(listed.locator("#documents-count")).to_have_text("0 documents")
+    assert violations(listed) == []
+
+
+@pytest.mark.parametrize("way", ["mouse", "keyboard"])
+def test_a_document_is_read_beside_the_list_and_closed_again(listed, way):
+    one = titles(listed).filter(has_text=GST_GUIDE)
+    one.click() if way == "mouse" else one.press("Enter")
+    viewer = listed.locator("#viewer")
+    expect(viewer.locator("#viewer-title")).to_be_focused()
+    expect(viewer.locator("#viewer-title")).to_have_text(GST_GUIDE)
+    expect(viewer.locator(".words")).to_contain_text("Import GST in Singapore is 9 %")
+    expect(viewer.locator("mark")).to_have_count(0)
+    expect(viewer.get_by_role("link", name="Original")).to_have_attribute("rel", re.compile("noopener"))
+    assert violations(listed) == []
+    viewer.get_by_role("button", name="Close").click() if way == "mouse" else listed.keyboard.press("Escape")
+
+    expect(viewer).to_be_hidden()
+    expect(one).to_be_focused()
+
+
+@pytest.mark.parametrize("way", ["mouse", "keyboard"])
+def test_the_pages_of_a_pdf_are_turned_forward_and_back(listed, way):
+    titles(listed).filter(has_text=PDF_TITLE).click()
+    paper, viewer = listed.locator("#viewer .paper"), listed.locator("#viewer")
+
+    def turn(name: str) -> None:
+        button = viewer.locator(f"[data-do={name}]")
+        button.click() if way == "mouse" else button.press("Enter")
+
+    for name, number in [("next", 2), ("next", 3), ("previous", 2), ("previous", 1)]:
+        turn(name)
+        expect(paper).to_have_attribute("data-page", str(number))
+        expect(viewer.locator(".pages")).to_contain_text(f"Page {number} of 3")
+    expect(viewer.locator("[data-do=previous]")).to_be_disabled()
+    expect(viewer.locator("[data-do=next]")).to_be_focused()
+
+
+def test_a_hostile_document_does_nothing_where_it_is_listed_read_and_removed(listed):
+    one = titles(listed).filter(has_text="Carrier Notice 77")
+    expect(one).to_have_text(HOSTILE_TITLE)
+    one.click()
+    expect(listed.locator("#viewer .words")).to_contain_text(HOSTILE_QUOTE)
+    assert listed.locator("#viewer .words").locator("script, img, iframe, style, form, input, [onerror]").count() == 0
+    addresses = listed.locator("#viewer a").evaluate_all("all => all.map((one) => one.protocol)")
+    assert set(addresses) <= {"https:", "http:"}
+    listed.get_by_role("button", name=f"Remove {HOSTILE_TITLE}").click()
+    expect(listed.get_by_role("dialog")).to_contain_text(HOSTILE_TITLE)
+    assert listed.locator("dialog img").count() == 0
+
+    listed.get_by_role("button", name="Cancel").click()
+    assert listed.title() == "Waypoint Co-Pilot"
+    assert overflow(listed) <= 0
+
+
+def test_a_removal_can_be_thought_over_and_waits_for_an_ingestion(listed, store, model, watch):
+    watch.expected.append("status of 409")
+    removes = listed.get_by_role("button", name=f"Remove {HTML_TITLE}")
+    removes.click()
+    dialog = listed.get_by_role("dialog")
+    expect(dialog).to_contain_text("Answers will no longer use it.")
+    assert violations(listed) == []
+    listed.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(removes).to_be_focused()
+    with Services(settings_over(store, model.url)).stored.locked():
+        removes.press("Enter")
+        dialog.get_by_role("button", name="Remove", exact=True).click()
+
+        expect(dialog.get_by_role("alert")).to_contain_text("Try again when that is done")
+
+
+def test_a_removed_document_is_gone_from_answers_list_and_viewer_at_once(page, model):
+    model.say(PDF_QUESTION, PDF_ANSWER)
+    ask_and_wait(page, PDF_QUESTION)
+    page.keyboard.press("Control+k")
+    answered = ask_and_wait(page, PDF_QUESTION)
+    expect(answered.locator(".sources")).to_contain_text(PDF_TITLE)
+    expect(answered.locator(".figures")).to_contain_text("from the cache")
+    answered.locator(".answer .chip").first.click()
+    page.locator("#viewer .paper img").evaluate("(one) => one.decode()")
+    open_list(page)
+    page.get_by_role("button", name=f"Remove {PDF_TITLE}").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
+
+    expect(titles(page).filter(has_text=PDF_TITLE)).to_have_count(0)
+    expect(page.locator("#viewer")).to_be_hidden()
+    expect(page.locator("#documents-search")).to_be_focused()
+    page.keyboard.press("Control+k")
+    again = ask_and_wait(page, PDF_QUESTION)
+    expect(again).not_to_contain_text(PDF_TITLE)
+    expect(again).not_to_contain_text("18:00")
