@@ -90,6 +90,15 @@ def bench_table() -> str:
     return f"{_dated(group)}\n\n{table(('what', 'measured', 'aim'), group['values']['rows'])}"
 
 
+def followups_table() -> str:
+    """Return what a conversation's last question finds, as it is, joined to those before, and as our search query."""
+    group = read_figures()["followups"]
+    head = ("questions", "", "n", "last turn", "turns joined", "ours", "ours - last turn", "ours - joined")
+    cost = group["values"]["cost_ms"]
+    spent = f"The rule takes {cost['p50']} ms of a processor in the median, {cost['p95']} ms at the 95th percentile."
+    return f"{_dated(group)} {spent}\n\n{table(head, group['values']['rows'])}"
+
+
 def hostile_table() -> str:
     """Return what `make hostile` tried and what held, with its date and command."""
     group = read_figures()["hostile"]

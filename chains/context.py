@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from chains.history import HistoryWindow
 from chains.ports import TokenCounter
 from chains.state import CitationStyle, Context, Passage, Retrieved
 from chains.text.escaping import escape_brackets, escape_line_starts, escape_tag, one_line
@@ -23,6 +24,7 @@ class FormatContext:
         reserved: what of that is already taken by the prompt's own text and by the reply.
         tokens: counts tokens.
         passage_characters: longer passages are cut to this many characters; None cuts none.
+        history: what of the conversation the prompt holds.
     """
 
     max_tokens: int = 2000
@@ -31,6 +33,7 @@ class FormatContext:
     reserved: int = 0
     tokens: TokenCounter = field(default_factory=FourCharacters)
     passage_characters: int | None = None
+    history: HistoryWindow = field(default_factory=HistoryWindow)
 
     def __call__(self, state: Retrieved) -> Context:
         """Return the context of the retrieved documents."""
@@ -45,7 +48,7 @@ class FormatContext:
     def _budget(self, state: Retrieved) -> int:
         if self.window is None:
             return self.max_tokens
-        asked = [state["question"], *(str(message) for message in state.get("history") or [])]
+        asked = [state["question"], *(turn.text for turn in self.history.turns(state.get("history")))]
         return min(self.max_tokens, self.window - self.reserved - sum(self.tokens.count(text) for text in asked))
 
 

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 
 from chains.errors import QuestionError
+from chains.ports import TokenCounter
+from chains.tokens import FourCharacters
 
 Role = Literal["user", "assistant"]
 
@@ -31,6 +34,30 @@ def turns_of(history: Sequence[Any] | None) -> list[Turn]:
         QuestionError: a message is none, or of another role than user and assistant.
     """
     return [turn for message in _messages(history) if (turn := _turn(message)).text]
+
+
+@dataclass(frozen=True)
+class HistoryWindow:
+    """What of a conversation a prompt holds: whole turns, the newest first, within `max_tokens`."""
+
+    max_tokens: int = 1000
+    tokens: TokenCounter = field(default_factory=FourCharacters)
+
+    def turns(self, history: Sequence[Any] | None) -> list[Turn]:
+        """Return the turns, oldest first; they begin with a user's, and older answers have lost their markers.
+
+        Raises:
+            QuestionError: a message is none, or of another role than user and assistant.
+        """
+        kept: list[Turn] = []
+        left = self.max_tokens
+        for role, text in reversed(turns_of(history)):
+            turn = Turn(role, without_markers(text) if role == "assistant" else text)
+            left -= self.tokens.count(turn.text)
+            if left < 0:
+                break
+            kept.insert(0, turn)
+        return kept[1:] if kept and kept[0].role == "assistant" else kept
 
 
 def without_markers(text: str) -> str:

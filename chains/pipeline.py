@@ -13,6 +13,7 @@ from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, score_confidence
 from chains.context import FormatContext
 from chains.generation import generate
+from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
 from chains.retrieval import retrieve
@@ -22,7 +23,7 @@ from chains.state import Answer, Question, Redirect, Reformulated, Searching
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
 
 
-Reformulation = Callable[[Question], Reformulated]
+Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformulated]
 
 
 def build_chain(
@@ -35,6 +36,7 @@ def build_chain(
     citations: CiteSources | None = None,
     confidence: ConfidenceStrategy = score_confidence,
     reformulation: Reformulation | None = None,
+    history: HistoryWindow | None = None,
     scope: Runnable[Searching, Redirect | None] | None = None,
     timeout_s: float = 90,
     clock: Clock | None = None,
@@ -51,6 +53,7 @@ def build_chain(
         confidence: how far an answer can be trusted; by default by tiers of similarity.
         reformulation: what makes a follow-up a question that stands alone; by default a rule without a model, and
             `chains.reformulation.verbatim` searches for the user's own words.
+        history: what of the conversation the model is shown; by default whole turns within 1,000 tokens.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
         timeout_s: how long a call may take; DeadlineError after that.
         clock: tells the time for that.
@@ -60,7 +63,7 @@ def build_chain(
     """
     timer = clock or SystemClock()
     cite = citations or CiteSources()
-    answer = generate(model, system=system, no_results=no_results, clock=timer)
+    answer = generate(model, system=system, no_results=no_results, history=history, clock=timer)
     steps: list[Runnable[Any, Any]] = [
         stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
         stage("retrieval", documents=retrieve(retriever)),

@@ -25,7 +25,7 @@ class Reply:
     finish_reason: str = "stop"
     headers: dict[str, str] = field(default_factory=dict)
     tool_call: tuple[str, dict[str, Any]] | None = None  # The tool's name and its arguments, in place of the text.
-    release: threading.Event | None = None  # A stream stops after its first word until this is set.
+    release: threading.Event | None = None  # Until this is set, a stream stops after its first word, and JSON waits.
 
 
 @dataclass
@@ -82,6 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif body.get("stream"):
             self._events(body, reply)
         else:
+            if reply.release:
+                reply.release.wait()
             self._json(200, _completion(body, reply), reply.headers)
 
     def _json(self, status: int, value: dict[str, Any], headers: dict[str, str]) -> None:

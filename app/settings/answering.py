@@ -134,6 +134,13 @@ class AnsweringFields(BaseSettings):
         "one; off: the user's own words are searched for. true is always, false is off",
     )
 
+    query_reformulation_timeout_s: Seconds = Field(
+        3, description="How long the language model may take for that; then a rule decides"
+    )
+    max_history_tokens: Positive = Field(
+        1000, description="How many tokens of the conversation before the question the model is shown"
+    )
+
     citation_style: Literal["title", "numbered"] = Field(
         "title", description="title is [Title > Section], numbered is [1]"
     )

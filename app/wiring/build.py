@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -24,12 +24,14 @@ from app.wiring.llm import chat_model, close, providers_of
 from app.wiring.models import current_retriever, embedding_model, remote_retriever, token_counter, word_similarity
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
 from app.wiring.parts import Parts
+from app.wiring.reformulation import reformulation_of
 from app.wiring.scope import describe_scope, sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
 from app.wiring.teams import Teams
 from app.wiring.uploads import Uploads
 from chains.clock import Clock, SystemClock
 from chains.observers import Observer, observed
+from chains.pipeline import Reformulation
 from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
 from chains.state import Answer, CitationStyle, Question, Redirect, Searching
@@ -152,6 +154,11 @@ class Services:
         return word_similarity()
 
     @cached_property
+    def reformulation(self) -> Reformulation:
+        """Return what makes follow-ups questions that stand alone; LLM_MODEL is asked, whoever answers."""
+        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model, lambda: self.words)
+
+    @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
         return self.parts.chain or self._pipeline(self.settings.citation_style, self.settings.llm_model)
@@ -170,14 +177,7 @@ class Services:
             )
         return self._numbered_chains[name]
 
-    def _pipeline(
-        self,
-        style: CitationStyle,
-        model_id: str,
-        *,
-        passage_characters: int | None = None,
-        temperature: float | None = None,
-    ) -> Runnable[Question, Answer]:
+    def _pipeline(self, style: CitationStyle, model_id: str, **options: Any) -> Runnable[Question, Answer]:
         chain = pipeline(
             self.settings,
             style=style,
@@ -187,11 +187,11 @@ class Services:
             scope=self.scope,
             tokens=self.tokens,
             similarity=self.word_similarity,
+            reformulation=self.reformulation,
             clock=self.clock,
-            passage_characters=passage_characters,
-            temperature=temperature,
+            **options,
         )
-        facts = {"scope": scope_text(self.settings), "passage_characters": passage_characters}
+        facts = {"scope": scope_text(self.settings), "passage_characters": options.get("passage_characters")}
         answers = self.caches.answers(chain, style=style, model_id=model_id, **facts)
         return observed(self.tracing.traced(answers), self.observers)
 
@@ -211,14 +211,8 @@ class Services:
     @cached_property
     def metrics(self) -> "Metrics":
         """Return the metrics of GET /metrics."""
-        return metrics_of(
-            self.settings,
-            tracing=self.tracing,
-            caches=self.caches.stats,
-            outbox=self.outbox,
-            models=self.models,
-            uploads=self.uploads,
-        )
+        told: dict[str, Any] = {"tracing": self.tracing, "caches": self.caches.stats, "models": self.models}
+        return metrics_of(self.settings, outbox=self.outbox, uploads=self.uploads, **told)
 
     @cached_property
     def tracing(self) -> Tracing:

@@ -24,9 +24,9 @@ from chains.confidence import (
 )
 from chains.context import FormatContext
 from chains.errors import ConfigurationError
+from chains.history import HistoryWindow
 from chains.pipeline import Reformulation, build_chain
 from chains.ports import TokenCounter, WordSimilarity
-from chains.reformulation import Reformulate, verbatim
 from chains.state import Answer, CitationStyle, Question, Redirect, Searching
 
 
@@ -40,6 +40,7 @@ def pipeline(
     scope: Runnable[Searching, Redirect | None] | None,
     tokens: TokenCounter,
     similarity: WordSimilarity,
+    reformulation: Reformulation,
     clock: Clock,
     passage_characters: int | None = None,
     temperature: float | None = None,
@@ -54,6 +55,7 @@ def pipeline(
     system = text(prompt)
     # The second provider gets the same prompt.
     window = min(settings.context_tokens(name) for name in (model_id, settings.llm_fallback_model) if name)
+    history = HistoryWindow(settings.max_history_tokens, tokens)
     try:
         return build_chain(
             retriever=retriever,
@@ -67,6 +69,7 @@ def pipeline(
                 reserved=tokens.count(system) + settings.llm_max_tokens,
                 tokens=tokens,
                 passage_characters=passage_characters,
+                history=history,
             ),
             citations=CiteSources(
                 style=style,
@@ -76,7 +79,8 @@ def pipeline(
                 fallback=text("ungrounded"),
             ),
             confidence=confidence_strategy(settings),
-            reformulation=reformulation_of(settings, similarity),
+            reformulation=reformulation,
+            history=history,
             scope=scope,
             timeout_s=settings.request_timeout_s,
             clock=clock,
@@ -84,14 +88,6 @@ def pipeline(
     except ConfigurationError as error:
         msg = f"{prompt}.txt in PROMPTS_PATH={settings.prompts_path}: {error}"
         raise ConfigurationError(msg) from error
-
-
-def reformulation_of(settings: Settings, similarity: WordSimilarity) -> Reformulation:
-    """Return what makes a follow-up a question that stands alone."""
-    if settings.enable_query_reformulation == "off":
-        return verbatim
-    text = partial(prompts.load, folder=settings.prompts_path)
-    return Reformulate(similarity, small_talk=text("small_talk"), question_back=text("question_back"))
 
 
 def confidence_strategy(settings: Settings) -> ConfidenceStrategy:

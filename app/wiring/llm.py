@@ -1,10 +1,13 @@
 """Build the chat model: the providers in turn, each behind its breaker and limiter, then the offline answerer."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 from app.settings import Settings
@@ -15,6 +18,9 @@ from chains.generation.resilient import ResilientChatModel
 from chains.ports import TokenCounter
 from chains.resilience.breaker import CircuitBreaker
 from chains.resilience.retry import RetryPolicy
+
+# What the question that stands alone may take; a longer reply is none.
+CONDENSED_TOKENS = 100
 
 
 def chat_model(settings: Settings, embeddings: Embeddings, *, clock: Clock, tokens: TokenCounter) -> BaseChatModel:
@@ -28,6 +34,26 @@ def chat_model(settings: Settings, embeddings: Embeddings, *, clock: Clock, toke
         max_tokens=settings.llm_max_tokens,
         tokens=tokens,
     )
+
+
+def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> Runnable[Any, BaseMessage] | None:
+    """Return the first provider's model for making follow-ups stand alone; None where no provider is set.
+
+    It shares the limits of the provider, retries nothing, and has a breaker of its own: its time-outs are short and
+    say nothing about answers.
+    """
+    if not isinstance(model, ResilientChatModel):
+        return None
+    breaker = CircuitBreaker(
+        clock=clock,
+        failures=settings.llm_breaker_failures,
+        reset_s=settings.llm_breaker_reset_s,
+        name="query reformulation",
+    )
+    timeout_s, once = settings.query_reformulation_timeout_s, RetryPolicy(retries=0)
+    provider = replace(model.providers[0], breaker=breaker, policy=once, timeout_s=timeout_s)
+    asked = ResilientChatModel(providers=(provider,), max_tokens=CONDENSED_TOKENS, tokens=model.tokens)
+    return asked.bind(temperature=0, max_tokens=CONDENSED_TOKENS)
 
 
 def offline_model(embeddings: Embeddings) -> BaseChatModel:

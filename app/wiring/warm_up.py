@@ -12,6 +12,7 @@ from app.settings import Settings
 from app.wiring.chain import pipeline
 from app.wiring.llm import offline_model
 from app.wiring.models import retriever_of
+from app.wiring.reformulation import reformulation_of
 from chains.clock import Clock
 from chains.errors import WaypointError
 from chains.ports import TokenCounter, WordSimilarity
@@ -63,5 +64,6 @@ def local_chain(
         scope=None,
         tokens=tokens,
         similarity=similarity,
+        reformulation=reformulation_of(hybrid, similarity, clock),
         clock=clock,
     )

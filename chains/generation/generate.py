@@ -17,6 +17,7 @@ from chains.callbacks.stream_cleanup import register
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
+from chains.history import HistoryWindow
 from chains.state import Contextualised, joined
 
 VARIABLES = {"context", "history", "question"}
@@ -33,16 +34,26 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         system: the system prompt, a template with `{context}`. What is filled in is not read as a template, and the
             question travels in a message of its own.
         no_results: the answer where nothing was retrieved; a declined question is answered with its redirect.
+        history: what of the conversation stands between them.
         clock: times the pieces of a stream.
 
     Raises:
         ConfigurationError: the prompt has no `{context}`, or another variable.
     """
 
-    def __init__(self, model: BaseChatModel, *, system: str, no_results: str, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        model: BaseChatModel,
+        *,
+        system: str,
+        no_results: str,
+        history: HistoryWindow | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.prompt = _prompt(system)
         self.model = model
         self._no_results = no_results
+        self._history = history or HistoryWindow()
         self._clock = clock or SystemClock()
         self._keeps_deadline = getattr(model, "keeps_deadline", False)
 
@@ -91,9 +102,10 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             yield joined(piece)
 
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
-        context, history = state["context"]["text"], state.get("history") or []
+        context, history = state["context"]["text"], self._history.turns(state.get("history"))
         return self.prompt.invoke(
-            {"context": context, "history": history, "question": state["question"].strip()}, config
+            {"context": context, "history": [tuple(turn) for turn in history], "question": state["question"].strip()},
+            config,
         )
 
     def _limit(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
@@ -105,13 +117,19 @@ class Generate(Runnable[Contextualised, BaseMessage]):
 
 
 def generate(
-    model: BaseChatModel, *, system: str | None = None, no_results: str | None = None, clock: Clock | None = None
+    model: BaseChatModel,
+    *,
+    system: str | None = None,
+    no_results: str | None = None,
+    history: HistoryWindow | None = None,
+    clock: Clock | None = None,
 ) -> Generate:
     """Return the step of stage 3, with the packaged texts where none are given."""
     return Generate(
         model,
         system=prompts.load("system") if system is None else system,
         no_results=prompts.load("no_results") if no_results is None else no_results,
+        history=history,
         clock=clock,
     )
 

@@ -25,6 +25,9 @@ Leaning = Literal["fragment", "whole"]
 MOST_TERMS = 4
 # So few terms without a verb or question word are a part of a question.
 FRAGMENT_TERMS = 2
+# With more terms, a pronoun stands for somebody or something that the question need not name.
+PRONOUN_TERMS = 3
+CLAUSE_ENDS = (",", ":", " - ", " and ", ". ")
 # From so many terms on, a pronoun behind them stands for one of them.
 ANTECEDENTS = 2
 # A question that says by its opening what it is about needs no more than so many terms.
@@ -63,7 +66,7 @@ def _asks(question: str) -> bool:
 def _has_gap(question: str, named: Sequence[Term]) -> bool:
     """Return whether a whole question does not say what it is about."""
     if pronoun := _first_pronoun(question):
-        return not _is_bound(pronoun, question, named)
+        return len(named) <= PRONOUN_TERMS and not _is_bound(pronoun, question, named)
     if any(term.shape != "word" for term in named):
         return False
     if OPENING.match(question):
@@ -81,11 +84,13 @@ def first_pronoun(question: str) -> str | None:
 
 
 def _first_pronoun(question: str) -> re.Match[str] | None:
-    return next((word for word in _WORD.finditer(question) if word.group().lower() in PRONOUNS), None)
+    # In capitals it is a name.
+    words = (word for word in _WORD.finditer(question) if len(word.group()) == 1 or not word.group().isupper())
+    return next((word for word in words if word.group().lower() in PRONOUNS), None)
 
 
 def _is_bound(pronoun: re.Match[str], question: str, named: Sequence[Term]) -> bool:
     """Return whether a pronoun stands for something that the question itself names before it."""
     before = [term for term in named if term.start < pronoun.start()]
-    clause = max(question.rfind(mark, 0, pronoun.start()) for mark in ",:")
+    clause = max(question.rfind(mark, 0, pronoun.start()) for mark in CLAUSE_ENDS)
     return len(before) >= ANTECEDENTS or any(term.start < clause for term in before)

@@ -6,8 +6,7 @@ from typing import Final
 from chains.text.words import STOP_WORDS, word_set
 
 PRONOUNS: Final = word_set(
-    "it its itself he him his she hers they them their theirs this that these those there such same one ones both "
-    "former latter other others another else"
+    "it its itself he him his she hers they them their theirs this that these those one ones both former latter"
 )
 """Words that stand for something said before."""
 

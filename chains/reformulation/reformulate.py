@@ -1,12 +1,14 @@
 """Before stage 1. Question and history -> the query that is searched for, or what is said instead of searching."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
 
 import prompts
 from chains.history import Turn, turns_of
 from chains.ports import WordSimilarity
+from chains.reformulation.condense import Condense
 from chains.reformulation.leaning import first_pronoun, lacks_subject
 from chains.reformulation.phrases import is_small_talk
 from chains.reformulation.standalone import standalone
@@ -15,37 +17,74 @@ from chains.state import QUESTION_MAX_CHARACTERS, SMALL_TALK, Question, Redirect
 UNDERSPECIFIED = "underspecified"
 
 
-@dataclass(frozen=True)
-class Reformulate:
+class Reformulate(Runnable[Question, Reformulated]):
     """Compute the search query of a state; thanks, greetings and questions without a subject are not searched for.
 
     Args:
         similarity: compares words by meaning, which tells what a new name takes the place of; None goes by form alone.
+        condense: asks a language model, where the rule has a conversation to go on from; None asks none.
+        always: asks it for every question.
+        is_misspelt: tells of a question whether the documents lack one of its words, and hold one that is near to
+            it; the language model is asked then too.
         small_talk: what thanks and greetings are answered with; by default the packaged text.
         question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.
     """
 
-    similarity: WordSimilarity | None = None
-    small_talk: str = field(default_factory=partial(prompts.load, "small_talk"))
-    question_back: str = field(default_factory=partial(prompts.load, "question_back"))
+    name = "reformulate"
 
-    def __call__(self, state: Question) -> Reformulated:
+    def __init__(
+        self,
+        similarity: WordSimilarity | None = None,
+        *,
+        condense: Condense | None = None,
+        always: bool = False,
+        is_misspelt: Callable[[str], bool] | None = None,
+        small_talk: str | None = None,
+        question_back: str | None = None,
+    ) -> None:
+        self._similarity = similarity
+        self._condense = condense
+        self._always = always
+        self._is_misspelt = is_misspelt
+        self._small_talk = prompts.load("small_talk") if small_talk is None else small_talk
+        self._question_back = prompts.load("question_back") if question_back is None else question_back
+
+    def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the search query, and the redirect of what is not searched for.
 
         Raises:
             QuestionError: the question is empty, too long or no text; or the history cannot be read.
         """
+        question, turns, found = self._by_rule(input)
+        if self._condense and not found["scope"] and self._is_asked(question, turns):
+            return _with_query(found, self._condense.invoke(question, turns, config))
+        return found
+
+    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
+        """Return the same without blocking the event loop."""
+        question, turns, found = self._by_rule(input)
+        if not self._condense or found["scope"]:
+            return found
+        if self._always or turns or await run_in_executor(None, self._is_asked, question, turns):
+            return _with_query(found, await self._condense.ainvoke(question, turns, config))
+        return found
+
+    def _by_rule(self, state: Question) -> tuple[str, list[Turn], Reformulated]:
         question, turns = check_question(state.get("question")), turns_of(state.get("history"))
-        query = standalone(question, turns, self.similarity)[:QUESTION_MAX_CHARACTERS]
-        return Reformulated(search_query=query, scope=self._redirect(question, turns))
+        query = standalone(question, turns, self._similarity)[:QUESTION_MAX_CHARACTERS]
+        return question, turns, Reformulated(search_query=query, scope=self._redirect(question, turns))
+
+    def _is_asked(self, question: str, turns: Sequence[Turn]) -> bool:
+        """Return whether the language model is asked."""
+        return self._always or bool(turns) or bool(self._is_misspelt and self._is_misspelt(question))
 
     def _redirect(self, question: str, turns: Sequence[Turn]) -> Redirect | None:
         if is_small_talk(question):
-            return Redirect(intent=SMALL_TALK, text=self.small_talk)
+            return Redirect(intent=SMALL_TALK, text=self._small_talk)
         if not turns and lacks_subject(question):
             missing = first_pronoun(question)
             named = f"“{missing}”" if missing else "the question"
-            return Redirect(intent=UNDERSPECIFIED, text=self.question_back.replace("{missing}", named))
+            return Redirect(intent=UNDERSPECIFIED, text=self._question_back.replace("{missing}", named))
         return None
 
 
@@ -57,3 +96,7 @@ def verbatim(state: Question) -> Reformulated:
     """
     turns_of(state.get("history"))
     return Reformulated(search_query=check_question(state.get("question")), scope=None)
+
+
+def _with_query(found: Reformulated, query: str | None) -> Reformulated:
+    return Reformulated(search_query=query or found["search_query"], scope=found["scope"])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from chains.reformulation.phrases import GRAMMAR, PREPOSITIONS
@@ -29,12 +30,13 @@ class Term(NamedTuple):
     preposition: str
 
 
-def terms(text: str) -> list[Term]:
+@lru_cache(maxsize=1024)
+def terms(text: str) -> tuple[Term, ...]:
     """Return the terms of a text in their order, each once."""
     found: dict[str, Term] = {}
     for term in _terms(text):
         found.setdefault(term.key, term)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _terms(text: str) -> Iterator[Term]:

@@ -4,7 +4,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from chains.errors import QuestionError
-from chains.history import Turn, turns_of, without_markers
+from chains.history import HistoryWindow, Turn, turns_of, without_markers
 
 
 @pytest.mark.parametrize("history", [None, [], ()])
@@ -43,3 +43,17 @@ def test_a_message_of_nobody_in_the_conversation_is_refused(message):
 )
 def test_an_older_answer_is_told_without_its_markers(answer, shown):
     assert without_markers(answer) == shown
+
+
+CONVERSATION = [("user", "a" * 40), ("assistant", "b" * 40), ("user", "c" * 40), ("assistant", "d [1]" + "d" * 40)]
+
+
+@pytest.mark.parametrize(("max_tokens", "kept"), [(1000, "abcd"), (40, "cd"), (21, "cd"), (20, ""), (1, "")])
+def test_a_prompt_holds_whole_turns_the_newest_first(max_tokens, kept):
+    turns = HistoryWindow(max_tokens).turns(CONVERSATION)
+
+    assert "".join(turn.text[0] for turn in turns) == kept
+
+
+def test_a_prompt_holds_older_answers_without_their_markers():
+    assert HistoryWindow().turns(CONVERSATION)[-1].text == "d" * 41

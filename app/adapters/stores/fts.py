@@ -118,6 +118,11 @@ class LexicalIndex:
             values = {"match": " OR ".join(f'"{word}"' for word in words), "limit": limit, **wanted}
             return dict(connection.execute(SEARCH_WHERE if where else SEARCH, values).fetchall())
 
+    def misspelt(self, question: str) -> list[str]:
+        """Return the words of the question that no chunk holds, and that may be typing errors of words some hold."""
+        with self._reading() as connection:
+            return self._local.words.misspelt(connection, question)
+
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
         """Return the places of the given chunks by id; an unknown id is left out."""
         found: dict[str, Place] = {}

@@ -40,11 +40,20 @@ class SearchWords:
 
     def chosen(self, connection: sqlite3.Connection, question: str) -> list[str]:
         """Return the known words of the question, rarest first; empty when none is known."""
+        self._refresh(connection)
+        return self._affordable(connection, self._correct(connection, _words(question)))
+
+    def misspelt(self, connection: sqlite3.Connection, question: str) -> list[str]:
+        """Return the words of the question that the index does not hold, but that are near to one it holds."""
+        self._refresh(connection)
+        unknown = [word for word in _words(question) if word.isalpha() and not self._frequency(connection, word)]
+        return [word for word in unknown[:MOST_CORRECTED] if self._nearest(connection, stem(word))]
+
+    def _refresh(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("PRAGMA data_version").fetchone()
         if version != self._version:  # Another connection has written.
             self.forget()
             self._version = version
-        return self._affordable(connection, self._correct(connection, _words(question)))
 
     def forget(self) -> None:
         """Forget what was read: the index changes."""

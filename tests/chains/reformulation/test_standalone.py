@@ -40,16 +40,13 @@ def test_a_part_of_a_question_takes_its_place_in_the_one_before(before, question
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("Sorry, I meant Nara", "Which permits do I need to fly a drone from Kyoto to Osaka Nara"),
+        ("Sorry, I meant Nara", "Which permits do I need to fly a drone from Kyoto to Nara?"),
         ("not Osaka, Nara", "Which permits do I need to fly a drone from Kyoto to Nara?"),
         ("I meant from Nara, not Kyoto.", "Which permits do I need to fly a drone from Nara to Osaka?"),
     ],
 )
 def test_a_correction_takes_back_what_it_denies(question, expected):
-    assert standalone(question, after(PARKS)) in {
-        expected,
-        "Which permits do I need to fly a drone from Kyoto to Nara?",
-    }
+    assert standalone(question, after(PARKS)) == expected
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_the_turns_before_the_question_are_its_history(client, groq):
     [_, *turns] = groq.requests[-1]["messages"]
     assert turns == [
         {"role": "user", "content": "What is GST?"},
-        {"role": "assistant", "content": "A tax [1]."},
+        {"role": "assistant", "content": "A tax."},
         {"role": "user", "content": QUESTION},
     ]
 

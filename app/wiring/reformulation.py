@@ -1,0 +1,63 @@
+"""Build what makes a follow-up a question that stands alone."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from langchain_core.language_models import BaseChatModel
+
+import prompts
+from app.settings import Settings
+from app.wiring.llm import condensing_model
+from chains.clock import Clock
+from chains.errors import ConfigurationError
+from chains.pipeline import Reformulation
+from chains.ports import WordSimilarity
+from chains.reformulation import Condense, Reformulate, verbatim
+
+if TYPE_CHECKING:
+    from app.adapters.stores.fts import LexicalIndex
+
+
+def reformulation_of(
+    settings: Settings,
+    similarity: WordSimilarity,
+    clock: Clock,
+    model: BaseChatModel | None = None,
+    words: "Callable[[], LexicalIndex] | None" = None,
+) -> Reformulation:
+    """Return what ENABLE_QUERY_REFORMULATION names, with the deployment's own texts where there are any.
+
+    Args:
+        settings: the settings.
+        similarity: compares words by meaning.
+        clock: tells the time that the language model takes.
+        model: the chat model of the answers; where it is a provider's, it condenses too.
+        words: returns the index of the words that the documents hold.
+
+    Raises:
+        ConfigurationError: the deployment's condensing prompt cannot be used.
+    """
+    if settings.enable_query_reformulation == "off":
+        return verbatim
+    text = partial(prompts.load, folder=settings.prompts_path)
+    return Reformulate(
+        similarity,
+        condense=_condense(settings, model, clock) if model else None,
+        always=settings.enable_query_reformulation == "always",
+        is_misspelt=(lambda question: bool(words().misspelt(question))) if words else None,
+        small_talk=text("small_talk"),
+        question_back=text("question_back"),
+    )
+
+
+def _condense(settings: Settings, model: BaseChatModel, clock: Clock) -> Condense | None:
+    asked = condensing_model(model, settings, clock)
+    if asked is None:
+        return None
+    prompt = prompts.load("condense", settings.prompts_path)
+    try:
+        return Condense(asked, prompt=prompt, timeout_s=settings.query_reformulation_timeout_s, clock=clock)
+    except ConfigurationError as error:
+        msg = f"condense.txt in PROMPTS_PATH={settings.prompts_path}: {error}"
+        raise ConfigurationError(msg) from error

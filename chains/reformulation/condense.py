@@ -1,0 +1,132 @@
+"""Ask a language model for the question that stands alone, and take its reply only where it can be one."""
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any
+
+import structlog
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import BaseMessage
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import merge_configs
+
+import prompts
+from chains.callbacks.deadline import Deadline, call_in_time, time_limit
+from chains.clock import Clock, SystemClock
+from chains.errors import ConfigurationError
+from chains.history import Turn, without_markers
+from chains.reformulation.terms import terms
+from chains.text.escaping import escape_tag, one_line
+from chains.text.words import plain_words
+
+log = structlog.get_logger(__name__)
+
+# What the model is shown of the conversation; older turns, and what comes late in a long answer, say little.
+MOST_TURNS = 8
+TURN_CHARACTERS = 600
+# A longer reply is no question, but an answer.
+LONGEST_REPLY = 300
+# A word this near to one that was said is that word without its typing error.
+NEAR = 0.75
+
+
+class Condense:
+    """Asks `model` once; whatever goes wrong, there is no reply, and the caller keeps what it has.
+
+    Args:
+        model: writes the question; a low temperature and few tokens are the caller's to set.
+        prompt: the instructions, a template with `{conversation}`; by default the packaged text.
+        timeout_s: how long the model may take.
+        clock: tells the time for that.
+
+    Raises:
+        ConfigurationError: the prompt has no `{conversation}`, or is no template.
+    """
+
+    def __init__(
+        self,
+        model: Runnable[LanguageModelInput, BaseMessage],
+        *,
+        prompt: str | None = None,
+        timeout_s: float = 3,
+        clock: Clock | None = None,
+    ) -> None:
+        self._model = model
+        self._prompt = _template(prompts.load("condense") if prompt is None else prompt)
+        self._timeout_s = timeout_s
+        self._clock = clock or SystemClock()
+
+    def invoke(self, question: str, turns: Sequence[Turn], config: RunnableConfig | None = None) -> str | None:
+        """Return the question that stands alone; None where the model gave none in time."""
+        deadline, reply = self._deadline(), None
+        with _failures_logged():
+            messages, own = self._messages(question, turns), _within(deadline, config)
+            reply = call_in_time([deadline], self._model.invoke, messages, own)
+        return usable(reply.text, question, turns) if reply else None
+
+    async def ainvoke(self, question: str, turns: Sequence[Turn], config: RunnableConfig | None = None) -> str | None:
+        """Return the same without blocking the event loop."""
+        deadline, reply = self._deadline(), None
+        with _failures_logged():
+            async with time_limit([deadline]):
+                reply = await self._model.ainvoke(self._messages(question, turns), _within(deadline, config))
+        return usable(reply.text, question, turns) if reply else None
+
+    def _deadline(self) -> Deadline:
+        return Deadline(self._timeout_s, self._clock)
+
+    def _messages(self, question: str, turns: Sequence[Turn]) -> list[BaseMessage]:
+        said = "\n".join(f"{turn.role}: {_shown(turn)}" for turn in turns[-MOST_TURNS:])
+        return self._prompt.format_messages(conversation=said, question=question)
+
+
+def usable(reply: str, question: str, turns: Sequence[Turn]) -> str | None:
+    """Return the reply without blanks and quotation marks; None where it is empty, overlong or off-topic."""
+    text = reply.strip().strip("\"'").strip()
+    # An answer has several lines, or markers.
+    if not text or len(text) > LONGEST_REPLY or "\n" in text or without_markers(text) != text:
+        return None
+    said = " ".join([*(turn.text for turn in turns), question])
+    return text if _is_about(text, said) else None
+
+
+def _is_about(text: str, said: str) -> bool:
+    """Return whether some term was said before, with a typing error perhaps, or as an abbreviation."""
+    found = terms(text)
+    known, words = {term.key for term in terms(said)}, plain_words(said)
+    if any(term.key in known or get_close_matches(term.text.lower(), words, 1, NEAR) for term in found):
+        return True
+    initials = "".join(word[0] for word in plain_words(text))
+    return any(len(word) > 1 and word in initials for word in words)
+
+
+def _shown(turn: Turn) -> str:
+    text = without_markers(turn.text) if turn.role == "assistant" else turn.text
+    return escape_tag(one_line(text[:TURN_CHARACTERS]), "conversation")
+
+
+def _within(deadline: Deadline, config: RunnableConfig | None) -> RunnableConfig:
+    """Return the config with a deadline of its own beside the call's, for models that keep one."""
+    return merge_configs(config or {}, {"callbacks": [deadline]})
+
+
+@contextmanager
+def _failures_logged() -> Any:
+    try:
+        yield
+    except Exception as error:  # Any model may be handed in, and none of its errors may cost the answer.
+        log.warning("reformulation_failed", error=type(error).__name__)
+
+
+def _template(prompt: str) -> ChatPromptTemplate:
+    try:
+        template = ChatPromptTemplate([("system", prompt), ("human", "{question}")])
+    except ValueError as error:
+        msg = f"the condensing prompt is no template ({error}); write braces that are text as {{{{ and }}}}"
+        raise ConfigurationError(msg) from error
+    if set(template.input_variables) != {"conversation", "question"}:
+        msg = "the condensing prompt has to hold {conversation}, and no other variable"
+        raise ConfigurationError(msg)
+    return template

@@ -1,0 +1,66 @@
+"""What a language model's reply has to be to be searched for; seed 003's own cases."""
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+
+from chains.errors import ConfigurationError
+from chains.history import Turn
+from chains.reformulation import Condense, Reformulate
+from chains.reformulation.condense import usable
+from tests.chains.gst import gst_chain
+
+SAID = [Turn("user", "What is the exam policy of MARP?")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "query"),
+    [
+        ("  'What is MARP?'  ", "What is MARP?"),
+        ('What is "MARP"?', 'What is "MARP"?'),
+        ("What is the academic registry of MARP?", "What is the academic registry of MARP?"),
+    ],
+)
+def test_blanks_and_quotation_marks_around_a_reply_are_left_out(reply, query):
+    assert usable(reply, "Waht is it?", SAID) == query
+
+
+@pytest.mark.parametrize(
+    ("reply", "question"),
+    [
+        ("What does a certificate of origin cost?", "coo cost?"),
+        ("Certificate of origin?", "COO?"),
+        ("What is the policy?", "waht is the polcy"),
+    ],
+)
+def test_corrected_words_and_abbreviations_written_out_are_on_the_subject(reply, question):
+    assert usable(reply, question, []) == reply
+
+
+def test_a_query_of_the_model_is_searched_for_and_the_prompt_keeps_the_users_words():
+    condense = Condense(FakeListChatModel(responses=["What is X?"]))
+    answer = gst_chain(reformulation=Reformulate(condense=condense, always=True)).invoke({"question": "Waht is X?"})
+
+    assert answer["metadata"]["search_query"] == "What is X?"
+    assert answer["metadata"]["query"] == answer["question"] == "Waht is X?"
+
+
+class Failing(FakeListChatModel):
+    """Fails in a way of its own."""
+
+    def _call(self, *args: object, **kwargs: object) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_a_model_that_fails_leaves_the_users_words(way):
+    chain = gst_chain(reformulation=Reformulate(condense=Condense(Failing(responses=[])), always=True))
+    asked = {"question": "Waht is X?"}
+    answer = chain.invoke(asked) if way == "invoke" else await chain.ainvoke(asked)
+
+    assert (answer["metadata"]["search_query"], answer["outcome"]) == ("Waht is X?", "answered")
+
+
+@pytest.mark.parametrize("prompt", ["Rewrite it.", "{conversation", "{conversation} {tone}"])
+def test_a_prompt_that_cannot_be_filled_is_refused(prompt):
+    with pytest.raises(ConfigurationError, match="condensing prompt"):
+        Condense(FakeListChatModel(responses=[]), prompt=prompt)

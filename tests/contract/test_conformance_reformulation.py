@@ -1,0 +1,64 @@
+"""The MARP service's reformulation: what becomes of the model's reply, and of its failure."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import BaseMessage
+
+from chains.reformulation import Condense, Reformulate
+from tests.chains.gst import gst_chain, writing
+
+FILE = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
+LINES = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
+CASES: list[dict[str, Any]] = [case for case in map(json.loads, LINES) if case["area"] == "reformulation"]
+
+
+class Scripted(FakeListChatModel):
+    """Replies as the case says, or fails."""
+
+    error: str | None = None
+
+    def _call(self, *args: Any, **kwargs: Any) -> str:
+        if self.error:
+            raise ConnectionError(self.error)
+        return str(super()._call(*args, **kwargs))
+
+
+def asked(query: str, reply: str, error: str | None = None) -> tuple[Any, list[BaseMessage]]:
+    """Return the answer to a question that is always reformulated, and the prompt of the answer."""
+    prompts: list[list[BaseMessage]] = []
+
+    class Seen(type(writing())):  # type: ignore[misc]
+        def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
+            prompts.append(messages)
+            return super()._generate(messages, *args, **kwargs)
+
+    condense = Condense(Scripted(responses=[reply], error=error))
+    model = Seen(messages=writing().messages)  # type: ignore[attr-defined]
+    answer = gst_chain(model=model, reformulation=Reformulate(condense=condense, always=True)).invoke(
+        {"question": query}
+    )
+    return answer, prompts[0]
+
+
+@pytest.mark.skipif(not CASES, reason="the recorded cases are not beside this checkout")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_a_reply_is_used_as_the_service_used_it(case):
+    given, expected = case["input"], case["expected"]
+    if "error" in given:
+        answer, _ = asked("orig", "", error=given["error"])
+        assert answer["metadata"]["search_query"] == expected
+    elif "llm_output" in given:
+        answer, _ = asked("Waht is MARP?", given["llm_output"])
+        assert answer["metadata"]["search_query"] == expected
+    else:
+        answer, prompt = asked(given["query"], given["reformulated"])
+        told = {
+            "search_query": answer["metadata"]["search_query"],
+            "prompt_question": prompt[-1].content,
+            "response_query": answer["question"],
+        }
+        assert told == expected
