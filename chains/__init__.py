@@ -17,17 +17,45 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from chains.citations import citation_metadata, format_citations_markdown
+    from chains.citations.matching import similarity
+    from chains.confidence import score_confidence
+    from chains.context import format_context
+    from chains.functions import deduplicate_citations, extract_citations, passages_of, process_citations
+    from chains.generation import generate
     from chains.pipeline import STAGES, build_chain
     from chains.state import Answer, Question
     from chains.tool import as_tool
 
-__all__ = ["STAGES", "Answer", "Question", "as_tool", "build_chain"]
+__all__ = [
+    "STAGES",
+    "Answer",
+    "Question",
+    "as_tool",
+    "build_chain",
+    "citation_metadata",
+    "deduplicate_citations",
+    "extract_citations",
+    "format_citations_markdown",
+    "format_context",
+    "generate",
+    "passages_of",
+    "process_citations",
+    "score_confidence",
+    "similarity",
+]
 
 # Where each name comes from, to be imported when it is first asked for: errors and state do without the pipeline.
 _MODULES = {
     "pipeline": ("STAGES", "build_chain"),
     "state": ("Answer", "Question"),
     "tool": ("as_tool",),
+    "functions": ("deduplicate_citations", "extract_citations", "passages_of", "process_citations"),
+    "context": ("format_context",),
+    "generation": ("generate",),
+    "citations": ("citation_metadata", "format_citations_markdown"),
+    "citations.matching": ("similarity",),
+    "confidence": ("score_confidence",),
 }
 
 

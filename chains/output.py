@@ -1,7 +1,7 @@
 """Shape what the chain returns: the fields of an answer, whole or in chunks."""
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -12,7 +12,6 @@ from chains.state import Answer, Scored
 
 REPLACEMENT = "replacement"
 FIELDS = tuple(Answer.__annotations__)
-_VISIBLE = frozenset({*FIELDS, REPLACEMENT})
 
 # A few words at a time: each chunk costs its way through the callbacks and to the client.
 _WORDS = re.compile(r"\s*(?:\S+\s*){1,6}|\s+")
@@ -38,16 +37,20 @@ class AnswerChunk(AddableDict):
 
 
 class AnswerOutput(Runnable[Scored, Answer]):
-    """The last step: adds the metadata and keeps the fields of an answer, in their order."""
+    """The last step: adds the metadata and keeps the fields of an answer, in their order, and those in `more`."""
 
     name = "answer"
+
+    def __init__(self, more: Sequence[str] = ()) -> None:
+        self._fields = (*FIELDS, *more)
+        self._visible = frozenset({*self._fields, REPLACEMENT})
 
     def invoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
         """Return the answer object."""
         state: dict[str, Any] = {**input, "metadata": describe(input, config or {})}
         if state.get(REPLACEMENT) is not None:
             state["answer"] = state[REPLACEMENT]
-        return cast("Answer", {name: state[name] for name in FIELDS if name in state})
+        return cast("Answer", {name: state[name] for name in self._fields if name in state})
 
     async def ainvoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
         """Return the answer object."""
@@ -60,7 +63,7 @@ class AnswerOutput(Runnable[Scored, Answer]):
         state = AddableDict()
         for part in input:
             state += AddableDict(part)
-            if chunk := _visible(part):
+            if chunk := self._shown(part):
                 yield chunk
         yield _chunk(metadata=describe(cast("Scored", state), config or {}))
 
@@ -71,9 +74,16 @@ class AnswerOutput(Runnable[Scored, Answer]):
         state = AddableDict()
         async for part in input:
             state += AddableDict(part)
-            if chunk := _visible(part):
+            if chunk := self._shown(part):
                 yield chunk
         yield _chunk(metadata=describe(cast("Scored", state), config or {}))
+
+    def _shown(self, part: Mapping[str, Any]) -> Answer | None:
+        """Return what a reader sees of a part of the state, if anything."""
+        seen = {name: value for name, value in part.items() if name in self._visible}
+        if seen.get(REPLACEMENT, "") is None:  # Nothing is replaced.
+            del seen[REPLACEMENT]
+        return _chunk(**seen) if seen else None
 
 
 def split(answer: Answer) -> Iterator[Answer]:
@@ -97,14 +107,6 @@ def merge(chunks: Iterable[Mapping[str, Any]]) -> Answer:
         whole += chunk
     ordered = {name: whole[name] for name in FIELDS if name in whole}
     return cast("Answer", ordered | whole)
-
-
-def _visible(part: Mapping[str, Any]) -> Answer | None:
-    """Return what a reader sees of a part of the state, if anything."""
-    seen = {name: value for name, value in part.items() if name in _VISIBLE}
-    if seen.get(REPLACEMENT, "") is None:  # Nothing is replaced.
-        del seen[REPLACEMENT]
-    return _chunk(**seen) if seen else None
 
 
 def _chunk(**fields: Any) -> Answer:

@@ -1,10 +1,10 @@
 """Compose the stages into one chain: a question goes in, a cited and scored answer comes out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
 
 from chains.callbacks import CacheHits, Deadline, StageTimer, StreamCleanup
@@ -12,13 +12,14 @@ from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, score_confidence
 from chains.context import FormatContext
+from chains.errors import ConfigurationError
 from chains.generation import generate
 from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
-from chains.retrieval import retrieve
-from chains.stage import stage
-from chains.state import Answer, Question, Redirect, Reformulated, Searching
+from chains.retrieval import Retriever, retrieve
+from chains.stage import Stage, stage
+from chains.state import Answer, Question, Redirect, Reformulated, Scored, Searching
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
 
@@ -28,9 +29,9 @@ Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformul
 
 def build_chain(
     *,
-    retriever: BaseRetriever,
+    retriever: Retriever,
     model: BaseChatModel,
-    system: str | None = None,
+    system: str | ChatPromptTemplate | None = None,
     no_results: str | None = None,
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
@@ -38,15 +39,18 @@ def build_chain(
     reformulation: Reformulation | None = None,
     history: HistoryWindow | None = None,
     scope: Runnable[Searching, Redirect | None] | None = None,
+    stages: Mapping[str, Stage] | None = None,
     timeout_s: float = 90,
     clock: Clock | None = None,
 ) -> RunnableBinding[Question, Answer]:
     """Compose the stages into a RunnableSequence; each adds its field to the state.
 
     Args:
-        retriever: any LangChain retriever; a `score` in its documents' metadata is taken for the similarity.
+        retriever: any LangChain retriever, or another Runnable or function from a question to documents; a `score` in
+            their metadata is taken for the similarity.
         model: any LangChain chat model.
-        system: the prompt's text with a `{context}` placeholder; by default the one for `[Title > Section]` markers.
+        system: the system prompt's text with a `{context}` placeholder, or a whole prompt with `{context}` and
+            `{question}`; by default the one for `[Title > Section]` markers.
         no_results: the answer where nothing was retrieved; by default the packaged one.
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
@@ -55,11 +59,13 @@ def build_chain(
             `chains.reformulation.verbatim` searches for the user's own words.
         history: what of the conversation the model is shown; by default whole turns within 1,000 tokens.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
+        stages: stages of your own (`chains.stage.stage`), each behind the stage that it is keyed by. A new field of
+            theirs reaches the answer; a field that is there is replaced for what comes after.
         timeout_s: how long a call may take; DeadlineError after that.
         clock: tells the time for that.
 
     Raises:
-        ConfigurationError: the prompt has no `{context}`, or a variable that nothing fills.
+        ConfigurationError: the prompt lacks a variable, or has one that nothing fills; or `stages` names none of ours.
     """
     timer = clock or SystemClock()
     cite = citations or CiteSources()
@@ -71,18 +77,32 @@ def build_chain(
         stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
         stage("citations", unpack=True, result=cite),
         stage("confidence", confidence=confidence),
-        AnswerOutput(),
     ]
     if scope is not None:
         steps.insert(1, stage("scope", scope=scope))
+    own = stages or {}
+    steps = _with_stages(steps, own)
+    timed = tuple(step.get_name() for step in steps if step.get_name() != "scope")
+    output = AnswerOutput(_new_fields(own.values()))
 
     def handlers(_: RunnableConfig) -> RunnableConfig:
         """Give each call handlers of its own, as LangChain's `with_listeners` does."""
-        return {"callbacks": [StageTimer(STAGES), CacheHits(), Deadline(timeout_s, timer), StreamCleanup()]}
+        return {"callbacks": [StageTimer(timed), CacheHits(), Deadline(timeout_s, timer), StreamCleanup()]}
 
     return RunnableBinding(
-        bound=RunnableSequence(*steps, name="cited_answer"),
+        bound=RunnableSequence(*steps, output, name="cited_answer"),
         config_factories=[handlers],
         custom_input_type=Question,
         custom_output_type=Answer,
     )
+
+
+def _with_stages(steps: Sequence[Runnable[Any, Any]], own: Mapping[str, Stage]) -> list[Runnable[Any, Any]]:
+    if unknown := sorted(set(own) - {step.get_name() for step in steps}):
+        msg = f"stages={unknown[0]!r} is no stage to stand behind; there are {', '.join(STAGES)}"
+        raise ConfigurationError(msg)
+    return [one for step in steps for one in (step, own.get(step.get_name())) if one is not None]
+
+
+def _new_fields(stages: Iterable[Stage]) -> list[str]:
+    return [field for stage in stages for field in stage.mapper.steps__ if field not in Scored.__annotations__]

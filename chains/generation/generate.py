@@ -1,6 +1,6 @@
 """Context and question -> the model's message."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
@@ -21,6 +21,7 @@ from chains.history import HistoryWindow
 from chains.state import Contextualised, joined
 
 VARIABLES = {"context", "history", "question"}
+_SHOWN = {"context": "the documents", "question": "the question"}
 
 
 class Generate(Runnable[Contextualised, BaseMessage]):
@@ -31,21 +32,21 @@ class Generate(Runnable[Contextualised, BaseMessage]):
 
     Args:
         model: any chat model of LangChain.
-        system: the system prompt, a template with `{context}`. What is filled in is not read as a template, and the
-            question travels in a message of its own.
+        system: the system prompt, a template with `{context}`; the question then travels in a message of its own. Or a
+            whole prompt with `{context}` and `{question}`. What is filled in is not read as a template.
         no_results: the answer where nothing was retrieved; a declined question is answered with its redirect.
         history: what of the conversation stands between them.
         clock: times the pieces of a stream.
 
     Raises:
-        ConfigurationError: the prompt has no `{context}`, or another variable.
+        ConfigurationError: the prompt lacks a variable, or has another one.
     """
 
     def __init__(
         self,
         model: BaseChatModel,
         *,
-        system: str,
+        system: str | ChatPromptTemplate,
         no_results: str,
         history: HistoryWindow | None = None,
         clock: Clock | None = None,
@@ -119,7 +120,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
 def generate(
     model: BaseChatModel,
     *,
-    system: str | None = None,
+    system: str | ChatPromptTemplate | None = None,
     no_results: str | None = None,
     history: HistoryWindow | None = None,
     clock: Clock | None = None,
@@ -134,7 +135,9 @@ def generate(
     )
 
 
-def _prompt(system: str) -> ChatPromptTemplate:
+def _prompt(system: str | ChatPromptTemplate) -> ChatPromptTemplate:
+    if isinstance(system, ChatPromptTemplate):
+        return _checked(system, "the prompt", needed=("context", "question")).model_copy(update={"name": "prompt"})
     try:
         prompt = ChatPromptTemplate(
             [("system", system), MessagesPlaceholder("history"), ("human", "{question}")], name="prompt"
@@ -142,13 +145,18 @@ def _prompt(system: str) -> ChatPromptTemplate:
     except ValueError as error:
         msg = f"the system prompt is no template ({error}); write braces that are text as {{{{ and }}}}"
         raise ConfigurationError(msg) from error
-    variables = set(prompt.input_variables)
-    if "context" not in variables:
-        msg = "the system prompt has no {context}; without it the model is not shown the documents"
-        raise ConfigurationError(msg)
+    return _checked(prompt, "the system prompt", needed=("context",))
+
+
+def _checked(prompt: ChatPromptTemplate, name: str, *, needed: Sequence[str]) -> ChatPromptTemplate:
+    variables = {*prompt.input_variables, *prompt.optional_variables}
+    for variable in needed:
+        if variable not in variables:
+            msg = f"{name} has no {{{variable}}}; without it the model is not shown {_SHOWN[variable]}"
+            raise ConfigurationError(msg)
     if unknown := sorted(variables - VARIABLES):
         known = ", ".join(sorted(VARIABLES))
-        msg = f"the system prompt has variables that nothing fills: {', '.join(unknown)}; it may use {known}"
+        msg = f"{name} has variables that nothing fills: {', '.join(unknown)}; it may use {known}"
         raise ConfigurationError(msg)
     return prompt
 

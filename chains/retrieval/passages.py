@@ -1,14 +1,14 @@
 """Search query -> passages, with any retriever of LangChain."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import partial
 from math import isnan
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.graph import Graph
 
 from chains.callbacks.deadline import call_in_time, time_limit
@@ -37,6 +37,10 @@ def _similarity(score: object) -> float | None:
     return None if isnan(number) else round(min(1.0, max(0.0, number)), 6)
 
 
+Retriever = Runnable[str, list[Document]] | Callable[[str], list[Document]]
+"""Any retriever of LangChain, another Runnable, or a function, from a question to documents."""
+
+
 class Search(Runnable[Searching, list[Passage]]):
     """Asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
 
@@ -50,8 +54,8 @@ class Search(Runnable[Searching, list[Passage]]):
         DeadlineError: the retriever did not answer in time.
     """
 
-    def __init__(self, retriever: BaseRetriever) -> None:
-        self.retriever = retriever
+    def __init__(self, retriever: Retriever) -> None:
+        self.retriever: Runnable[str, list[Document]] = coerce_to_runnable(retriever)
         self._keeps_deadline = getattr(retriever, "keeps_deadline", False)
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
@@ -78,11 +82,11 @@ class Search(Runnable[Searching, list[Passage]]):
 
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; it then answers with its own.
-        known = type(self.retriever).model_fields
+        known = getattr(type(self.retriever), "model_fields", {})
         return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}
 
 
-def retrieve(retriever: BaseRetriever) -> Runnable[Searching, list[Passage]]:
+def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
     """Return the step of stage 1."""
     return Search(retriever)
 

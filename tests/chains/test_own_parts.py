@@ -1,0 +1,138 @@
+"""Parts of one's own in the chain: a stage, a prompt, a retriever of any kind, a confidence strategy."""
+
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import RunnableLambda
+
+import chains
+from chains.errors import ConfigurationError
+from chains.stage import stage
+from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, gst_chain, writing
+from tests.chains.test_composition import called, every_way
+
+OTHER = Document("Elephants.", metadata={"title": "Zoo", "score": 0.9})
+
+
+def count(state: Any) -> int:
+    return len(state["documents"])
+
+
+def only_the_first(state: Any) -> Any:
+    return state["documents"][:1]
+
+
+@every_way
+async def test_a_stage_of_ones_own_stands_where_it_is_put_and_its_field_reaches_the_answer(way):
+    chain = gst_chain(stages={"retrieval": stage("counting", found=count)})
+    answer = await called(chain, way)
+
+    assert answer["found"] == 1
+    assert answer["answer"] == ANSWER
+    assert list(answer["metadata"]["timings_ms"]) == ["reformulation", "retrieval", "counting", *chains.STAGES[2:]]
+
+
+@every_way
+async def test_a_stage_may_replace_what_a_stage_before_it_found(way):
+    def both(_: str) -> list[Document]:
+        return [DOCUMENT, OTHER]
+
+    chain = gst_chain(retriever=both, stages={"retrieval": stage("reranking", documents=only_the_first)})
+    answer = await called(chain, way)
+
+    assert [passage["content"] for passage in answer["documents"]] == [DOCUMENT.page_content]
+
+
+async def test_a_stage_that_awaits_will_do():
+    async def rate(state: Any) -> str:
+        return f"{len(state['answer'])} characters"
+
+    assert (await gst_chain(stages={"confidence": stage("rating", rated=rate)}).ainvoke(QUESTION))["rated"]
+
+
+def test_a_stage_behind_one_that_there_is_not_is_refused():
+    with pytest.raises(ConfigurationError, match="stages='retrival' is no stage to stand behind; there are reform"):
+        gst_chain(stages={"retrival": stage("counting", found=count)})
+
+
+def search(_: str) -> list[Document]:
+    return [DOCUMENT]
+
+
+async def asearch(_: str) -> list[Document]:
+    return [DOCUMENT]
+
+
+@pytest.mark.parametrize("retriever", [search, RunnableLambda(search), RunnableLambda(search, asearch)])
+@every_way
+async def test_any_runnable_or_function_from_a_question_to_documents_is_a_retriever(retriever, way):
+    assert (await called(gst_chain(retriever=retriever), way))["citations"][0]["doc_id"] == "gst"
+
+
+@pytest.mark.parametrize("metadata", [{}, {"score": None}])
+def test_documents_without_a_score_are_taken(metadata):
+    document = Document("The rate of GST is 9%.", metadata={"title": "GST Guide", "section": "Rate", **metadata})
+    answer = gst_chain(retriever=lambda _: [document]).invoke(QUESTION)
+
+    assert (answer["outcome"], answer["documents"][0]["score"]) == ("answered", None)
+
+
+# As `rlm/rag-prompt` of LangChain's hub is written: one message, with both variables in it.
+ONE_MESSAGE = ChatPromptTemplate([("human", "Use the context.\nQuestion: {question}\nContext: {context}\nAnswer:")])
+
+
+@every_way
+async def test_a_whole_prompt_is_taken(way):
+    asked: list[Any] = []
+
+    class Listening(FakeListChatModel):
+        def _call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+            asked.append(messages)
+            return super()._call(messages, *args, **kwargs)
+
+    answer = await called(gst_chain(model=Listening(responses=[ANSWER]), system=ONE_MESSAGE), way)
+
+    assert answer["outcome"] == "answered"
+    if asked:  # A fake that streams does not ask `_call`.
+        [[message]] = asked
+        assert message.content.startswith("Use the context.\nQuestion: Rate?\nContext: [GST Guide > Rate]\nThe rate")
+
+
+def test_the_prompt_of_a_trace_is_called_prompt():
+    [prompt] = gst_chain(system=ONE_MESSAGE).get_prompts()
+
+    assert prompt.get_name() == "prompt"
+
+
+def test_a_prompt_may_hold_the_history_and_what_is_filled_in_already():
+    prompt = ChatPromptTemplate(
+        [("system", "You are {who}. {context}"), MessagesPlaceholder("history", optional=True), ("human", "{question}")]
+    ).partial(who="a clerk")
+
+    assert gst_chain(system=prompt).invoke(QUESTION)["answer"] == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{question}", r"the prompt has no \{context\}; without it the model is not shown the documents"),
+        ("{context}", r"the prompt has no \{question\}; without it the model is not shown the question"),
+        (
+            "{context} {question} {tone}",
+            "the prompt has variables that nothing fills: tone; it may use context, history",
+        ),
+    ],
+)
+def test_a_prompt_that_lacks_a_variable_or_has_another_is_refused_by_name(text, told):
+    with pytest.raises(ConfigurationError, match=told):
+        chains.build_chain(retriever=search, model=writing(), system=ChatPromptTemplate([("human", text)]))
+
+
+def test_a_confidence_strategy_is_handed_in():
+    def sure(_: Any) -> Any:
+        return {"level": "High", "score": 1.0, "reason": "Because.", "factors": {}}
+
+    assert gst_chain(confidence=sure).invoke(QUESTION)["confidence"]["reason"] == "Because."
