@@ -25,6 +25,13 @@ _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 DEGRADED = "degraded"
 """In a message's `response_metadata`: why the answer is not what it should be."""
 
+MATCH = "match"
+"""In a message's `response_metadata`: the probability, 0-1, that its first statement answers the question. Only a model
+that chooses statements tells it."""
+
+SCORES = "scores"
+"""In the `additional_kwargs` of a prompt's question: the similarity of each passage of the context, None if unknown."""
+
 
 class Passage(TypedDict):
     """One retrieved chunk: its text, where it comes from, and its cosine similarity to the question.
@@ -234,6 +241,12 @@ def degradation_of(message: BaseMessage) -> str | None:
     """Return why the message is not what it should be; None for one that is."""
     reason: str | None = message.response_metadata.get(DEGRADED)
     return reason
+
+
+def match_of(message: BaseMessage) -> float | None:
+    """Return the probability that the message answers its question, as its model told it; None where it did not."""
+    found: float | None = message.response_metadata.get(MATCH)
+    return found
 
 
 def joined(pieces: Sequence[BaseMessage]) -> BaseMessage:

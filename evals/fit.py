@@ -8,19 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chains.confidence.model import CalibrationModel, Factor
 from chains.errors import WaypointError
+from evals.logistic import Numbers, logistic
 from evals.metrics import Judged, Pair, auroc, calibration_error, is_right
 
 # How strongly the weights are held to those of the prior: the inverse of their variance around them.
 STRENGTH = 20.0
 FOLDS = 5
 LEAST_ROWS = 20
-_STEPS, _ENOUGH = 50, 1e-9
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,7 @@ def fit(
     start = np.array([prior.intercept, *(factor.weight for factor in prior.factors.values())])
     held = np.full(len(start), strength)
     held[0] = 1.0  # How many answers are right differs between corpora: the intercept is free to follow.
-    found = _newton(design, right, _balanced(rows), start, held)
+    found = logistic(design, right, _balanced(rows), start, held)
     factors = {
         name: replace(factor, weight=float(weight))
         for (name, factor), weight in zip(prior.factors.items(), found[1:], strict=True)
@@ -133,19 +130,6 @@ def _balanced(rows: Sequence[Labelled]) -> Numbers:
     names, counts = np.unique([row.corpus for row in rows], return_counts=True)
     share = {str(name): len(rows) / len(names) / count for name, count in zip(names, counts, strict=True)}
     return np.array([share[row.corpus] for row in rows])
-
-
-def _newton(design: Numbers, right: Numbers, weights: Numbers, start: Numbers, held: Numbers) -> Numbers:
-    found = start.copy()
-    for _ in range(_STEPS):
-        said = 1 / (1 + np.exp(-design @ found))
-        slope = design.T @ (weights * (right - said)) - held * (found - start)
-        curve = (design * (weights * said * (1 - said))[:, None]).T @ design + np.diag(held)
-        step = np.linalg.solve(curve, slope)
-        found = found + step
-        if np.abs(step).max() < _ENOUGH:
-            break
-    return np.asarray(found, dtype=np.float64)
 
 
 def labelled(pairs: Sequence[Pair], corpus: str = "") -> list[Labelled]:

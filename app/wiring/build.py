@@ -132,7 +132,9 @@ class Services:
             return self.parts.model
         if name not in self.models:
             settings = self.settings.model_copy(update={"llm_model": name})
-            self.models[name] = chat_model(settings, self.embeddings, clock=self.clock, tokens=self.tokens)
+            self.models[name] = chat_model(
+                settings, self.embeddings, clock=self.clock, tokens=self.tokens, similarity=self.word_similarity
+            )
         return self.models[name]
 
     @cached_property

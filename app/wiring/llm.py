@@ -15,7 +15,7 @@ from chains.clock import Clock
 from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
 from chains.generation.resilient import ResilientChatModel
-from chains.ports import TokenCounter
+from chains.ports import TokenCounter, WordSimilarity
 from chains.resilience.breaker import CircuitBreaker
 from chains.resilience.retry import RetryPolicy
 
@@ -23,9 +23,11 @@ from chains.resilience.retry import RetryPolicy
 CONDENSED_TOKENS = 100
 
 
-def chat_model(settings: Settings, embeddings: Embeddings, *, clock: Clock, tokens: TokenCounter) -> BaseChatModel:
+def chat_model(
+    settings: Settings, embeddings: Embeddings, *, clock: Clock, tokens: TokenCounter, similarity: WordSimilarity
+) -> BaseChatModel:
     """Return the chat model; without a provider it is the offline answerer alone."""
-    offline = offline_model(embeddings)
+    offline = offline_model(embeddings, similarity)
     if settings.provider == "offline":
         return offline
     return ResilientChatModel(
@@ -56,11 +58,11 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
     return asked.bind(temperature=0, max_tokens=CONDENSED_TOKENS)
 
 
-def offline_model(embeddings: Embeddings) -> BaseChatModel:
+def offline_model(embeddings: Embeddings, similarity: WordSimilarity) -> BaseChatModel:
     """Return the answerer that needs no network."""
     from app.adapters.llm.offline import OfflineChatModel
 
-    return OfflineChatModel(embeddings=embeddings)
+    return OfflineChatModel(embeddings=embeddings, similarity=similarity)
 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:

@@ -54,7 +54,7 @@ def local_chain(
 ) -> Runnable[Question, Answer]:
     """Return a chain over an index that calls no language model, caches nothing and has no observers."""
     hybrid = settings.model_copy(update={"retriever_type": "hybrid"})
-    model = offline_model(embeddings)
+    model = offline_model(embeddings, similarity)
     return pipeline(
         hybrid,
         style=hybrid.citation_style,

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.prompt_values import PromptValue
+from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.graph import Graph
@@ -18,7 +18,7 @@ from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
 from chains.history import HistoryWindow
-from chains.state import Contextualised, joined
+from chains.state import SCORES, Contextualised, joined
 
 VARIABLES = {"context", "history", "question"}
 _SHOWN = {"context": "the documents", "question": "the question"}
@@ -103,11 +103,12 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             yield joined(piece)
 
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
-        context, history = state["context"]["text"], self._history.turns(state.get("history"))
-        return self.prompt.invoke(
-            {"context": context, "history": [tuple(turn) for turn in history], "question": state["question"].strip()},
-            config,
-        )
+        context, history = state["context"], self._history.turns(state.get("history"))
+        turns = [tuple(turn) for turn in history]
+        values = {"context": context["text"], "history": turns, "question": state["question"].strip()}
+        *before, asked = self.prompt.invoke(values, config).to_messages()
+        scores = {SCORES: [passage["score"] for passage in context["passages"]]}
+        return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": scores})])
 
     def _limit(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         return nullcontext() if self._keeps_deadline else time_limit(_callbacks(config))

@@ -3,6 +3,7 @@ import pytest
 from app.adapters.llm.offline import OfflineChatModel
 from app.settings import SettingsError, load_settings
 from app.wiring.llm import chat_model, providers
+from app.wiring.models import word_similarity
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
 from chains.tokens import FourCharacters
@@ -12,7 +13,13 @@ KEY = {"llm_api_key": "gsk_test"}
 
 
 def model_of(**settings):
-    return chat_model(load_settings(**settings), WordEmbeddings(), clock=SystemClock(), tokens=FourCharacters())
+    return chat_model(
+        load_settings(**settings),
+        WordEmbeddings(),
+        clock=SystemClock(),
+        tokens=FourCharacters(),
+        similarity=word_similarity(),
+    )
 
 
 def test_without_a_provider_the_offline_answerer_answers_alone():

@@ -1,242 +1,188 @@
-"""A question and the entries of the context -> their statements, each with a score for how well it answers."""
+"""Measure how each statement of the context answers a question: the numbers that the ranker weighs."""
 
 import math
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Final
 
+import numpy as np
+
+from app.adapters.llm.offline.answer_kinds import COMPANY, CURRENT, GLOSSARY, LISTED, STRICT, VERDICT, fits, subject
+from app.adapters.llm.offline.matching import Matcher, Matrix, words_of
 from app.adapters.llm.offline.passages import Block, Entry
-from app.adapters.llm.offline.question import Question
-from app.adapters.llm.offline.words import countries, stem, terms
+from app.adapters.llm.offline.question import Question, join_initials, pairs_of
+from chains.ports import WordSimilarity
 
-# How near to a statement a term of the question stands: in it, in the words that announce it, in the entry's header,
-# elsewhere in the entry. A term that most entries hold is known to be the context's subject.
-OWN, LEAD, HEADER, ROUTE, NEARBY, AMBIENT = 1.0, 0.9, 0.8, 0.6, 0.4, 0.3
-UBIQUITOUS = HALF = 0.5
-EMBEDDED_CHARACTERS = 150
-FEW = 2
-
-_COMPANY = re.compile(r"\b(?:we|our|ours|us|the company|waypoint)\b", re.IGNORECASE)
-_GLOSSARY = re.compile(r"glossary|abbreviation|acronym|short form|key terms|definitions", re.IGNORECASE)
-_CURRENT = re.compile(
-    r"\b(?:current|currently|prevailing|since|in force|now|(?<!-)effective (?:from|since|as|\d|[A-Z][a-z]+ \d))",
-    re.IGNORECASE,
+FEATURES: Final = (
+    *("near", "entry", "names", "pairs", "echo", *STRICT, "definition", "verdict", "listed", "voice", "place"),
+    *("background", "score", "meaning", "meaning_above"),
 )
-# A word in lower case, but no part of an address.
-_LOWER = re.compile(r"(?<![\w@./-])[^\W\d_A-Z]+(?![\w@]|[.@/-]\w)")
-_VERDICT = re.compile(r"(?:yes|no)\b", re.IGNORECASE)
-_DURATION = re.compile(r"\b(?:minutes?|hours?|days?|weeks?|months?|years?|\d\d?:\d\d)\b", re.IGNORECASE)
+"""What is measured; a similarity that is not known is not a number."""
+
+EMBEDDED_CHARACTERS: Final = 160
+# What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
+LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
+_LEAST_RARITY: Final = 0.3
+# How much each feature tells of a statement before it is embedded.
+_FIRST_LOOK: Final = {"near": 1.5, "pairs": 0.3, "definition": 0.4, "echo": 0.3, "verdict": 0.3, "place": 0.2}
 
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """One quotable statement with the evidence it brings."""
+    """One statement that may be quoted: its words, where it stands, and how strongly it holds each term."""
 
     text: str
     block: Block
     entry: int
-    own: frozenset[str]
-    leads: frozenset[str]
-    scope: dict[str, float]
-    echo: float = 0.0
-    coverage: float = 0.0
-    near: float = 0.0
-    content: float = 0.0
-    similarity: float = 0.0
-    score: float = 0.0
-
-
-@lru_cache(maxsize=1 << 12)
-def _ordinary(text: str) -> frozenset[str]:
-    """Return the stems of the words that a text writes in lower case: no proper nouns."""
-    return frozenset(stem(word) for word in set(_LOWER.findall(text)))
+    strengths: Matrix
 
 
 class Evidence:
-    """The statements of a context, and how rare each term of the question is in it."""
+    """The statements of a context, a row of features for each.
 
-    def __init__(self, question: Question, entries: Sequence[Entry]) -> None:
-        self.question = question
-        self.entries = entries
-        self.headers = [terms(entry.header) for entry in entries]
-        self.nearby = [terms(entry.text) | header for entry, header in zip(entries, self.headers, strict=True)]
-        self.frequencies = Counter(term for found in self.nearby for term in found)
-        self.weights = {term: weight * self._rarity(term) for term, weight in question.weights.items()}
-        self.total = sum(self.weights.values()) or 1.0
-        self.ambient = {term for term in self.weights if self.frequencies[term] >= max(3, UBIQUITOUS * len(entries))}
-        ordinary = frozenset[str]().union(*(_ordinary(entry.text) for entry in entries))
-        self.proper = {
-            name for name in question.names if name in countries() or not (name[0] == "~" or name in ordinary)
-        }
-        self.lacks_focus = bool(question.focus and not self.frequencies[question.focus])
-        self.content = {term: weight for term, weight in question.weights.items() if term not in self.proper}
-        self.knows_content = not self.content or any(self.frequencies[term] for term in self.content)
-        self.asked_in = {countries()[name] for name in question.names & countries().keys()}
-        self.statements = [statement for number in range(len(entries)) for statement in self._read(number)]
+    Args:
+        question: what is asked.
+        entries: the passages shown, best first.
+        similarity: cosines between words, to let a near word count.
+        scores: the similarity of each passage to the question; None or missing where it is not known.
+    """
 
-    def _rarity(self, term: str) -> float:
-        """Return 0.6-1: a term in every entry tells less than one in a single entry; an unknown one counts whole."""
-        count, frequency = len(self.entries), self.frequencies[term]
-        return 0.6 + 0.4 * math.log((count + 1) / (frequency + 1)) / math.log(count + 1) if frequency else 1.0
+    def __init__(
+        self,
+        question: Question,
+        entries: Sequence[Entry],
+        similarity: WordSimilarity | None = None,
+        scores: Sequence[float | None] = (),
+    ) -> None:
+        self.question, self.entries = question, entries
+        found = [(text, block, n) for n, entry in enumerate(entries) for text, block in self._quotable(entry)]
+        texts = [text for text, *_ in found]
+        leads = [block.announced for _, block, _ in found]
+        headers = [entry.header for entry in entries]
+        self.matcher = Matcher(question, [*texts, *leads, *headers], similarity)
+        self._headers = self.matcher.rows(headers)
+        own, announced = self.matcher.rows(texts), self.matcher.rows(leads)
+        numbers = np.array([n for *_, n in found], dtype=int)
+        placed = np.maximum(own, LEAD * announced)
+        self.placed = np.maximum(placed, HEADER * self._headers[numbers])
+        self._anywhere = np.maximum(np.maximum(own, announced), self._headers[numbers])
+        self.statements = [Statement(*one, row) for one, row in zip(found, self.placed, strict=True)]
+        self.weights = self._weigh(self._by_entry(placed))
+        self.values = self._measure(numbers, scores)
 
-    def _read(self, number: int) -> list[Statement]:
-        """Return an entry's statements, none if a name of the question is missing in it."""
-        entry, found = self.entries[number], []
-        for block in entry.blocks if self._admits(number) else ():
-            leads = terms(" ".join((block.label, block.heading, *block.columns)))
-            echo = max(self._echo(lead) for lead in (block.label, block.heading, entry.section))
-            found += [self._statement(text, block, number, leads, echo) for text in block.statements]
+    def _quotable(self, entry: Entry) -> list[tuple[str, Block]]:
+        """Return the statements of an entry that may answer: no glossary for anything but a meaning, nothing stale."""
+        asked = self.question
+        if not all(code in entry.header + entry.text for code in asked.codes):
+            return []
+        blocks = [one for one in entry.blocks if "definition" in asked.wants or not _is_glossary(one, entry)]
+        return [(text, one) for one in blocks for text in one.statements if not asked.live or CURRENT.search(text)]
+
+    def _by_entry(self, rows: Matrix) -> Matrix:
+        """Return the strongest hold on each term in each entry."""
+        found = self._headers.copy()
+        for one, row in zip(self.statements, rows, strict=True):
+            found[one.entry] = np.maximum(found[one.entry], row)
         return found
 
-    def _admits(self, number: int) -> bool:
-        """Return whether an entry, header and text, holds every name and identifier asked for."""
-        asked, entry = self.question, self.entries[number]
-        titled = {term for term in self.headers[number] if term in countries().values()}
-        if titled and self.asked_in and not titled & self.asked_in:
-            return False
-        missing = {name for name in self.proper - self.ambient if not self._in_entry(name, number)}
-        if asked.alternatives - missing:
-            missing -= asked.alternatives & self.frequencies.keys()
-        return not missing and all(name in entry.header + entry.text for name in asked.identifiers)
+    def _weigh(self, held: Matrix) -> Matrix:
+        """Return what each term carries, times how rare it is among the entries; a term of none is the rarest."""
+        count = (held >= LEAD).sum(axis=0)
+        carried = np.array([term.weight for term in self.question.terms])
+        return np.asarray(carried * (_LEAST_RARITY + np.log((len(self.entries) + 1) / (count + 0.5))))
 
-    def _in_entry(self, term: str, number: int) -> bool:
-        return term in self.nearby[number] or countries().get(term) in self.headers[number]
+    def covered(self, strengths: Matrix) -> Matrix:
+        """Return the share of the question's weight that each row of strengths holds."""
+        total = float(self.weights.sum())
+        return np.asarray(strengths @ self.weights / total if total else np.zeros(len(strengths)))
 
-    def _statement(self, text: str, block: Block, number: int, leads: frozenset[str], echo: float) -> Statement:
-        own = terms(text)
-        scope = {term: self._reach(term, own, leads, number) for term in self.weights}
-        self._join_route(scope)
-        statement = Statement(text, block, number, own, leads, scope, echo)
-        statement.coverage = self.covered(scope)
-        statement.near = self.covered({term: reach for term, reach in scope.items() if reach >= HEADER})
-        statement.content = self._content(scope) if self.content else statement.near
-        statement.score = self._score(statement)
-        return statement
+    def _measure(self, numbers: "np.ndarray[tuple[int], np.dtype[np.int_]]", scores: Sequence[float | None]) -> Matrix:
+        asked, count = self.question, len(self.statements)
+        near, entry = self._spread(), self._by_entry(self.placed)[numbers]
+        if asked.sides and count:  # Each side may stand in an entry of its own.
+            near[:, asked.sides] = entry[:, asked.sides] = entry[:, asked.sides].max(axis=0)
+        known = [*scores, *[None] * len(self.entries)]
+        unknown = np.full(count, np.nan)
+        columns: dict[str, Matrix | list[float]] = {
+            "near": self.covered(near),
+            "entry": self.covered(entry),
+            "names": self._names(np.maximum(self._anywhere, HEADER * entry)),
+            "pairs": [self._pairs(one.text) for one in self.statements],
+            "echo": [self._echo(one) for one in self.statements],
+            **{kind: [fits(one.text, kind, asked.wants) for one in self.statements] for kind in STRICT},
+            "definition": self._definition(),
+            "verdict": [float("verdict" in asked.wants and bool(VERDICT.match(one.text))) for one in self.statements],
+            "listed": [float(one.block.kind != "prose" and bool(asked.wants & LISTED)) for one in self.statements],
+            "voice": [float(asked.addressed and not self._is_ours(one)) for one in self.statements],
+            "place": 1 / (1 + numbers),
+            "background": np.full(count, _mean(scores)),
+            "score": np.array([known[n] for n in numbers], dtype=np.float64),
+            "meaning": unknown,
+            "meaning_above": unknown,
+        }
+        return np.column_stack([columns[name] for name in FEATURES]).astype(np.float64)
 
-    def _reach(self, term: str, own: frozenset[str], leads: frozenset[str], number: int) -> float:
-        """Return how near to the statement a term stands."""
-        if term in own:
-            return OWN
-        if term in leads:
-            return LEAD
-        if term in self.headers[number] or countries().get(term) in self.headers[number]:
-            return HEADER
-        if term in self.nearby[number]:
-            return NEARBY
-        return AMBIENT if term in self.ambient else 0.0
+    def _spread(self) -> Matrix:
+        """Return the strengths of each statement and, less, of its neighbours in the same entry."""
+        near = self.placed.copy()
+        for step, worth in NEIGHBOURS:
+            for left, right in zip(range(len(near)), range(step, len(near)), strict=False):
+                if self.statements[left].entry == self.statements[right].entry:
+                    near[left] = np.maximum(near[left], worth * self.placed[right])
+                    near[right] = np.maximum(near[right], worth * self.placed[left])
+        return np.asarray(near)
 
-    def _join_route(self, scope: dict[str, float]) -> None:
-        """Let one end of a route speak for the other, where the context knows both."""
-        ends = {end for end in self.question.alternatives if self.frequencies[end]}
-        if not self.question.compares and any(scope[end] >= HEADER for end in ends):
-            scope.update({end: max(scope[end], ROUTE) for end in ends})
+    def _names(self, held: Matrix) -> Matrix:
+        """Return the share of the question's names that is held, the rare ones first; 1 where it has none."""
+        named = np.array([float(term.named) for term in self.question.terms]) * self.weights
+        return np.asarray(held @ named / named.sum() if named.any() else np.ones(len(held)))
 
-    def covered(self, scope: dict[str, float]) -> float:
-        """Return the share of the question's weight that a scope holds."""
-        return sum(self.weights[term] * reach for term, reach in scope.items()) / self.total
+    def _pairs(self, text: str) -> float:
+        """Return the share of the question's neighbouring terms that stand close in the statement as well."""
+        asked = self.question.pairs
+        return len(asked & pairs_of(join_initials(text), reach=2)) / len(asked) if asked else 0.0
 
-    def _content(self, scope: dict[str, float]) -> float:
-        """Return the share of what is asked about the names: of the weight that is no proper name's."""
-        return sum(weight * scope[term] for term, weight in self.content.items()) / sum(self.content.values())
+    def _echo(self, one: Statement) -> float:
+        """Return how much a heading above the statement says the same as the question, 0-1."""
+        asked = {term.key for term in self.question.terms}
+        leads = (words_of(lead).keys.keys() for lead in (one.block.label, one.block.heading) if lead)
+        return max((len(asked & keys) / len(asked | keys) for keys in leads if keys), default=0.0)
 
-    def _echo(self, label: str) -> float:
-        """Return how far a label that is a question asks the same one (weighted Jaccard)."""
-        if not label.endswith("?"):
-            return 0.0
-        asked, here = self.weights.keys(), terms(label)
-        both = sum(self.weights[term] for term in asked & here)
-        return both / (self.total + 0.5 * len(here - asked))
+    def _definition(self) -> Matrix:
+        """Return how much of the question's subject stands before the words that define it."""
+        if "definition" not in self.question.wants:
+            return np.zeros(len(self.statements))
+        return self.covered(self.matcher.rows([subject(one.text) for one in self.statements]))
 
-    def _score(self, statement: Statement) -> float:
-        own = self.covered({term: float(term in statement.own) for term in self.weights})
-        prior = 0.2 * (1 - statement.entry / len(self.entries))
-        return (
-            0.2 * statement.coverage
-            + 0.4 * statement.near
-            + 0.3 * own
-            + 0.4 * statement.echo
-            + prior
-            + self._form(statement)
-        )
+    def _is_ours(self, one: Statement) -> bool:
+        return bool(COMPANY.search(self.entries[one.entry].text))
 
-    def _form(self, statement: Statement) -> float:
-        """Return how well a statement's form suits the question's: whose voice, a verdict, a time, an amount."""
-        asked, text, score = self.question, statement.text, 0.0
-        if asked.asks_us and not self.speaks_for_company(statement):
-            score -= 0.25
-        if asked.asks_whether and statement.echo >= HALF and _VERDICT.match(text):
-            score += 0.3
-        if asked.asks_time:
-            score += 0.2 if self.tells_time(statement) else 0.0
-        elif asked.asks_amount:
-            score += 0.2 if any(map(str.isdigit, text)) else -0.2
-        if asked.asks_steps and asked.focus and not self.holds_focus(statement):
-            score -= 0.6
-        return score - 0.3 * text.endswith("?") + self._layout(statement)
+    def first_look(self, limit: int) -> list[int]:
+        """Return the rows of the statements that deserve a closer look, by their words alone."""
+        weights = np.array([_FIRST_LOOK.get(name, 0.0) for name in FEATURES])
+        promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed)
+        return [int(row) for row in np.argsort(-promise, kind="stable")[:limit]]
 
-    def _layout(self, statement: Statement) -> float:
-        """Return how well prose, a list or a table suits a question for a meaning, for items, for steps."""
-        asked, kind, score = self.question, statement.block.kind, 0.0
-        if asked.asks_meaning and kind != "prose":
-            score += 0.3 if self._defines(statement) else -0.2
-        if asked.asks_list and kind != "prose":
-            score += 0.2 * statement.near - (0.3 * (1 - statement.near) if kind == "table" else 0.0)
-        if asked.asks_steps and kind == "list":
-            score += 0.25
-        return score
-
-    def compare(self, statements: Sequence[Statement], similarities: Sequence[float]) -> None:
-        """Add what the embedding model says of how near each statement is to the question; forget the others."""
-        for statement, similarity in zip(statements, similarities, strict=True):
-            statement.similarity = similarity
-            statement.score += similarity
-        self.statements = list(statements)
-
-    def in_place(self, statement: Statement) -> str:
+    def in_place(self, one: Statement) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""
-        parts = (self.entries[statement.entry].section, statement.block.label, statement.text)
+        parts = (self.entries[one.entry].section, one.block.label, one.text)
         return ": ".join(dict.fromkeys(part for part in parts if part))[:EMBEDDED_CHARACTERS]
 
-    def tells_time(self, statement: Statement) -> bool:
-        """Return whether a time is asked for and the statement holds one."""
-        return self.question.asks_time and bool(_DURATION.search(statement.text))
+    def keep(self, rows: Sequence[int], meanings: Sequence[float] = ()) -> None:
+        """Keep these statements only; `meanings` are their cosines to the question, where they are known."""
+        self.statements = [self.statements[row] for row in rows]
+        self.values = self.values[list(rows)]
+        if meanings:
+            found = np.array(meanings)
+            self.values[:, FEATURES.index("meaning")] = found
+            self.values[:, FEATURES.index("meaning_above")] = found - found.mean()
 
-    def holds_focus(self, statement: Statement) -> bool:
-        """Return whether what the question turns on stands in or above the statement."""
-        return statement.scope.get(self.question.focus, 0.0) >= HEADER
 
-    def speaks_for_company(self, statement: Statement) -> bool:
-        """Return whether the statement's entry speaks in the company's own voice."""
-        return bool(_COMPANY.search(self.entries[statement.entry].text))
+def _is_glossary(block: Block, entry: Entry) -> bool:
+    return block.kind != "prose" and bool(GLOSSARY.search(f"{block.announced} {entry.section}"))
 
-    def _in_glossary(self, statement: Statement) -> bool:
-        block = statement.block
-        words = " ".join((block.label, block.heading, self.entries[statement.entry].section, *block.columns))
-        return block.kind != "prose" and bool(_GLOSSARY.search(words))
 
-    def _defines(self, statement: Statement) -> bool:
-        """Return whether a row of a table or list opens with a name that the question asks for."""
-        opening = statement.text[:60].split("\u2014")[0].split(":")[0]
-        return statement.block.kind != "prose" and bool(terms(opening) & self.weights.keys())
-
-    def _quotable(self, statement: Statement) -> bool:
-        """Return whether a statement may answer: no glossary row but for its meaning, no old news for today's state."""
-        if self._in_glossary(statement):
-            return self.question.asks_meaning and self._defines(statement)
-        return not self.question.live or bool(_CURRENT.search(statement.text))
-
-    def candidates(self, limit: int) -> list[Statement]:
-        """Return the best statements for a closer look, few of each block."""
-        chosen: list[Statement] = []
-        seen: Counter[int] = Counter()
-        for statement in self.rank():
-            seen[id(statement.block)] += 1
-            if seen[id(statement.block)] <= FEW:
-                chosen.append(statement)
-        return chosen[:limit]
-
-    def rank(self) -> list[Statement]:
-        """Return the statements that may answer, best first."""
-        return sorted((s for s in self.statements if self._quotable(s)), key=lambda s: -s.score)
+def _mean(scores: Sequence[float | None]) -> float:
+    """Return the mean of the known scores: how near the index as a whole is to the question."""
+    known = [score for score in scores if score is not None]
+    return sum(known) / len(known) if known else math.nan

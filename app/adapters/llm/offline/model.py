@@ -10,14 +10,17 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, SkipValidation
 
-from app.adapters.llm.offline.answer import answer, decline
-from app.adapters.llm.offline.evidence import Evidence
+from app.adapters.llm.offline.answer import Answer, answer, decline
+from app.adapters.llm.offline.evidence import FEATURES, Evidence
 from app.adapters.llm.offline.passages import context_of, entries
 from app.adapters.llm.offline.question import read
 from chains.history import turns_of
 from chains.reformulation import standalone
+from app.adapters.llm.offline.ranker import packaged_ranker
+from chains.ports import WordSimilarity
+from chains.state import MATCH, SCORES
 from chains.tokens import FourCharacters
 from chains.vectors import cosines
 
@@ -29,17 +32,20 @@ class OfflineChatModel(BaseChatModel):
 
     The system message holds the context between the lines `<context>` and `</context>`, entries best first, each
     below its header `[Title > Section]`. Where no evidence addresses the question, the answer is a sentence that
-    declines.
+    declines. The reply's `response_metadata` tells the probability that the best evidence answers the question; the
+    question's `additional_kwargs` may tell the similarities of the entries.
 
     Attributes:
         embeddings: Adds nearness in meaning to the lexical evidence; without it the model judges by words alone.
+        similarity: Lets near words count as well; without it only words of the same stem do.
         max_sentences: The most statements quoted; a list or the rows of a table count as one.
         candidates: The most statements that are embedded for one question.
     """
 
     embeddings: Embeddings | None = Field(default=None, exclude=True)
+    similarity: SkipValidation[WordSimilarity | None] = Field(default=None, exclude=True)
     max_sentences: int = Field(default=3, ge=1)
-    candidates: int = Field(default=6, ge=1)
+    candidates: int = Field(default=8, ge=1)
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -62,8 +68,10 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        text = self._reply(messages, stop)
-        message = AIMessage(content=text, response_metadata=_response_metadata(), usage_metadata=_usage(messages, text))
+        reply = self._reply(messages, stop)
+        message = AIMessage(
+            content=reply.text, response_metadata=_metadata(reply), usage_metadata=_usage(messages, reply.text)
+        )
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _stream(
@@ -78,32 +86,30 @@ class OfflineChatModel(BaseChatModel):
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
 
-    def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> str:
-        text = self._answer(messages)
+    def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> Answer:
+        text, probability = self._answer(messages)
         for mark in stop or ():
             text = text.split(mark, 1)[0] if mark else text
-        return text
+        return Answer(text, probability)
 
-    def _answer(self, messages: Sequence[BaseMessage]) -> str:
+    def _answer(self, messages: Sequence[BaseMessage]) -> Answer:
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
-        asked = _asked(messages)
-        if context is None or not asked.strip():
+        question = read(_asked(messages))
+        if context is None or not question.terms or question.unanswerable:
             return decline()
-        question = read(asked)
-        if question.unanswerable:
-            return decline()
-        evidence = Evidence(question, entries(context))
+        evidence = Evidence(question, entries(context), self.similarity, _scores(messages))
         self._compare_meaning(evidence)
-        return answer(evidence, self.max_sentences)
+        return answer(evidence, packaged_ranker(FEATURES), self.max_sentences)
 
     def _compare_meaning(self, evidence: Evidence) -> None:
-        """Give the strongest statements their cosine similarity to the question."""
-        nearest = evidence.candidates(self.candidates)
-        if self.embeddings is None or not nearest:
+        """Keep the most promising statements, with their cosine similarity to the question."""
+        rows = evidence.first_look(self.candidates)
+        if self.embeddings is None or not rows:
+            evidence.keep(rows)
             return
-        vectors = self.embeddings.embed_documents([evidence.in_place(statement) for statement in nearest])
+        vectors = self.embeddings.embed_documents([evidence.in_place(evidence.statements[row]) for row in rows])
         asked = self.embeddings.embed_query(evidence.question.text)
-        evidence.compare(nearest, cosines(np.asarray(vectors, dtype=np.float32), asked).tolist())
+        evidence.keep(rows, cosines(np.asarray(vectors, dtype=np.float32), asked).tolist())
 
 
 def _asked(messages: Sequence[BaseMessage]) -> str:
@@ -114,8 +120,14 @@ def _asked(messages: Sequence[BaseMessage]) -> str:
     return standalone(said[-1].text, turns_of(said[:-1]))
 
 
-def _response_metadata() -> dict[str, str]:
-    return {"model_name": MODEL_NAME, "finish_reason": "stop"}
+def _scores(messages: Sequence[BaseMessage]) -> Sequence[float | None]:
+    """Return the similarities of the entries, where the question tells them."""
+    asked = (message for message in reversed(messages) if isinstance(message, HumanMessage))
+    return next((message.additional_kwargs[SCORES] for message in asked if SCORES in message.additional_kwargs), ())
+
+
+def _metadata(reply: Answer) -> dict[str, Any]:
+    return {"model_name": MODEL_NAME, "finish_reason": "stop", MATCH: round(reply.probability, 4)}
 
 
 def _usage(messages: Sequence[BaseMessage], text: str) -> UsageMetadata:
@@ -130,14 +142,14 @@ def _words(text: str) -> list[str]:
     return [word + " " for word in text.split(" ")[:-1]] + [text.rsplit(" ", 1)[-1]]
 
 
-def _chunks(messages: Sequence[BaseMessage], text: str) -> Iterator[ChatGenerationChunk]:
+def _chunks(messages: Sequence[BaseMessage], reply: Answer) -> Iterator[ChatGenerationChunk]:
     """Yield the text word by word; the last chunk, which is empty, carries usage and metadata."""
-    for word in _words(text):
+    for word in _words(reply.text):
         yield ChatGenerationChunk(message=AIMessageChunk(content=word))
     last = AIMessageChunk(
         content="",
-        response_metadata=_response_metadata(),
-        usage_metadata=_usage(messages, text),
+        response_metadata=_metadata(reply),
+        usage_metadata=_usage(messages, reply.text),
         chunk_position="last",
     )
     yield ChatGenerationChunk(message=last)

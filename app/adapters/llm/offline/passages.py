@@ -16,6 +16,8 @@ _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _ITEM = re.compile(r"(\s*)(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE = re.compile(r"[\s|:=*_-]+$")
 _LABEL = re.compile(r"\*\*[^*]+\*\*[:?]?$|__[^_]+__[:?]?$")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+SHORTEST = 2
 _FENCE = ("```", "~~~")
 _LOOSE_ENDS = word_set("a an and as at by for from if in into of on or per than that the to with")
 _PROVENANCE = re.compile(r"(?:\w+ ){0,2}(?:source|retrieved|last updated|last verified)\b[^.]{0,40}:", re.IGNORECASE)
@@ -36,6 +38,11 @@ class Block:
         """Return the words that announce the block: its own label, else the heading."""
         return self.label or self.heading
 
+    @property
+    def announced(self) -> str:
+        """Return all that announces the block's statements, the names of a table's columns as well."""
+        return " ".join((self.heading, self.label, *self.columns))
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -54,6 +61,14 @@ class Entry:
     def section(self) -> str:
         """Return the last part of the header: the section, or the title where there is none."""
         return self.header.strip("[]").rsplit(" > ", 1)[-1]
+
+    @property
+    def title(self) -> str:
+        """Return the title in the header."""
+        numbered = _HEADER.match(self.header)
+        if numbered and numbered[1]:
+            return self.header.removeprefix(f"{numbered[1]} Source: ").rsplit(" - Page ", 1)[0]
+        return self.header.strip("[]").split(" > ", 1)[0]
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -226,6 +241,8 @@ def _complete(statement: str, kind: Kind) -> bool:
     """Tell a statement from the half that a chunk's border leaves, and from a note on where the text comes from."""
     first, last = statement[:1], statement.rsplit(None, 1)[-1]
     if (kind == "prose" and (first.islower() or first in ",;.)")) or _PROVENANCE.match(statement):
+        return False
+    if kind == "prose" and len(_WORDS.findall(statement)) < SHORTEST:
         return False
     return whole(statement) and last.lower() not in _LOOSE_ENDS and not statement.endswith((",", ":", "-"))
 

@@ -1,199 +1,174 @@
-"""A question -> what it asks for: weighted terms, names that the evidence must hold, and its form."""
+"""Read a question: its terms, what each of them carries, and the kind of answer that it asks for."""
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
 
-from app.adapters.llm.offline.words import SOFT_WORDS, countries, folded, stem, terms, tokens
-from chains.text.words import word_set
+from chains.text.tokens import Token, fold, tokens
+from chains.text.words import stem, word_set
 
-SOFT, NUMBER, PLAIN, HARD = 0.35, 0.4, 1.0, 1.5
+Kind = Literal["number", "date", "who", "where", "definition", "verdict", "list", "reason", "manner"]
 
-_SOFT_STEMS = frozenset(stem(word) for word in SOFT_WORDS) | {"~requir"}
-_YEAR = re.compile(r"(?:19|20)\d\d$")
-_IDENTIFIER = re.compile(r"\b[A-Z]{2,4}[- ]?\d{4,}\b")
-_LIVE = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|latest|current|currently|right now|at the moment|this (?:week|month))\b",
+_ASKS: Final[dict[Kind, re.Pattern[str]]] = {
+    "number": re.compile(
+        r"\bhow (?:many|much|big|tall|far|high|large|heavy|deep|old)\b"
+        r"|\b(?:what|which|whats|what's) (?:is|was|are|were)? ?(?:the |our |your )?(?:\w+ ){0,3}?(?:number|amount"
+        r"|percentage|percent|size|population|rates?|prices?|costs?|fees?|charges?|limits?|thresholds?|totals?"
+        r"|m(?:ax|in)imum)\b",
+        re.I,
+    ),
+    "date": re.compile(
+        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time)\b|\bhow (?:long|soon|often|fast|early|late|quickly)\b"
+        r"|\bhow many (?:minutes|hours|days|weeks|months|years)\b|\bdeadline\b",
+        re.I,
+    ),
+    "who": re.compile(r"\bwho(?:se|m)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b", re.I),
+    "where": re.compile(r"\bwhere\b|\b(?:what|which) (?:country|city|place|state|town|part)\b", re.I),
+    "definition": re.compile(r"\b(?:defin\w+|means?|meaning|stands? for|acronym|abbreviation)\b", re.I),
+    "verdict": re.compile(r"^\W*(?:can|could|do|does|did|is|are|was|were|will|would|should|must|may|has|have)\b", re.I),
+    "list": re.compile(
+        r"^\W*(?:which|list|name)\b|\b(?:types|kinds|examples|ways|steps|documents|documentation|papers|permits"
+        r"|requirements|items|options|reasons)\b",
+        re.I,
+    ),
+    "reason": re.compile(r"\bwhy\b|\bhow come\b|\breasons?\b|\bcauses?\b", re.I),
+    "manner": re.compile(r"\bhow (?:do|does|did|to|can|could|should|would)\b|\bsteps\b", re.I),
+}
+_WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
+_COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
+_LIVE: Final = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|latest|current|currently|right now|this week)\b", re.I
+)
+_ADDRESSED: Final = re.compile(r"^\W*(?:do|can|are|will|could) (?:you|we)\b", re.I)
+_CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{4,}\b")
+# An order, and a question for the state of what only the asker has: no document answers these.
+_ORDER: Final = re.compile(
+    r"^\W*(?:(?:hi|hello|hey|ok|okay|now|then|so)\W+)*(?:please|kindly)\b(?! (?:tell|explain|describe|list|define))"
+    r"|^\W*(?:can|could|would|will) you (?:please )?(?!(?:tell|explain|describe|give|show|provide|help)\b)"
+    r"\w+ (?:\w+ ){0,6}?(?:for )?(?:me|us|my|our)\b"
+    r"|^\W*(?:can|could|would|will) you (?:please )?recommend\b"
+    r"|^\W*(?:book|buy|calculate|call|cancel|change|check|create|delete|draft|email|forward|locate|make|modify|notify"
+    r"|order|pay|prepare|print|quote|recommend|register|remind|reschedule|reserve|schedule|send|submit|track|translate"
+    r"|update|upload|write) (?:(?:\w+ ){0,3}(?:me|my|our|us|this|it)|(?:a|an|the) )\b",
     re.I,
 )
-_LIST = re.compile(
-    r"\b(?:which|documents?|documentation|papers|items|list|options|permits|requirements|steps|types)\b", re.I
-)
-_STEPS = re.compile(r"^(?:how (?:do|can|should|to)\b|what are the steps)", re.I)
-_WHETHER = re.compile(r"(?:can|could|do|does|did|is|are|will|would|should|must|may|has|have)\b", re.I)
-_FOCUS = re.compile(
-    r"(?:how (?:do|can|should) (?:i|we|you)|what(?:['\u2019]s| is| are) (?:the|our|your)|how(?: many| much)?"
-    r"|who(?: is)?) ([^\W\d_]+)",
+_OWN: Final = re.compile(
+    r"^\W*(?:where(?: is| are|['\u2019]s)|when (?:will|is|are)|has|have|did|is|are|why (?:is|are|has)) (?:my|our)\b"
+    r"|\b(?:status|progress|whereabouts) of (?:my|our|this)\b",
     re.I,
 )
-_COMPARISON = re.compile(r"\b(?:compare|comparison|differ|differs|different|difference|differences|versus|vs)\b", re.I)
-_DEFINITION = re.compile(r"\b(?:abbreviations?|acronym|defin\w+|mean|means|meaning|stands? for)\b", re.I)
-_TIME = re.compile(
-    r"\b(?:when|how (?:long|fast|soon|early|late|far|quickly|often)|how many (?:\w+ )?(?:years|days|hours|months|weeks)"
-    r"|deadline|cut-?off|valid\w*|times?|hours|duration|age limit)\b",
-    re.I,
+_INITIALS: Final = re.compile(r"\b([A-Z])/([A-Z])(?:/([A-Z]))?\b")
+# Words that say what is asked for: the answer may do without them.
+_FORM_WORDS: Final = frozenset(
+    map(
+        stem,
+        word_set(
+            "abbreviation acronym amount compare current date day define definition describe difference differ example "
+            "explain far fast kind latest list long mean meaning month much name need number often percentage person "
+            "place reason required soon stand step tell time today tomorrow type way week year yesterday"
+        ),
+    )
 )
-_AMOUNT = re.compile(
-    r"\b(?:how (?:many|much|high|big)|amount|cost\w*|fees?|charges?|prices?|rates?|percentage|threshold|limit"
-    r"|m(?:ax|in)imum)\b",
-    re.I,
-)
-_MANNERS = word_set("please kindly hi hello hey now then so just can could would will you")
+_SHORT_SUBJECT: Final = 2
+_TITLE_CASE: Final = 0.6
+_LONG: Final = 6
+FORM_WORD: Final = 0.3  # What a word keeps that only asks: `year` of "what year".
 
-# The first words of what nobody can quote: an order, or a wish for one.
-_REQUEST_VERBS = word_set(
-    """
-    arrange book buy calculate call cancel check compose confirm contact convert create delete draft email fix
-    forward generate hire issue locate make modify notify open order pay prepare print process quote recommend
-    register remind reschedule resend reserve schedule send sign submit suggest track transfer translate update
-    upload write
-    """
-)
 
-# Things a customer owns and the documents cannot see.
-_OWN_THINGS = word_set(
-    """
-    account application balance bill booking box cargo claim consignment container delivery driver goods
-    invoice item load order package parcel payment permit refund ship shipment truck vessel
-    """
-)
+class Term(NamedTuple):
+    """One content word of a question; a name begins with a capital and is no abbreviation."""
 
-# Capitals, but no names: a question's dates and sums are its own, not the documents'.
-_NOT_NAMES = word_set(
-    """
-    april august december february friday january july june march may monday november october saturday september
-    sunday thursday tuesday wednesday aud cny eur gbp hkd idr inr jpy krw myr php sgd thb usd vnd i am pm ok s
-    """
-)
-_MOSTLY, _LONG, _FEW = 0.6, 6, 2
+    key: str
+    word: str
+    weight: float
+    named: bool
+    capital: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a question asks for.
 
-    `weights` are by term; evidence should hold every one of `names`, but of `alternatives` (the two ends of a route,
-    the sides of a comparison) each statement only one. `identifiers` (a container, a booking) must be met as written.
+    Attributes:
+        text: the question as it is written.
+        terms: its content words, each once.
+        pairs: which of them stand side by side, by their keys.
+        wants: the kinds of answer that its form asks for.
+        codes: numbers with letters (a container's, a booking's), which evidence must hold as written.
+        sides: the terms, by their places, of which it asks how they differ.
+        live: whether it asks for the state of today.
+        addressed: whether it asks what the company itself does.
+        unanswerable: whether no document can answer it.
     """
 
     text: str
-    weights: dict[str, float]
-    names: frozenset[str]
-    alternatives: frozenset[str]
-    identifiers: frozenset[str]
+    terms: tuple[Term, ...]
+    pairs: frozenset[tuple[str, str]]
+    wants: frozenset[Kind]
+    codes: frozenset[str]
+    sides: list[int]
     live: bool
-    asks_list: bool
-    asks_steps: bool
-    focus: str
-    asks_whether: bool
-    compares: bool
-    asks_meaning: bool
-    asks_amount: bool
-    asks_time: bool
-    asks_us: bool
+    addressed: bool
     unanswerable: bool
 
 
-def _starts(words: Sequence[str], *openings: str) -> bool:
-    return any(list(words[: len(opening)]) == opening for opening in (text.split() for text in openings))
-
-
-def _is_request(words: Sequence[str]) -> bool:
-    """Tell an order ("book a shipment for me") from a question; `how do I book` is a question."""
-    start = next((i for i, word in enumerate(words) if word not in _MANNERS), len(words))
-    polite = _starts(words, "can you", "could you", "would you", "will you", "please") or start == 0
-    verb = words[start] if start < len(words) else ""
-    wish = _starts(words, "i want to", "i would like to", "i d like to", "i need to", "i want you to", "help me")
-    if wish and not {"how", "what", "which", "where"}.intersection(words):
-        return bool(_REQUEST_VERBS.intersection(words[2:6]))
-    ours = {"me", "my", "us", "our"}.intersection(words[start + 1 :])
-    return polite and verb in _REQUEST_VERBS and (start == 0 or "please" in words[:start] or bool(ours))
-
-
-def _is_about_own_thing(words: Sequence[str]) -> bool:
-    """Return whether the question asks for the state of something that only the asker has."""
-    mine = any(
-        owner in {"my", "our"} and _OWN_THINGS.intersection(words[i + 1 : i + 4]) for i, owner in enumerate(words)
-    )
-    opens = _starts(
-        words, "where", "has my", "have my", "did my", "is my", "are my", "when will my", "when is my", "why is my"
-    )
-    return mine and (opens or "status" in words[:5])
-
-
-def _title_case(words: Sequence[str]) -> bool:
-    """Return whether capitals say nothing here: all letters are, or most words of a longer question begin with one."""
-    capitals = sum(word[0].isupper() for word in words)
-    return all(word.isupper() for word in words) or (len(words) >= _LONG and capitals > _MOSTLY * len(words))
-
-
-def _names(pairs: Iterable[tuple[str, str]], first: str, *, trust_capitals: bool) -> frozenset[str]:
-    """Return the terms that name one thing: places, concepts of several words, proper nouns, years."""
-    return frozenset(
-        term
-        for term, word in pairs
-        if word.lower() not in _NOT_NAMES
-        if _YEAR.match(word)
-        or term in countries()
-        or "_" in term
-        or (trust_capitals and word[0].isupper() and (word != first or word.isupper()))
-    )
-
-
-def _route(words: Sequence[str], names: frozenset[str]) -> frozenset[str]:
-    """Return the names on both sides of a "to" ("Singapore to Indonesia"), if there are two."""
-    at = {position for position, word in enumerate(words) if word.lower() in {"to", "into", "from"}}
-    ends = {
-        term for i in at for side in (words[max(0, i - 1) : i], words[i + 1 : i + 2]) for term in terms(" ".join(side))
-    }
-    found = names & ends
-    return found if len(found) > 1 else frozenset()
-
-
-def _weight(term: str, names: frozenset[str]) -> float:
-    return HARD if term in names else SOFT if term in _SOFT_STEMS else NUMBER if term[0].isdigit() else PLAIN
-
-
-def _focus(text: str) -> str:
-    """Return the term that the question turns on ("how do I <verb>", "what is the <noun>"), "" if it says little."""
-    found = _FOCUS.match(text.strip())
-    focus = next((term for term, _ in folded([found.group(1)])), "") if found else ""
-    return "" if focus in _SOFT_STEMS else focus
-
-
-def _form_words(text: str) -> set[str]:
-    return {word.lower() for form in (_COMPARISON, _DEFINITION, _LIVE) for word in tokens(" ".join(form.findall(text)))}
-
-
 def read(text: str) -> Question:
-    """Read a question; capitals count as names unless the whole question is written in them."""
-    words = tokens(text)
-    lower = [word.lower() for word in words]
-    trust = not _title_case(words)
-    pairs = list(folded(words if trust else lower))
-    names = _names(pairs, words[0] if words else "", trust_capitals=trust)
-    form = _form_words(text)
-    weights = {term: _weight(term, names) for term, word in pairs if word.lower() not in form}
-    focus = _focus(text)
-    if focus in weights and _STEPS.search(text):
-        weights[focus] = HARD
-    compares = bool(_COMPARISON.search(text))
+    """Read a question."""
+    joined = join_initials(text)
+    content = [token for token in tokens(joined) if token.weight]
+    terms = tuple(_terms(content, trust_capitals=not _is_title(tokens(joined))))
     return Question(
         text=text,
-        weights=weights,
-        names=names,
-        alternatives=names if compares else _route(words, names),
-        identifiers=frozenset(_IDENTIFIER.findall(text)) if trust else frozenset(),
-        live=bool(_LIVE.search(text)),
-        asks_list=bool(_LIST.search(text)),
-        asks_whether=bool(_WHETHER.match(text.strip())),
-        asks_steps=bool(_STEPS.search(text)),
-        focus=focus if focus in weights else "",
-        compares=compares,
-        asks_meaning=bool(_DEFINITION.search(text))
-        or (_starts(lower, "what is", "what s", "what are") and len(weights) <= _FEW),
-        asks_amount=bool(_AMOUNT.search(text)),
-        asks_time=bool(_TIME.search(text)),
-        asks_us=_starts(lower, "do you", "can you", "are you", "will you", "could you", "do we", "can we"),
-        unanswerable=_is_request(lower) or _is_about_own_thing(lower),
+        terms=terms,
+        pairs=pairs_of(joined, reach=1),
+        wants=_wants(joined, len(terms)),
+        codes=frozenset(_CODE.findall(joined)),
+        sides=_sides(terms) if _COMPARES.search(joined) else [],
+        live=bool(_LIVE.search(joined)),
+        addressed=bool(_ADDRESSED.search(joined)),
+        unanswerable=bool(_ORDER.search(joined) or _OWN.search(joined)),
     )
+
+
+def join_initials(text: str) -> str:
+    """Write an abbreviation with strokes as one word: `B/L` is `BL`."""
+    return _INITIALS.sub(lambda found: "".join(part or "" for part in found.groups()), text)
+
+
+@lru_cache(maxsize=1 << 13)
+def pairs_of(text: str, reach: int) -> frozenset[tuple[str, str]]:
+    """Return the keys of content words with at most `reach - 1` others between them."""
+    keys = [token.key for token in tokens(text) if token.weight]
+    return frozenset((key, near) for at, key in enumerate(keys) for near in keys[at + 1 : at + 1 + reach])
+
+
+def _terms(content: list[Token], *, trust_capitals: bool) -> list[Term]:
+    found: dict[str, Term] = {}
+    for token in content:
+        capital = trust_capitals and token.kind == "name"
+        named = capital and not token.text.isupper()
+        share = FORM_WORD if token.key in _FORM_WORDS and not named else 1.0
+        found.setdefault(token.key, Term(token.key, fold(token.text), token.weight * share, named, capital))
+    return list(found.values())
+
+
+def _sides(terms: tuple[Term, ...]) -> list[int]:
+    """Return the places of the terms with a capital, if there are several."""
+    capitals = [row for row, term in enumerate(terms) if term.capital]
+    return capitals if len(capitals) > 1 else []
+
+
+def _is_title(words: tuple[Token, ...]) -> bool:
+    """Return whether capitals say nothing: all letters are, or most words of a longer question begin with one."""
+    capitals = sum(word.text[0].isupper() for word in words)
+    return all(word.text.isupper() for word in words) or capitals > _TITLE_CASE * max(len(words), _LONG)
+
+
+def _wants(text: str, terms: int) -> frozenset[Kind]:
+    found: set[Kind] = {kind for kind, form in _ASKS.items() if form.search(text)}
+    if _WHAT_IS.search(text) and terms <= _SHORT_SUBJECT:
+        found.add("definition")
+    if "date" in found:
+        found.discard("number")
+    return frozenset(found)

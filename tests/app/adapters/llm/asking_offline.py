@@ -1,5 +1,7 @@
 """Passages, and a way to ask the offline answerer about them."""
 
+from collections.abc import Sequence
+
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 import prompts
@@ -35,10 +37,13 @@ TAX = """[Tax Guide \\[2024\\] (Singapore) > Rates]
 And this sentence about the GST rate breaks off in the"""
 
 
-def ask(question: str, *entries: str, model: OfflineChatModel | None = None) -> str:
-    return (model or OfflineChatModel()).invoke(prompt(question, *entries)).text
+def ask(
+    question: str, *entries: str, model: OfflineChatModel | None = None, scores: Sequence[float | None] = ()
+) -> str:
+    return (model or OfflineChatModel()).invoke(prompt(question, *entries, scores=scores)).text
 
 
-def prompt(question: str, *entries: str) -> list[BaseMessage]:
+def prompt(question: str, *entries: str, scores: Sequence[float | None] = ()) -> list[BaseMessage]:
     context = "\n\n".join(entries)
-    return [SystemMessage(f"Answer from the documents.\n\n<context>\n{context}\n</context>"), HumanMessage(question)]
+    asked = HumanMessage(question, additional_kwargs={"scores": list(scores)})
+    return [SystemMessage(f"Answer from the documents.\n\n<context>\n{context}\n</context>"), asked]

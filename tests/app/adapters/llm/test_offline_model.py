@@ -32,8 +32,18 @@ def test_metadata_and_usage_come_once():
         whole = chunk if whole is None else whole + chunk
     assert whole is not None
     invoked = OfflineChatModel().invoke(messages)
-    assert whole.response_metadata == invoked.response_metadata == {"model_name": MODEL_NAME, "finish_reason": "stop"}
+    assert whole.response_metadata == invoked.response_metadata
+    assert invoked.response_metadata.keys() == {"model_name", "finish_reason", "match"}
     assert whole.usage_metadata == invoked.usage_metadata
+
+
+def test_the_reply_tells_how_likely_it_answers_and_near_passages_make_that_likelier():
+    def match(*scores, question="What is the GST rate?"):
+        return OfflineChatModel().invoke(prompt(question, TAX, scores=scores)).response_metadata["match"]
+
+    assert 0 <= match(0.1) < match() <= match(0.9) <= 1
+    assert match(None) == match()
+    assert match(0.9, question="Where is my container?") == 0
 
 
 def test_identity_for_traces():

@@ -1,0 +1,237 @@
+"""Fit the offline answerer's weights, and measure when it answers: `python -m benchmarks.answerer [FOLDER] [--write]`.
+
+The weights rank the statements of a question, and tell how likely the best one answers it. They are fitted to the
+question sets of `benchmarks.corpora` around round numbers set beforehand, from which few rows move them little. Printed
+are, for each corpus, how many answerable and other questions are answered: by weights fitted on the other half of all
+questions (in domain), and by weights that never saw the corpus. `--write` keeps weights fitted on all questions.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from app.adapters.llm.offline.evidence import FEATURES, Evidence
+from app.adapters.llm.offline.passages import entries
+from app.adapters.llm.offline.question import read
+from app.adapters.llm.offline.ranker import Feature, Ranker
+from app.observability.logs import configure_logs
+from app.settings import load_settings
+from app.wiring import Services
+from benchmarks.corpora import KEPT, SHARED, Asked, KeptVectors, asked, question_sets
+from benchmarks.figures import write_figures
+from benchmarks.tables import table
+from chains.context import FormatContext
+from chains.ports import WordSimilarity
+from chains.text.tokens import tokens
+from chains.vectors import cosines
+from evals.logistic import Numbers, listwise, logistic
+from evals.metrics import auroc, is_gold
+
+FILE = Path(__file__).parents[1] / "app" / "adapters" / "llm" / "offline" / "ranker.json"
+CANDIDATES: Final = 8
+THRESHOLD: Final = 0.63
+# The weights of the prior, per standard deviation, and how strongly they are held.
+PRIOR: Final = {
+    "near": 0.2,
+    "entry": 0.4,
+    "names": 0.6,
+    "pairs": 0.3,
+    "echo": 0.2,
+    "number": 0.2,
+    "date": 0.2,
+    "who": 0.1,
+    "where": 0.1,
+    "definition": 0.2,
+    "verdict": 0.1,
+    "listed": 0.3,
+    "voice": -0.3,
+    "place": 0.1,
+    "background": 1.0,
+    "score": 0.4,
+    "meaning": 0.4,
+    "meaning_above": 0.2,
+}
+HELD_RANKS, HELD_ANSWERS = 30.0, 100.0
+HELD: Final = {"background": 300.0}
+MOST_WEIGHT: Final = 3.0  # Of an answer on a corpus of few questions.
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question, the values of its statements, how well each answers (0-1), and which are of a gold document."""
+
+    corpus: str
+    answerable: bool
+    unanswerable_form: bool
+    values: Numbers
+    relevance: Numbers
+    gold: tuple[bool, ...]
+
+
+def main() -> None:
+    """Print the table of when questions are answered; write the weights where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
+    parser.add_argument("--write", action="store_true", help="keep the weights that are fitted on all questions")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
+    given = parser.parse_args()
+    configure_logs("warning")
+    rows = list(examples(given.folder, given.kept))
+    found = measure(rows)
+    head = ("corpus", "answerable", "other", *COLUMNS)
+    print(table(head, [[name, *cells.values()] for name, cells in found.items()]))
+    write_figures("answerer", found)
+    if given.write:
+        FILE.write_text(fit(rows).text(), encoding="utf-8")
+
+
+def examples(folder: Path, kept: Path) -> Iterable[Example]:
+    """Yield the examples of all question sets."""
+    services = Services(load_settings())
+    context = FormatContext(max_tokens=services.settings.max_context_tokens, tokens=services.tokens)
+    vectors = KeptVectors(services.embedder, kept)
+    for one in question_sets(folder):
+        for row in asked(one, kept=kept):
+            yield example(row, services.word_similarity, vectors, context)
+        vectors.keep()
+
+
+def example(row: Asked, similarity: WordSimilarity, vectors: KeptVectors, context: FormatContext) -> Example:
+    """Return the example of a question: what the offline answerer sees of it."""
+    shown = context({"question": row.case.question, "documents": row.documents})
+    question, passages = read(row.case.question), shown["passages"]
+    scores = [passage["score"] for passage in passages]
+    evidence = Evidence(question, entries(shown["text"]), similarity, scores)
+    best = evidence.first_look(CANDIDATES)
+    if best:
+        found = vectors([row.case.question, *(evidence.in_place(evidence.statements[at]) for at in best)])
+        evidence.keep(best, cosines(found[1:], found[0].tolist()).tolist())
+    documents = [str(passages[one.entry]["metadata"].get("doc_id")) for one in evidence.statements]
+    return Example(
+        corpus="spans" if row.corpus.startswith("spans") else row.corpus,
+        answerable=row.case.in_scope,
+        unanswerable_form=question.unanswerable,
+        values=evidence.values,
+        relevance=np.array(
+            [relevance(row, one.text, document) for one, document in zip(evidence.statements, documents, strict=True)]
+        ),
+        gold=tuple(row.case.in_scope and is_gold(document, row.case) for document in documents),
+    )
+
+
+def relevance(row: Asked, text: str, document: str) -> float:
+    """Return how well a statement answers, 0-1: by evidence, facts or a reference answer, whichever the set gives."""
+    if not row.case.in_scope or not is_gold(document, row.case):
+        return 0.0
+    mine = _keys(text)
+    if evidence := [gold.evidence for gold in row.case.gold if gold.evidence]:
+        return float(max(len(mine & _keys(proof)) / max(1, len(mine)) for proof in evidence) >= 0.7)
+    if row.case.answer_facts:
+        plain = "".join(text.lower().split())
+        told = sum("".join(fact.lower().split()) in plain for fact in row.case.answer_facts)
+        return 0.1 + 0.9 * told / len(row.case.answer_facts)
+    shared = len(mine & _keys(row.reference)) / max(1, min(len(mine), 12))
+    return 0.1 + 0.9 * min(1.0, max(0.0, 2 * (shared - 0.15)))
+
+
+def _keys(text: str) -> set[str]:
+    return {token.key for token in tokens(text) if token.weight}
+
+
+def fit(rows: Sequence[Example]) -> Ranker:
+    """Return the ranker fitted to the examples; each corpus counts alike, as far as its number allows."""
+    ranker = _untrained(rows)
+    prior = np.array([PRIOR[name] for name in FEATURES])
+    usable = [row for row in rows if len(row.values)]
+    lists = [(ranker.standardised(row.values), row.relevance) for row in usable if row.relevance.sum()]
+    ranks = listwise(
+        [(values, wanted / wanted.sum()) for values, wanted in lists], prior, np.full(len(prior), HELD_RANKS)
+    )
+    ranker = _with_weights(ranker, ranks, np.zeros(len(prior)), 0.0)
+    first = [(row, int(ranker.scores(row.values).argmax())) for row in usable if not row.unanswerable_form]
+    values = np.array([ranker.standardised(row.values)[at] for row, at in first])
+    found = logistic(
+        np.column_stack([np.ones(len(first)), values]),
+        np.array([float(row.gold[at]) for row, at in first]),
+        _balanced([row.corpus for row, _ in first]),
+        np.array([0.0, *prior]),
+        np.array([0.1, *(HELD.get(name, HELD_ANSWERS) for name in FEATURES)]),
+    )
+    return _with_weights(ranker, ranks, found[1:], float(found[0]))
+
+
+def _untrained(rows: Sequence[Example]) -> Ranker:
+    values = np.concatenate([row.values for row in rows])
+    means, scales = np.nanmean(values, axis=0), np.maximum(np.nanstd(values, axis=0), 1e-6)
+    features = {
+        name: Feature(float(mean), float(scale)) for name, mean, scale in zip(FEATURES, means, scales, strict=True)
+    }
+    corpora = len({row.corpus for row in rows})
+    return Ranker(features, 0.0, THRESHOLD, f"{len(rows)} questions on {corpora} corpora")
+
+
+def _with_weights(ranker: Ranker, ranks: Numbers, answers: Numbers, intercept: float) -> Ranker:
+    features = {
+        name: replace(feature, ranks=float(ranks[n]), answers=float(answers[n]))
+        for n, (name, feature) in enumerate(ranker.features.items())
+    }
+    return replace(ranker, features=features, intercept=intercept)
+
+
+def _balanced(corpora: Sequence[str]) -> Numbers:
+    counts = Counter(corpora)
+    return np.array([min(MOST_WEIGHT, len(corpora) / len(counts) / counts[corpus]) for corpus in corpora])
+
+
+COLUMNS: Final = (
+    *("answered, of answerable", "of others", "of answerable, at 15 % of others", "AUROC"),
+    *("answered without the corpus, of answerable", "of others ", "at 15 % of others ", "AUROC "),
+)
+
+
+def measure(rows: Sequence[Example]) -> dict[str, dict[str, str]]:
+    """Return what each corpus is answered with: in domain, and by weights that never saw it."""
+    half = np.random.default_rng(0).random(len(rows)) < 0.5
+    inside = fit([row for row, first in zip(rows, half, strict=True) if first])
+    found = {}
+    for corpus in sorted({row.corpus for row in rows}):
+        mine = [row for row, first in zip(rows, half, strict=True) if row.corpus == corpus and not first]
+        whole = [row for row in rows if row.corpus == corpus]
+        outside = fit([row for row in rows if row.corpus != corpus])
+        cells = [*_figures(inside, mine), *_figures(outside, whole)]
+        counts = [sum(row.answerable for row in whole), sum(not row.answerable for row in whole)]
+        found[corpus] = dict(zip(("answerable", "other", *COLUMNS), [*map(str, counts), *cells], strict=True))
+    return found
+
+
+def _figures(ranker: Ranker, rows: Sequence[Example]) -> list[str]:
+    judged = [(probability(ranker, row), row.answerable) for row in rows]
+    inside, outside = ([value for value, wanted in judged if wanted is kind] for kind in (True, False))
+    border = float(np.quantile(outside, 0.85)) if outside else 0.0
+    area = auroc(judged)
+    return [
+        _share(inside, ranker.threshold),
+        _share(outside, ranker.threshold),
+        _share(inside, border + 1e-9) if outside else "-",
+        "-" if area is None else f"{area:.2f}",
+    ]
+
+
+def _share(values: Sequence[float], least: float) -> str:
+    return f"{np.mean(np.array(values) >= least):.2f}" if values else "-"
+
+
+def probability(ranker: Ranker, row: Example) -> float:
+    """Return how likely the best statement answers the question; 0 where the question's form rules that out."""
+    if row.unanswerable_form or not len(row.values):
+        return 0.0
+    return ranker.probability(row.values[int(ranker.scores(row.values).argmax())])
+
+
+if __name__ == "__main__":
+    main()
