@@ -30,15 +30,17 @@ from chains.ports import WordSimilarity
 from chains.text.tokens import tokens
 from chains.vectors import cosines
 from evals.logistic import Numbers, listwise, logistic
-from evals.metrics import auroc, is_gold
+from evals.metrics import auroc
+from evals.metrics.retrieval import is_gold
 
 FILE = Path(__file__).parents[1] / "app" / "adapters" / "llm" / "offline" / "ranker.json"
 CANDIDATES: Final = 8
-THRESHOLD: Final = 0.63
+THRESHOLD: Final = 0.6
 # The weights of the prior, per standard deviation, and how strongly they are held.
 PRIOR: Final = {
     "near": 0.2,
     "entry": 0.4,
+    "focus": 0.3,
     "names": 0.6,
     "pairs": 0.3,
     "echo": 0.2,

@@ -105,6 +105,13 @@ def hostile_table() -> str:
     return f"{_dated(group)}\n\n{table(('tried', 'cases', 'held', 'held means'), group['values']['rows'])}"
 
 
+def answerer_table() -> str:
+    """Return when the offline answerer answers, corpus by corpus, with its date and command."""
+    group = read_figures()["answerer"]
+    head = ("corpus", *next(iter(group["values"].values())))
+    return f"{_dated(group)}\n\n{table(head, [[name, *cells.values()] for name, cells in group['values'].items()])}"
+
+
 def house_table() -> str:
     """Return the size of the code, the way of one question and the cost of the tests, before and after."""
     figures = read_figures()

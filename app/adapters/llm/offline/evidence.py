@@ -14,7 +14,7 @@ from app.adapters.llm.offline.question import Question, join_initials, pairs_of
 from chains.ports import WordSimilarity
 
 FEATURES: Final = (
-    *("near", "entry", "names", "pairs", "echo", *STRICT, "definition", "verdict", "listed", "voice", "place"),
+    *("near", "entry", "focus", "names", "pairs", "echo", *STRICT, "definition", "verdict", "listed", "voice", "place"),
     *("background", "score", "meaning", "meaning_above"),
 )
 """What is measured; a similarity that is not known is not a number."""
@@ -106,6 +106,7 @@ class Evidence:
         columns: dict[str, Matrix | list[float]] = {
             "near": self.covered(near),
             "entry": self.covered(entry),
+            "focus": self._focus(near),
             "names": self._names(np.maximum(self._anywhere, HEADER * entry)),
             "pairs": [self._pairs(one.text) for one in self.statements],
             "echo": [self._echo(one) for one in self.statements],
@@ -131,6 +132,11 @@ class Evidence:
                     near[left] = np.maximum(near[left], worth * self.placed[right])
                     near[right] = np.maximum(near[right], worth * self.placed[left])
         return np.asarray(near)
+
+    def _focus(self, near: Matrix) -> Matrix:
+        """Return how strongly what the question turns on is held: the first of its words that does not only ask."""
+        first = next((row for row, term in enumerate(self.question.terms) if not term.asks), None)
+        return np.asarray(np.ones(len(near)) if first is None else near[:, first])
 
     def _names(self, held: Matrix) -> Matrix:
         """Return the share of the question's names that is held, the rare ones first; 1 where it has none."""

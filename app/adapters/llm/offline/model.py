@@ -16,10 +16,10 @@ from app.adapters.llm.offline.answer import Answer, answer, decline
 from app.adapters.llm.offline.evidence import FEATURES, Evidence
 from app.adapters.llm.offline.passages import context_of, entries
 from app.adapters.llm.offline.question import read
-from chains.history import turns_of
-from chains.reformulation import standalone
 from app.adapters.llm.offline.ranker import packaged_ranker
+from chains.history import turns_of
 from chains.ports import WordSimilarity
+from chains.reformulation import standalone
 from chains.state import MATCH, SCORES
 from chains.tokens import FourCharacters
 from chains.vectors import cosines

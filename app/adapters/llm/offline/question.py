@@ -77,13 +77,17 @@ FORM_WORD: Final = 0.3  # What a word keeps that only asks: `year` of "what year
 
 
 class Term(NamedTuple):
-    """One content word of a question; a name begins with a capital and is no abbreviation."""
+    """One content word of a question; a name begins with a capital and is no abbreviation.
+
+    `asks` marks a word that says what is asked for.
+    """
 
     key: str
     word: str
     weight: float
     named: bool
     capital: bool
+    asks: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +152,9 @@ def _terms(content: list[Token], *, trust_capitals: bool) -> list[Term]:
     for token in content:
         capital = trust_capitals and token.kind == "name"
         named = capital and not token.text.isupper()
-        share = FORM_WORD if token.key in _FORM_WORDS and not named else 1.0
-        found.setdefault(token.key, Term(token.key, fold(token.text), token.weight * share, named, capital))
+        asks = token.key in _FORM_WORDS and not named
+        share = FORM_WORD if asks else 1.0
+        found.setdefault(token.key, Term(token.key, fold(token.text), token.weight * share, named, capital, asks))
     return list(found.values())
 
 
