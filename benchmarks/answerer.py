@@ -35,13 +35,13 @@ from evals.metrics.retrieval import is_gold
 
 FILE = Path(__file__).parents[1] / "app" / "adapters" / "llm" / "offline" / "ranker.json"
 CANDIDATES: Final = 8
-THRESHOLD: Final = 0.6
+THRESHOLD: Final = 0.62
 # The weights of the prior, per standard deviation, and how strongly they are held.
 PRIOR: Final = {
     "near": 0.2,
     "entry": 0.4,
     "focus": 0.3,
-    "names": 0.6,
+    "names": 0.7,
     "pairs": 0.3,
     "echo": 0.2,
     "number": 0.2,
@@ -59,7 +59,7 @@ PRIOR: Final = {
     "meaning_above": 0.2,
 }
 HELD_RANKS, HELD_ANSWERS = 30.0, 100.0
-HELD: Final = {"background": 300.0}
+HELD: Final = {"background": 300.0, "names": 1000.0}
 MOST_WEIGHT: Final = 3.0  # Of an answer on a corpus of few questions.
 
 
