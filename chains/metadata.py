@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
+from chains.blocking import LINKS_REMOVED, SafetyReport, withheld_because
 from chains.callbacks.cache_hits import furthest_hit
 from chains.callbacks.stage_timer import stage_timer_of
 from chains.state import Citation, Metadata, Scored
@@ -27,6 +28,23 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
         finish_reason=response.get("finish_reason"),
         cache=furthest_hit(config),
         trace_id=str(timer.run_id) if timer else None,
+        safety=_safety(state),
+    )
+
+
+def _safety(state: Scored) -> SafetyReport | None:
+    """Return what the checks found; None where nothing is checked."""
+    verdict = state.get("safety")
+    if verdict is None:
+        return None
+    withheld = withheld_because(state["message"])
+    return SafetyReport(
+        action="blocked" if withheld else verdict["action"],
+        reason=withheld or verdict["reason"],
+        redacted=verdict["redacted"],
+        injection=verdict["injection"],
+        passages_dropped=state["context"].get("dropped", 0),
+        links_removed=state["message"].response_metadata.get(LINKS_REMOVED, 0),
     )
 
 

@@ -18,10 +18,12 @@ from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
 from chains.retrieval import Retriever, retrieve
+from chains.safety import Safety
 from chains.stage import Stage, stage
 from chains.state import Answer, Question, Redirect, Reformulated, Scored, Searching
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
+BEFORE = ("safety", "scope")  # Steps whose time counts with the stage behind them.
 
 
 Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformulated]
@@ -39,6 +41,7 @@ def build_chain(
     reformulation: Reformulation | None = None,
     history: HistoryWindow | None = None,
     scope: Runnable[Searching, Redirect | None] | None = None,
+    safety: Safety | None = None,
     stages: Mapping[str, Stage] | None = None,
     timeout_s: float = 90,
     clock: Clock | None = None,
@@ -59,6 +62,7 @@ def build_chain(
             `chains.reformulation.verbatim` searches for the user's own words.
         history: what of the conversation the model is shown; by default whole turns within 1,000 tokens.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
+        safety: what of question and answer is checked; by default nothing. Its time counts with retrieval's as well.
         stages: stages of your own (`chains.stage.stage`), each behind the stage that it is keyed by. A new field of
             theirs reaches the answer; a field that is there is replaced for what comes after.
         timeout_s: how long a call may take; DeadlineError after that.
@@ -69,7 +73,9 @@ def build_chain(
     """
     timer = clock or SystemClock()
     cite = citations or CiteSources()
-    answer = generate(model, system=system, no_results=no_results, history=history, clock=timer)
+    answer: Runnable[Any, Any] = generate(model, system=system, no_results=no_results, history=history, clock=timer)
+    if safety is not None:
+        answer = safety.checked(answer)
     steps: list[Runnable[Any, Any]] = [
         stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
         stage("retrieval", documents=retrieve(retriever)),
@@ -80,9 +86,11 @@ def build_chain(
     ]
     if scope is not None:
         steps.insert(1, stage("scope", scope=scope))
+    if safety is not None:
+        steps.insert(0, stage("safety", safety=safety.question))
     own = stages or {}
     steps = _with_stages(steps, own)
-    timed = tuple(step.get_name() for step in steps if step.get_name() != "scope")
+    timed = tuple(step.get_name() for step in steps if step.get_name() not in BEFORE)
     output = AnswerOutput(_new_fields(own.values()))
 
     def handlers(_: RunnableConfig) -> RunnableConfig:

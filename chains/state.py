@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from typing_extensions import TypedDict
 
+from chains.blocking import SafetyReport, SafetyVerdict
 from chains.errors import QuestionError
 
 Outcome = Literal["answered", "no_results", "declined", "ungrounded", "blocked", "degraded"]
@@ -45,10 +46,14 @@ class Passage(TypedDict):
 
 
 class Context(TypedDict):
-    """The text the model is shown, and the passages in it, in the order shown, as they were shown."""
+    """The text the model is shown, and the passages in it, in the order shown, as they were shown.
+
+    So many passages were `dropped` because they look like an attack.
+    """
 
     text: str
     passages: list[Passage]
+    dropped: NotRequired[int]
 
 
 class Citation(TypedDict):
@@ -113,15 +118,20 @@ class Metadata(TypedDict):
     finish_reason: str | None
     cache: str | None
     trace_id: str | None
+    safety: SafetyReport | None
 
 
 class Question(TypedDict):
-    """What the chain is invoked with; only `question` is needed."""
+    """What the chain is invoked with; only `question` is needed.
+
+    `redacted` names what was taken out of the question before the chain got it.
+    """
 
     question: str
     history: NotRequired[list[Any]]
     top_k: NotRequired[int]
     threshold: NotRequired[float]
+    redacted: NotRequired[list[str]]
 
 
 SMALL_TALK = "small_talk"
@@ -143,8 +153,9 @@ class Reformulated(TypedDict):
 
 
 class Searching(Question):
-    """Before stage 1. `scope` is None for a question that is searched for."""
+    """Before stage 1. `scope` is None for a question that is searched for; `safety` is there where it is checked."""
 
+    safety: NotRequired[SafetyVerdict]
     search_query: NotRequired[str]
     scope: NotRequired[Redirect | None]
 
@@ -156,9 +167,10 @@ class Retrieved(Searching):
 
 
 class Contextualised(Retrieved):
-    """After stage 2."""
+    """After stage 2. `guard` is what the model is told before a suspicious question."""
 
     context: Context
+    guard: NotRequired[str]
 
 
 class Generated(Contextualised):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_ENTRY = re.compile(r"^(\[[^\n]+\])\n(.+?)(?=^\[[^\n]+\]\n|^</context>|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(\[[^\n]+\])\n(.+?)(?=^\[[^\n]+\]\n|^=====|^</context>|\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCE = re.compile(r"[A-Z][^.\n|#*\[\]]{20,}\.(?=\s|$)")
 _TOKEN = re.compile(r"\bref [a-z]{6}\b")
 

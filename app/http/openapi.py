@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from app.http.errors import ERROR_REPLIES, ErrorReply, openai_error
 from app.http.middleware.authentication import PROBES
+from chains.blocking import SafetyReport
 from chains.state import Answer, Citation, Confidence, Metadata, Passage, RelatedDocument, Source
 
 TAGS = [
@@ -202,6 +203,9 @@ ANSWER = Answer(
         finish_reason="stop",
         cache=None,
         trace_id=_RUN,
+        safety=SafetyReport(
+            action="none", reason=None, redacted=[], injection=0.01, passages_dropped=0, links_removed=0
+        ),
     ),
 )
 

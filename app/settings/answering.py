@@ -174,6 +174,8 @@ class AnsweringFields(BaseSettings):
         description="A list of such questions; empty: the scope.yaml of each ingested folder, where all have one",
     )
 
+    safety_enabled: Flag = Field(True, description="Whether questions, passages and answers are checked")
+
     @property
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else groq where there is a key, else offline."""

@@ -25,6 +25,7 @@ from app.wiring.models import current_retriever, embedding_model, remote_retriev
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
 from app.wiring.parts import Parts
 from app.wiring.reformulation import reformulation_of
+from app.wiring.safety import safe_questions
 from app.wiring.scope import describe_scope, sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
 from app.wiring.teams import Teams
@@ -195,7 +196,7 @@ class Services:
         )
         facts = {"scope": scope_text(self.settings), "passage_characters": options.get("passage_characters")}
         answers = self.caches.answers(chain, style=style, model_id=model_id, **facts)
-        return observed(self.tracing.traced(answers), self.observers)
+        return safe_questions(self.settings, observed(self.tracing.traced(answers), self.observers))
 
     @cached_property
     def observers(self) -> list[Observer]:

@@ -9,6 +9,7 @@ from langchain_core.runnables import Runnable
 
 import prompts
 from app.settings import Settings
+from app.wiring.safety import FENCE_TOKENS, safety_of
 from chains.citations import CiteSources
 from chains.clock import Clock
 from chains.confidence import (
@@ -66,7 +67,7 @@ def pipeline(
                 max_tokens=settings.max_context_tokens,
                 style=style,
                 window=window,
-                reserved=tokens.count(system) + settings.llm_max_tokens,
+                reserved=tokens.count(system) + settings.llm_max_tokens + FENCE_TOKENS,
                 tokens=tokens,
                 passage_characters=passage_characters,
                 history=history,
@@ -77,11 +78,13 @@ def pipeline(
                 attribution=settings.citation_repair,
                 similarity=similarity,
                 fallback=text("ungrounded"),
+                withheld=text("withheld"),
             ),
             confidence=confidence_strategy(settings),
             reformulation=reformulation,
             history=history,
             scope=scope,
+            safety=safety_of(settings, system),
             timeout_s=settings.request_timeout_s,
             clock=clock,
         )

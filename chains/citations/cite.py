@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.runnables import Runnable
 
 import prompts
+from chains.blocking import is_blocked, withheld_because
 from chains.citations.decline import is_decline
 from chains.citations.markers import Marker, find_markers
 from chains.citations.notes import bibliography, inside, numbered_sources, read_notes
@@ -34,6 +35,7 @@ class CiteSources:
         attribution: whether a sentence without a citation gets the shown passage that supports it.
         similarity: cosines between words, which lets a synonym count as support; without it only shared stems do.
         fallback: the text that replaces an ungrounded answer.
+        withheld: the text that replaces an answer which the safety check withholds.
     """
 
     style: CitationStyle = "title"
@@ -41,6 +43,7 @@ class CiteSources:
     attribution: bool = True
     similarity: WordSimilarity | None = None
     fallback: str | None = None
+    withheld: str | None = None
 
     def answer_stream(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
         """Return the step that adds the message of `answer` and its text, with every marker whole and final."""
@@ -53,9 +56,8 @@ class CiteSources:
         shown, written = state["context"]["passages"], state["answer"]
         answer, references, notes = self._read(state["message"].text, shown)
         citations, unmarked = self._cite(answer, references, shown, notes)
-        # Nothing was searched for a question that the gate declined: its answer is the redirect.
-        outcome, replacement = ("declined", None) if state.get("scope") else self._judge(answer, citations, shown)
-        if degradation_of(state["message"]) and outcome != "no_results":
+        outcome, replacement = self._refused(state) or self._judge(answer, citations, shown)
+        if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
         if outcome == "answered" and self._lacks_markers(citations):
@@ -139,6 +141,14 @@ class CiteSources:
         reference = _reference_to(verified.passage, sentence.start, sentence.end)
         raw = answer[sentence.start : sentence.end]
         return _citation(raw, sentence.start, verified, reference) | {"attributed": True}
+
+    def _refused(self, state: Generated) -> tuple[Outcome, str | None] | None:
+        """Return the outcome of a question that was not searched for, or of an answer that is not shown."""
+        if withheld_because(state["message"]):
+            return "blocked", self.withheld or prompts.load("withheld")
+        if is_blocked(state):
+            return "blocked", None
+        return ("declined", None) if state.get("scope") else None
 
     def _judge(
         self, answer: str, citations: Sequence[Citation], shown: Sequence[Passage]

@@ -12,6 +12,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.graph import Graph
 
 import prompts
+from chains.blocking import refusal_of
 from chains.callbacks.deadline import call_in_time, iterate_in_time, time_limit
 from chains.callbacks.stream_cleanup import register
 from chains.clock import Clock, SystemClock
@@ -34,7 +35,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         model: any chat model of LangChain.
         system: the system prompt, a template with `{context}`; the question then travels in a message of its own. Or a
             whole prompt with `{context}` and `{question}`. What is filled in is not read as a template.
-        no_results: the answer where nothing was retrieved; a declined question is answered with its redirect.
+        no_results: the answer where nothing was retrieved; a question that is blocked or declined is told why.
         history: what of the conversation stands between them.
         clock: times the pieces of a stream.
 
@@ -104,7 +105,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
 
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
         context, history = state["context"], self._history.turns(state.get("history"))
-        turns = [tuple(turn) for turn in history]
+        turns = [*(tuple(turn) for turn in history), *_guard(state)]
         values = {"context": context["text"], "history": turns, "question": state["question"].strip()}
         *before, asked = self.prompt.invoke(values, config).to_messages()
         scores = {SCORES: [passage["score"] for passage in context["passages"]]}
@@ -114,8 +115,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         return nullcontext() if self._keeps_deadline else time_limit(_callbacks(config))
 
     def _canned(self, state: Contextualised) -> AIMessage:
-        redirect = state.get("scope")
-        return AIMessage(redirect["text"] if redirect else self._no_results)
+        return AIMessage(refusal_of(state) or self._no_results)
 
 
 def generate(
@@ -160,6 +160,12 @@ def _checked(prompt: ChatPromptTemplate, name: str, *, needed: Sequence[str]) ->
         msg = f"{name} has variables that nothing fills: {', '.join(unknown)}; it may use {known}"
         raise ConfigurationError(msg)
     return prompt
+
+
+def _guard(state: Contextualised) -> Sequence[tuple[str, str]]:
+    """Return the warning that stands before a suspicious question, as a message."""
+    guard = state.get("guard")
+    return [("system", guard)] if guard else []
 
 
 def _callbacks(config: RunnableConfig | None) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
 
 import prompts
+from chains.blocking import is_blocked
 from chains.history import Turn, turns_of
 from chains.ports import WordSimilarity
 from chains.reformulation.condense import Condense
@@ -56,14 +57,14 @@ class Reformulate(Runnable[Question, Reformulated]):
             QuestionError: the question is empty, too long or no text; or the history cannot be read.
         """
         question, turns, found = self._by_rule(input)
-        if self._condense and not found["scope"] and self._is_asked(question, turns):
+        if self._condense and not _is_settled(input, found) and self._is_asked(question, turns):
             return _with_query(found, self._condense.invoke(question, turns, config))
         return found
 
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the same without blocking the event loop."""
         question, turns, found = self._by_rule(input)
-        if not self._condense or found["scope"]:
+        if not self._condense or _is_settled(input, found):
             return found
         if self._always or turns or await run_in_executor(None, self._is_asked, question, turns):
             return _with_query(found, await self._condense.ainvoke(question, turns, config))
@@ -96,6 +97,11 @@ def verbatim(state: Question) -> Reformulated:
     """
     turns_of(state.get("history"))
     return Reformulated(search_query=check_question(state.get("question")), scope=None)
+
+
+def _is_settled(state: Question, found: Reformulated) -> bool:
+    """Return whether nothing is searched for: the question is blocked, or answered without documents."""
+    return is_blocked(state) or found["scope"] is not None
 
 
 def _with_query(found: Reformulated, query: str | None) -> Reformulated:

@@ -11,6 +11,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.graph import Graph
 
+from chains.blocking import refusal_of
 from chains.callbacks.deadline import call_in_time, time_limit
 from chains.retrieval.filters import filters_of
 from chains.retrieval.retriever import SCORE
@@ -44,9 +45,9 @@ Retriever = Runnable[str, list[Document]] | Callable[[str], list[Document]]
 class Search(Runnable[Searching, list[Passage]]):
     """Asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
 
-    A question that was declined before is not searched for. What the call's filters do not allow is dropped even
-    when the retriever, or a cache in it, did not heed them; so is a text that has come before. A retriever that does
-    not keep the deadline of a call by itself is held to it.
+    A question that is blocked, or that the scope gate declined, is not searched for. What the call's filters do not
+    allow is dropped even when the retriever, or a cache in it, did not heed them; so is a text that has come before. A
+    retriever that does not keep the deadline of a call by itself is held to it.
 
     Raises:
         QuestionError: the question is empty, too long, or no text.
@@ -64,7 +65,7 @@ class Search(Runnable[Searching, list[Passage]]):
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
         """Return the passages, best first."""
-        if input.get("scope"):
+        if refusal_of(input):
             return []
         own, query = ensure_config(config), query_of(input)
         search = partial(self.retriever.invoke, query, config, **self._limits(input))
@@ -74,7 +75,7 @@ class Search(Runnable[Searching, list[Passage]]):
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
         """Return the passages, best first."""
-        if input.get("scope"):
+        if refusal_of(input):
             return []
         own, query = ensure_config(config), query_of(input)
         async with nullcontext() if self._keeps_deadline else time_limit(own.get("callbacks")):

@@ -15,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable, RunnableConfig
 from numpy.typing import NDArray
 
+from chains.blocking import is_blocked
 from chains.scope.file import Scope
 from chains.state import SMALL_TALK, Redirect, Searching, check_question, query_of
 
@@ -59,15 +60,19 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
         self._classifier: KernelClassifier | None = None
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        """Return the redirect of a question that is not answered from documents.
+        """Return the redirect of a question that is not answered from documents; one that is blocked is not read.
 
         Raises:
             QuestionError: the question is empty, too long, or no text.
         """
+        if is_blocked(input):
+            return None
         return _settled(input) or self._judge(self._embeddings.embed_query(_judged(input))) or input.get("scope")
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the same without blocking the event loop."""
+        if is_blocked(input):
+            return None
         if settled := _settled(input):
             return settled
         return self._judge(await self._embeddings.aembed_query(_judged(input))) or input.get("scope")

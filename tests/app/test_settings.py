@@ -186,12 +186,12 @@ def test_metrics_need_a_folder_that_can_be_written(tmp_path, made):
 
 
 def test_a_variable_that_nothing_reads_is_named(monkeypatch):
-    monkeypatch.setenv("SAFETY_ENABLED", "true")
+    monkeypatch.setenv("SAFETY_LEVEL", "true")
     monkeypatch.setenv("LLM_MODEL", "m")
     monkeypatch.setenv("EDITOR", "vi")
     Path(".env").write_text("RETREIVAL_TOP_K=5\nexport GROQ_API_KEY=x\n# CACHE_SIZE=1\n")
 
-    assert unused_variables() == ["RETREIVAL_TOP_K", "SAFETY_ENABLED"]
+    assert unused_variables() == ["RETREIVAL_TOP_K", "SAFETY_LEVEL"]
 
 
 def test_zero_is_a_value(monkeypatch):

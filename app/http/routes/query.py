@@ -1,6 +1,6 @@
 """POST /api/query, the Waypoint contract: camelCase, matched citations only, no retrieved text."""
 
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -69,6 +69,17 @@ class QueryConfidence(_Camel):
     factors: _CamelKeys[float]
 
 
+class QuerySafety(_Camel):
+    """What the checks of question, passages and answer found."""
+
+    action: Literal["none", "guarded", "blocked"]
+    reason: str | None
+    redacted: list[str] = Field(description="Kinds of personal data that were taken out of the question.")
+    injection: float = Field(description="How likely the question is an attack, 0 to 1.")
+    passages_dropped: int
+    links_removed: int = Field(description="Links, images and tags that were taken out of the answer.")
+
+
 class QueryMetadata(_Camel):
     """What happened on the way; times in milliseconds, usage in tokens."""
 
@@ -83,6 +94,7 @@ class QueryMetadata(_Camel):
     finish_reason: str | None
     cache: str | None
     trace_id: str | None
+    safety: QuerySafety | None = Field(description="What the checks found; null where SAFETY_ENABLED is off.")
 
 
 class QueryAnswer(_Camel):

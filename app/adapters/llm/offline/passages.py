@@ -19,6 +19,7 @@ _LABEL = re.compile(r"\*\*[^*]+\*\*[:?]?$|__[^_]+__[:?]?$")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 SHORTEST = 2
 _FENCE = ("```", "~~~")
+_CONTEXT_FENCE = re.compile(r"===== [0-9a-f]{16}: documents .* =====")
 _LOOSE_ENDS = word_set("a an and as at by for from if in into of on or per than that the to with")
 _PROVENANCE = re.compile(r"(?:\w+ ){0,2}(?:source|retrieved|last updated|last verified)\b[^.]{0,40}:", re.IGNORECASE)
 
@@ -93,7 +94,7 @@ def entries(context: str) -> list[Entry]:
     for line in context.splitlines():
         if after_blank and line.startswith("[") and _HEADER.match(line.rstrip()):
             found.append((line.rstrip(), []))
-        elif found:
+        elif found and not _CONTEXT_FENCE.fullmatch(line):
             found[-1][1].append(line)
         after_blank = not line.strip()
     return [Entry(header, "\n".join(lines).strip()) for header, lines in found]

@@ -1,0 +1,60 @@
+"""What the safety checks say of a question and an answer, in the state and in the metadata."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from langchain_core.messages import BaseMessage
+from typing_extensions import TypedDict
+
+WITHHELD, LINKS_REMOVED = "withheld", "links_removed"
+"""In a message's `response_metadata`: why the words are withheld; how many links, images and tags were taken out."""
+
+
+class SafetyVerdict(TypedDict):
+    """What is known of a question before it is searched for; `refusal` is what a blocked one is answered with.
+
+    `canary` are random words of this call, which stand in its prompt and in no answer.
+    """
+
+    action: Literal["none", "guarded", "blocked"]
+    reason: str | None
+    refusal: str | None
+    redacted: list[str]
+    injection: float
+    canary: str
+
+
+class SafetyReport(TypedDict):
+    """What the checks found.
+
+    `action` says what became of the question, and `reason` why. `redacted` names the kinds of personal data that were
+    taken out of it. `injection` is the probability that the question is an attack. `passages_dropped` were not shown to
+    the model; of its words, `links_removed` links, images and tags were taken out.
+    """
+
+    action: Literal["none", "guarded", "blocked"]
+    reason: str | None
+    redacted: list[str]
+    injection: float
+    passages_dropped: int
+    links_removed: int
+
+
+def withheld_because(message: BaseMessage) -> str | None:
+    """Return why the message's words are not shown; None for one that may be."""
+    reason: str | None = message.response_metadata.get(WITHHELD)
+    return reason
+
+
+def is_blocked(state: Mapping[str, Any]) -> bool:
+    """Return whether the safety check blocked the question."""
+    verdict = state.get("safety")
+    return verdict is not None and verdict["refusal"] is not None
+
+
+def refusal_of(state: Mapping[str, Any]) -> str | None:
+    """Return what a question is told that is not searched for: it is blocked, or out of scope; None for others."""
+    verdict, redirect = state.get("safety"), state.get("scope")
+    if verdict and verdict["refusal"]:
+        return str(verdict["refusal"])
+    return str(redirect["text"]) if redirect else None

@@ -1,0 +1,120 @@
+"""Rewrite an answer piece by piece: no foreign link, no image, no HTML is shown, not even half of one."""
+
+import re
+from collections.abc import Callable
+
+from chains.safety.links import TRAILING
+from chains.safety.sanitizing import without_invisible
+
+REMOVED = "(link removed)"
+# What stands for something that was taken out of the question, like <EMAIL>.
+PLACEHOLDER = re.compile(r"<[A-Z][A-Z_]+>")
+LONGEST = 2000  # Of a link or a tag that is waited for; what is longer is cut off there.
+SHORT_RUN = 400  # Of a run without blanks that is held back.
+
+_ELEMENTS = (
+    "a|abbr|address|applet|area|article|aside|audio|b|base|bdi|bdo|big|blink|blockquote|body|br|button|canvas|center|"
+    "cite|code|col|data|dd|del|details|dialog|div|dl|dt|em|embed|fieldset|figure|font|footer|form|frame|frameset|h[1-6]|"
+    "head|header|hr|html|i|iframe|img|image|input|ins|kbd|label|legend|li|link|main|map|mark|marquee|math|menu|meta|"
+    "meter|nav|noscript|object|ol|option|output|p|param|picture|plaintext|pre|progress|q|rp|rt|ruby|s|samp|script|"
+    "section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|"
+    "tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr|xml|xmp|tool_call|tool_calls|function_call|function|think"
+)
+_COMMENT = r"--.{0,500}?--"
+_TAG = rf"<[/!?]?(?:(?:{_ELEMENTS})\b[^<>]*|[a-z][\w:-]*\s+[^<>=]*=[^<>]*|{_COMMENT}|\[CDATA\[[^<>]*)>"
+_DESTINATION = r"\]\(\s*(?P<destination><[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?P<title>\s+[^()\n]*)?\s*\)"
+_BARE = r"(?:\b[a-z][a-z0-9+.-]{1,20}:/{2}|\bwww\.|\b(?:javascript|data|vbscript|mailto|tel|sms):)[^\s<>|`\"\[\]]+"
+_FOUND = re.compile(
+    rf"(?P<image>!(?=\[))|(?P<link>{_DESTINATION})|<(?P<auto>[a-z][a-z0-9+.-]*:[^\s<>]*)>|(?P<tag>{_TAG})|(?P<bare>{_BARE})",
+    re.IGNORECASE | re.DOTALL,
+)
+_LINKS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:|[/\\#?]|www\.)|://|&#|%|\?", re.IGNORECASE)
+# At the end of what has come: the beginning of something that may still become a link, a comment or a tag.
+_OPEN = re.compile(r"(?:\]\([^()]*(?:\([^()]*\)[^()]*)*|<(?:[/!?]?[a-z!-][^<>]*|[/!?]?))\Z", re.IGNORECASE)
+_NOTABLE = re.compile(r"[:<]|\]\(|www\.", re.IGNORECASE)
+
+
+class MarkupFilter:
+    """Passes the words of an answer on, without links that `allow` refuses, without images and HTML.
+
+    The last word is held back until the next one comes, because a link or a tag may begin in it.
+
+    Attributes:
+        removed: How many links, images and tags were taken out.
+    """
+
+    def __init__(self, allow: Callable[[str], bool]) -> None:
+        self._allow = allow
+        self._held = ""
+        self.removed = 0
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece, and return what can be shown."""
+        self._held += without_invisible(piece)
+        cut = self._whole_until()
+        shown, self._held = self._held[:cut], self._held[cut:]
+        return self._cleaned(shown)
+
+    def flush(self) -> str:
+        """Return the rest, once the answer has ended."""
+        self._break_open(0)
+        rest, self._held = self._held, ""
+        return self._cleaned(rest)
+
+    def _whole_until(self) -> int:
+        """Return how much of the held text is before a link or a tag that has not ended, and before the last word."""
+        self._break_open(LONGEST)
+        places = [len(self._held) - len(_last_run(self._held))]
+        if opened := _OPEN.search(self._held):
+            places.append(opened.start())
+        comment = self._held.rfind("<!--", len(self._held) - LONGEST if len(self._held) > LONGEST else 0)
+        if comment >= 0 and "-->" not in self._held[comment:]:
+            places.append(comment)
+        cut = min(places)
+        return next((found.start() for found in _FOUND.finditer(self._held) if found.start() < cut < found.end()), cut)
+
+    def _break_open(self, longest: int) -> None:
+        """Put a blank into the beginning of a link or a tag that does not end: it is text then."""
+        while (opened := _OPEN.search(self._held)) and len(opened[0]) > max(longest, 1):
+            at = opened.start() + 1
+            self._held = f"{self._held[:at]} {self._held[at:]}"
+            self.removed += 1
+
+    def _cleaned(self, text: str) -> str:
+        return _FOUND.sub(self._replace, text) if text else text
+
+    def _replace(self, found: re.Match[str]) -> str:
+        shown = self._shown(found)
+        self.removed += shown != found[0]
+        return shown
+
+    def _shown(self, found: re.Match[str]) -> str:
+        match found.lastgroup:
+            case "image":
+                return ""
+            case "tag":
+                return found[0] if PLACEHOLDER.fullmatch(found[0]) else ""
+            case "auto":
+                return found[0] if self._allow(found["auto"]) else REMOVED
+            case "bare":
+                return self._bare(found[0])
+        return self._link(found)
+
+    def _link(self, found: re.Match[str]) -> str:
+        destination = found["destination"].strip("<>")
+        is_plain = not _LINKS.search(destination) and "@" not in destination
+        return found[0] if is_plain or self._allow(destination) else "]"
+
+    def _bare(self, run: str) -> str:
+        url = run.rstrip(TRAILING)
+        while url.endswith(")") and url.count(")") > url.count("("):
+            url = url[:-1].rstrip(TRAILING)
+        written = f"https://{url}" if url.lower().startswith("www.") else url
+        return run if self._allow(written) else f"{REMOVED}{run[len(url) :]}"
+
+
+def _last_run(text: str) -> str:
+    """Return the characters at the end that a link may begin in: the last word, or the end of a very long one."""
+    tail = text[-LONGEST:]
+    run = "" if not tail or tail[-1].isspace() else tail.rsplit(None, 1)[-1]
+    return run if len(run) <= SHORT_RUN or _NOTABLE.search(run) else run[-LONGEST // 50 :]

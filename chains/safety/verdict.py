@@ -1,0 +1,65 @@
+"""Question -> what is known of it before anything is searched, and what a blocked one is told."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from chains.blocking import SafetyVerdict
+from chains.safety.fencing import canary_of
+from chains.state import Question, check_question
+
+Reason = Literal["injection", "pii", "moderation"]
+Action = Literal["none", "guarded", "blocked"]
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """From which probability of an attack on a question is answered under guard, and from which it is blocked."""
+
+    guard: float
+    block: float
+
+    def action(self, risk: float) -> Action:
+        """Return what becomes of a question of this risk."""
+        if risk >= self.block:
+            return "blocked"
+        return "guarded" if risk >= self.guard else "none"
+
+
+@dataclass(frozen=True)
+class CheckQuestion:
+    """Compute the verdict on a question.
+
+    Args:
+        refusals: what a question is told that is blocked, by the reason.
+        risk: returns how likely a text is an attack, 0 to 1; None looks for none.
+        thresholds: what follows from that.
+        block_pii: whether a question that held personal data is not answered.
+    """
+
+    refusals: Mapping[Reason, str]
+    risk: Callable[[str], float] | None = None
+    thresholds: Thresholds = Thresholds(0.5, 0.9)
+    block_pii: bool = False
+
+    def __call__(self, state: Question) -> SafetyVerdict:
+        """Return the verdict.
+
+        Raises:
+            QuestionError: the question is empty, too long, or no text.
+        """
+        question = check_question(state.get("question"))
+        redacted = list(state.get("redacted") or [])
+        risk = self.risk(question) if self.risk else 0.0
+        action: Action = self.thresholds.action(risk)
+        reason: Reason | None = None if action == "none" else "injection"
+        if redacted and self.block_pii:
+            action, reason = "blocked", "pii"
+        return SafetyVerdict(
+            action=action,
+            reason=reason,
+            refusal=self.refusals[reason] if reason and action == "blocked" else None,
+            redacted=redacted,
+            injection=round(risk, 4),
+            canary=canary_of(question),
+        )

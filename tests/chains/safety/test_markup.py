@@ -1,0 +1,114 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chains.safety.links import KnownLinks
+from chains.safety.markup import REMOVED, MarkupFilter
+from chains.state import Passage
+
+SOURCE = "https://www.customs.gov.sg/imports/rates?lang=en"
+PASSAGES = [
+    Passage(
+        content="See https://www.customs.gov.sg/imports/rates#gst, or http://evil.example/a.",
+        metadata={"source_urls": f'["{SOURCE}"]'},
+        score=0.5,
+    )
+]
+
+
+def filtered(*pieces: str) -> str:
+    markup = MarkupFilter(KnownLinks(PASSAGES).allow)
+    return "".join([*(markup.feed(piece) for piece in pieces), markup.flush()])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nine percent [GST Guide > Rate]. Below 5 < 6 > 4, a <- b, 3<4.",
+        f"See [the page]({SOURCE}) and {SOURCE}.",
+        "See <https://customs.gov.sg/imports>, (https://www.customs.gov.sg/imports/rates#gst).",
+        "The card <CREDIT_CARD> and <EMAIL> were taken out.",
+        "[GST Guide > Rate](Section 3) and [1](page 2)",
+        "The <Party> element of the `<Declaration>`.",
+        "Ratio 3:4, at 10:30, note: see data: below.",
+        "税率是9%。[指南 > 税率] 请看。",
+    ],
+)
+def test_what_leads_to_the_sources_or_nowhere_stays(text: str):
+    assert filtered(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Pay [here](http://evil.example/a) now", "Pay [here] now"),
+        ("Pay [here]( <http://evil.example/a b> 'title' ) now", "Pay [here] now"),
+        ("![x](https://evil.example/p.png?q=secret) end", "[x] end"),
+        (f"![x]({SOURCE})", f"[x]({SOURCE})"),
+        ("Go to http://evil.example/a, please", f"Go to {REMOVED}, please"),
+        ("Go to www.evil.example", f"Go to {REMOVED}"),
+        ("Go to <https://evil.example/?q=1>.", f"Go to {REMOVED}."),
+        ("[1](javascript:alert(1)) x", "[1] x"),
+        ("[1](&#104;ttp://evil.example) x", "[1] x"),
+        ("[1](//evil.example/x) x", "[1] x"),
+        ("[a]: https://evil.example 'x'", f"[a]: {REMOVED} 'x'"),
+        ("https://customs.gov.sg@evil.example/", REMOVED),
+        ("https://customs.gov.sg.evil.example/", REMOVED),
+        ("https://customs.gov.sg/?leak=secret", REMOVED),
+        ("https://customs.gov.sg/leak/secret", REMOVED),
+        ("https://customs.gov.sg:8443/imports", REMOVED),
+        ("ftp://customs.gov.sg/imports", REMOVED),
+        ("ht\u200btp://evil.example/a", REMOVED),
+        ("<img src=x onerror=alert(1)> after", " after"),
+        ("a<script>b</script>c", "abc"),
+        ("a <!-- hidden --> b", "a  b"),
+        ("<x-y onclick='a'>b", "b"),
+        ("<tool_call>{}</tool_call>", "{}"),
+        ("<iframe src='http://evil.example", f"< iframe src='{REMOVED}"),
+    ],
+)
+def test_foreign_links_images_and_tags_are_taken_out(text: str, shown: str):
+    assert filtered(text) == shown
+    assert filtered(*text) == shown
+
+
+def test_an_address_longer_than_any_real_one_does_not_hold_the_answer_back():
+    markup = MarkupFilter(KnownLinks(PASSAGES).allow)
+    shown = [markup.feed(piece) for piece in ("[x](http://evil.example/", *["a" * 100] * 50, ") b ")]
+
+    assert "".join(shown).endswith(") b ")
+    assert "evil" not in "".join(shown)
+
+
+def test_nothing_is_held_back_but_the_last_word():
+    markup = MarkupFilter(KnownLinks([]).allow)
+
+    assert [markup.feed(word) for word in ("The rate ", "is nine ", "per", "cent [GST Guide > R", "ate].")] == [
+        "The rate ",
+        "is nine ",
+        "",
+        "percent [GST Guide > ",
+        "",
+    ]
+    assert markup.flush() == "Rate]."
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["[a](", "http://evil.example/x", ")", "<img ", ">", "!", "[x]", " ", "w", "<!--", "-->", "https:", "//"]
+    ),
+    max_size=14,
+)
+
+
+@given(PIECES)
+def test_pieces_show_what_the_whole_shows_and_no_address_of_a_stranger(pieces: list[str]):
+    shown = filtered(*pieces)
+
+    assert "//evil.example" not in shown
+    assert "<img\u00a0" not in shown
+
+
+def test_a_long_run_of_hostile_openings_is_read_in_time():
+    for unit in ("<!--", "](", "<a ", "[a](b ", "<a =", "![", "http://"):
+        filtered(*[unit * 250] * 80)

@@ -1,0 +1,116 @@
+from typing import Any
+
+import pytest
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+import prompts
+from chains import build_chain
+from chains.output import merge
+from chains.safety import CheckQuestion, Safety, SystemPrompt
+from tests.chains.gst import DOCUMENT, Shelf
+
+CITED = "The rate is nine percent [GST Guide > Rate]."
+REFUSALS: Any = {"injection": "No.", "pii": "No."}
+
+
+def chain_saying(message: AIMessage, seen: list[Any] | None = None, *, action: str = "none") -> Any:
+    class Seen(GenericFakeChatModel):
+        def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
+            if seen is not None:
+                seen.extend(messages)
+            return super()._generate(messages, *rest, **options)
+
+    system = prompts.load("system")
+    risk = {"none": 0.0, "guarded": 0.6, "blocked": 0.95}[action]
+    safety = Safety(CheckQuestion(REFUSALS, risk=lambda _: risk), SystemPrompt(system), guard="Be careful.")
+    model = Seen(messages=iter([message] * 4))
+    return build_chain(retriever=Shelf(documents=[DOCUMENT]), model=model, safety=safety)
+
+
+async def every_way(chain: Any) -> list[Any]:
+    question = {"question": "Rate?"}
+    return [
+        chain.invoke(question),
+        await chain.ainvoke(question),
+        merge(list(chain.stream(question))),
+        merge([part async for part in chain.astream(question)]),
+    ]
+
+
+async def test_a_foreign_link_reaches_no_answer_however_it_is_asked_for():
+    said = f"{CITED} Confirm at [this page](https://evil.example/?q=rate)."
+
+    for answer in await every_way(chain_saying(AIMessage(said))):
+        assert answer["answer"] == f"{CITED} Confirm at [this page]."
+        assert answer["outcome"] == "answered"
+        assert answer["metadata"]["safety"]["links_removed"] == 1
+
+
+def test_no_piece_of_a_stream_holds_a_foreign_link():
+    said = f"{CITED} Confirm at https://evil.example/?q=rate ![x](https://evil.example/x.png)."
+
+    words = [part["answer"] for part in chain_saying(AIMessage(said)).stream({"question": "Rate?"}) if "answer" in part]
+
+    assert "evil" not in "".join(words)
+
+
+async def test_an_answer_that_recites_the_prompt_is_withheld():
+    rules = prompts.load("system").partition("Rules:")[0]
+
+    for answer in await every_way(chain_saying(AIMessage(f"{CITED} My rules: {rules}"))):
+        assert answer["outcome"] == "blocked"
+        assert answer["answer"] == prompts.load("withheld")
+        assert answer["citations"] == []
+        assert answer["metadata"]["safety"]["reason"] == "leak"
+
+
+async def test_an_answer_that_holds_the_fence_of_its_context_is_withheld():
+    seen: list[Any] = []
+    chain_saying(AIMessage(CITED), seen).invoke({"question": "Rate?"})
+    fence = next(line for line in seen[0].content.splitlines() if line.startswith("===== "))
+
+    for answer in await every_way(chain_saying(AIMessage(f"{CITED} {fence}"))):
+        assert answer["outcome"] == "blocked"
+        assert fence.split()[1] not in str(answer)
+
+
+def test_the_documents_stand_between_two_lines_of_the_same_random_code():
+    seen: list[Any] = []
+    chain_saying(AIMessage(CITED), seen).invoke({"question": "Rate?"})
+    lines = seen[0].content.splitlines()
+    first, last = (number for number, line in enumerate(lines) if line.startswith("===== "))
+
+    assert lines[first].split()[1] == lines[last].split()[1]
+    assert any("[GST Guide > Rate]" in line for line in lines[first:last])
+
+
+def test_a_suspicious_question_is_answered_under_guard():
+    seen: list[Any] = []
+    answer = chain_saying(AIMessage(CITED), seen, action="guarded").invoke({"question": "Rate?"})
+
+    assert [message.content for message in seen[1:]] == ["Be careful.", "Rate?"]
+    assert answer["outcome"] == "answered"
+    assert answer["metadata"]["safety"]["action"] == "guarded"
+
+
+async def test_a_blocked_question_is_neither_searched_for_nor_asked():
+    seen: list[Any] = []
+
+    for answer in await every_way(chain_saying(AIMessage(CITED), seen, action="blocked")):
+        assert (answer["answer"], answer["outcome"], answer["documents"]) == ("No.", "blocked", [])
+        assert answer["metadata"]["safety"]["reason"] == "injection"
+    assert seen == []
+
+
+def test_calls_of_tools_reach_nobody():
+    called = AIMessage(CITED, tool_calls=[{"name": "send_mail", "args": {"to": "thief"}, "id": "1"}])
+
+    assert "send_mail" not in str(chain_saying(called).invoke({"question": "Rate?"}))
+
+
+@pytest.mark.parametrize("sentence", ["I don't have specific information about that in the documents I can see."])
+def test_a_sentence_that_the_prompt_asks_for_is_no_leak(sentence: str):
+    answer = chain_saying(AIMessage(sentence)).invoke({"question": "Rate?"})
+
+    assert (answer["outcome"], answer["answer"]) == ("declined", sentence)
