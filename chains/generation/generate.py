@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
@@ -18,6 +18,7 @@ from chains.callbacks.stream_cleanup import register
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
+from chains.generation.reasoning import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
 from chains.state import SCORES, Contextualised, joined
 
@@ -69,15 +70,15 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             return self._canned(input)
         filled = self._filled(input, config)
         if self._keeps_deadline:
-            return self.model.invoke(filled, config)
-        return call_in_time(_callbacks(config), self.model.invoke, filled, config)
+            return without_reasoning(self.model.invoke(filled, config))
+        return without_reasoning(call_in_time(_callbacks(config), self.model.invoke, filled, config))
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
         """Return the message."""
         if not input["context"]["passages"]:
             return self._canned(input)
         async with self._limit(config):
-            return await self.model.ainvoke(self._filled(input, config), config)
+            return without_reasoning(await self.model.ainvoke(self._filled(input, config), config))
 
     def stream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
@@ -89,8 +90,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         chunks: Any = self.model.stream(self._filled(input, config), config)
         register(_callbacks(config), chunks.close)
         in_time = chunks if self._keeps_deadline else iterate_in_time(_callbacks(config), chunks)
+        words = ReasoningFilter()
         for piece in pieces(in_time, self._clock.now):
-            yield joined(piece)
+            yield shown_part(joined(piece), words)
+        if rest := words.flush():
+            yield AIMessageChunk(content=rest)
 
     async def astream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
@@ -100,8 +104,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             yield self._canned(input)
             return
         chunks = self.model.astream(self._filled(input, config), config)
+        words = ReasoningFilter()
         async for piece in apieces(chunks, _callbacks(config), self._limit(config)):
-            yield joined(piece)
+            yield shown_part(joined(piece), words)
+        if rest := words.flush():
+            yield AIMessageChunk(content=rest)
 
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
         context, history = state["context"], self._history.turns(state.get("history"))

@@ -17,6 +17,11 @@ from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation import compat
 from chains.generation.degraded import broken_off
 from chains.generation.rate_limiter import RateLimiter, Reservation
+from chains.generation.reasoning import (
+    achunks_without_reasoning,
+    chunks_without_reasoning,
+    result_without_reasoning,
+)
 from chains.resilience.breaker import CircuitBreaker
 from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, retrying
 
@@ -127,7 +132,7 @@ class Provider:
     def _generate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
-            result = compat.generate(self.model, **self._arguments(request))
+            result = result_without_reasoning(compat.generate(self.model, **self._arguments(request)))
             _reconcile(reservation, result.generations[0].message)
             _describe_retries(request, result.generations[0].message)
             return result
@@ -135,7 +140,7 @@ class Provider:
     async def _agenerate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            result = await compat.agenerate(self.model, **self._arguments(request))
+            result = result_without_reasoning(await compat.agenerate(self.model, **self._arguments(request)))
             _reconcile(reservation, result.generations[0].message)
             _describe_retries(request, result.generations[0].message)
             return result
@@ -166,14 +171,15 @@ class Provider:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
             with closing(compat.stream(self.model, **self._arguments(request))) as chunks:
-                for chunk in chunks:
+                for chunk in chunks_without_reasoning(chunks):
                     _reconcile(reservation, chunk.message)
                     yield chunk
 
     async def _astream(self, request: Request) -> AsyncChunks:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            async with aclosing(compat.astream(self.model, **self._arguments(request))) as chunks:
+            source = compat.astream(self.model, **self._arguments(request))
+            async with aclosing(source), aclosing(achunks_without_reasoning(source)) as chunks:
                 async for chunk in chunks:
                     _reconcile(reservation, chunk.message)
                     yield chunk

@@ -1,0 +1,108 @@
+"""Leave out what a reasoning model thinks aloud, `<think>...</think>`: of whole messages, and of streams."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from typing import TypeVar
+
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+
+OPENING, CLOSING = "<think>", "</think>"
+
+Message = TypeVar("Message", bound=BaseMessage)
+
+
+class ReasoningFilter:
+    """Takes a text piece by piece and returns it without the thoughts; one that is not closed goes to the end."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._thinking = False
+        self._thought = False
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece, and return what can be shown."""
+        self._held += piece
+        shown = ""
+        while (place := self._held.lower().find(self._tag)) >= 0:
+            shown += self._passed(self._held[:place])
+            self._held = self._held[place + len(self._tag) :]
+            self._thinking, self._thought = not self._thinking, True
+        cut = len(self._held) - _begun(self._held, self._tag)
+        shown += self._passed(self._held[:cut])
+        self._held = self._held[cut:]
+        return shown
+
+    def flush(self) -> str:
+        """Return the rest, once the text has ended."""
+        rest, self._held = self._passed(self._held), ""
+        return rest
+
+    @property
+    def _tag(self) -> str:
+        return CLOSING if self._thinking else OPENING
+
+    def _passed(self, text: str) -> str:
+        """Return the text, without the blanks behind a thought; nothing of a thought."""
+        if self._thinking:
+            return ""
+        shown = text.lstrip() if self._thought else text
+        self._thought = self._thought and not shown
+        return shown
+
+
+def without_reasoning(message: Message) -> Message:
+    """Return the message without its thoughts, or itself where it has none."""
+    content = message.content
+    if not isinstance(content, str) or OPENING not in content.lower():
+        return message
+    words = ReasoningFilter()
+    return message.model_copy(update={"content": words.feed(content) + words.flush()})
+
+
+def shown_part(message: Message, words: ReasoningFilter) -> Message:
+    """Return a piece of a streamed message with what can be shown of its words."""
+    content = message.content
+    if not isinstance(content, str) or not content:
+        return message
+    shown = words.feed(content)
+    return message if shown == content else message.model_copy(update={"content": shown})
+
+
+def result_without_reasoning(result: ChatResult) -> ChatResult:
+    """Return the result with messages without thoughts."""
+    generations = [
+        ChatGeneration(message=without_reasoning(one.message), generation_info=one.generation_info)
+        for one in result.generations
+    ]
+    return ChatResult(generations=generations, llm_output=result.llm_output)
+
+
+def chunks_without_reasoning(chunks: Iterator[ChatGenerationChunk]) -> Iterator[ChatGenerationChunk]:
+    """Yield the chunks of a stream without thoughts."""
+    words = ReasoningFilter()
+    for chunk in chunks:
+        yield _shown_chunk(chunk, words)
+    if rest := words.flush():
+        yield ChatGenerationChunk(message=AIMessageChunk(content=rest))
+
+
+async def achunks_without_reasoning(chunks: AsyncIterator[ChatGenerationChunk]) -> AsyncGenerator[ChatGenerationChunk]:
+    """Yield the chunks of a stream without thoughts."""
+    words = ReasoningFilter()
+    async for chunk in chunks:
+        yield _shown_chunk(chunk, words)
+    if rest := words.flush():
+        yield ChatGenerationChunk(message=AIMessageChunk(content=rest))
+
+
+def _shown_chunk(chunk: ChatGenerationChunk, words: ReasoningFilter) -> ChatGenerationChunk:
+    message = shown_part(chunk.message, words)
+    if message is chunk.message:
+        return chunk
+    return ChatGenerationChunk(message=message, generation_info=chunk.generation_info)
+
+
+def _begun(text: str, tag: str) -> int:
+    """Return how many characters at the end of the text may be the beginning of the tag."""
+    lower = text.lower()
+    return next((length for length in range(len(tag) - 1, 0, -1) if lower.endswith(tag[:length])), 0)

@@ -1,0 +1,84 @@
+"""What a reasoning model thinks aloud reaches no reader."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+
+from chains.generation.reasoning import ReasoningFilter, without_reasoning
+from tests.chains.generation.test_resilient import resilient
+from tests.chains.gst import ANSWER, QUESTION, gst_chain, lasting
+from tests.chains.test_composition import called, every_way
+from tests.clocks import StoppedClock
+from tests.fakes import Reply
+
+THOUGHT = f"<think>The user wants [GST Guide > Rate]; secret.</think>\n\n{ANSWER}"
+
+
+@pytest.fixture
+def clock() -> StoppedClock:
+    return StoppedClock()
+
+
+def filtered(*pieces: str) -> str:
+    words = ReasoningFilter()
+    return "".join([words.feed(piece) for piece in pieces] + [words.flush()])
+
+
+@every_way
+async def test_a_thought_reaches_no_reader_whichever_way_is_asked(way):
+    answer = await called(gst_chain(THOUGHT), way)
+
+    assert answer["answer"] == ANSWER
+    assert lasting(answer) == lasting(gst_chain().invoke(QUESTION))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Nine.", "Nine."),
+        ("<think>a</think>Nine.", "Nine."),
+        ("<THINK>a</Think>\n\n Nine.", "Nine."),
+        ("Well, <think>a</think> nine <think>b</think>percent.", "Well, nine percent."),
+        ("Nine. <think>never closed", "Nine. "),
+        ("a < b, 3 <thi", "a < b, 3 <thi"),
+        ("</think> stays", "</think> stays"),
+        ("<think></think>", ""),
+    ],
+)
+def test_thoughts_are_left_out(text, shown):
+    assert filtered(text) == filtered(*text) == without_reasoning(AIMessage(text)).content == shown
+
+
+@given(
+    st.lists(st.sampled_from(["<think>", "</think>", "<", "th", "ink>", "a", " ", "\n", "[1]"]), max_size=12), st.data()
+)
+def test_a_text_is_the_same_however_it_is_cut(parts, data):
+    text = "".join(parts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
+    pieces = [text[start:end] for start, end in pairwise([0, *cuts, len(text)])]
+
+    assert filtered(*pieces) == filtered(text)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+async def test_the_model_of_the_service_hands_out_no_thought_either(groq, clock, way):
+    groq.replies = [Reply("<think>secret, and more of it</think>Nine percent.")]
+    model = resilient(groq, clock)
+    if way == "stream":
+        text = "".join(chunk.text for chunk in model.stream("Rate?"))
+    elif way == "astream":
+        text = "".join([chunk.text async for chunk in model.astream("Rate?")])
+    else:
+        text = (model.invoke("Rate?") if way == "invoke" else await model.ainvoke("Rate?")).text
+
+    assert text == "Nine percent."
+
+
+def test_what_is_no_text_is_left_alone():
+    blocks: Any = [{"type": "reasoning", "reasoning": "secret"}, {"type": "text", "text": "Nine."}]
+
+    assert without_reasoning(AIMessage(blocks)).text == "Nine."
