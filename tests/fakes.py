@@ -36,6 +36,7 @@ class FakeGroq:
     replies: list[Reply] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     authorizations: list[str | None] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
 
     def next_reply(self) -> Reply:
         return self.replies.pop(0) if self.replies else Reply()
@@ -73,6 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.groq.requests.append(body)
+        self.groq.headers.append({name.lower(): value for name, value in self.headers.items()})
         self.groq.authorizations.append(self.headers.get("Authorization"))
         reply = self.groq.next_reply()
         if self.path != "/openai/v1/chat/completions":

@@ -16,23 +16,40 @@ class AnsweringFields(BaseSettings):
         env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
     )
 
-    llm_provider: Literal["groq", "openai-compatible", "offline"] | None = Field(
-        None, description="Who answers; empty: groq if there is a key, else offline"
+    llm_provider: Literal["groq", "openai-compatible", "openrouter", "offline"] | None = Field(
+        None, description="Who answers; empty: groq, or openrouter, if there is a key of it, else offline"
     )
     llm_api_key: SecretStr | None = Field(
         None,
         validation_alias=AliasChoices("llm_api_key", "groq_api_key"),
         description="Key of the provider; GROQ_API_KEY works as well",
     )
+    openrouter_api_key: SecretStr | None = Field(None, description="Key of OpenRouter; empty: LLM_API_KEY")
+    openrouter_referer: WebAddress | None = Field(None, description="Address of your site, which OpenRouter is told")
+    openrouter_title: str = Field("Waypoint Co-Pilot", description="Name of your program, which OpenRouter is told")
     llm_base_url: WebAddress | None = Field(
         None, description="For groq the host alone, empty is Groq itself; for openai-compatible the address up to /v1"
     )
-    llm_model: str = Field("llama-3.1-8b-instant", description="The language model")
+    llm_model: str = Field(
+        "llama-3.1-8b-instant",
+        validation_alias=AliasChoices("llm_model", "primary_model_id"),
+        description="The language model; PRIMARY_MODEL_ID works as well",
+    )
     llm_allowed_models: str = Field(
         "", description="Models that a client of POST /chat may choose beside LLM_MODEL, separated by commas"
     )
     llm_temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature")
     chat_temperature: float = Field(0.4, ge=0, le=2, description="Sampling temperature for POST /chat")
+    llm_reasoning_format: Literal["parsed", "hidden"] | None = Field(
+        None,
+        description="For reasoning models at Groq: thoughts apart, or not sent; answers never show `<think>`",
+    )
+    llm_reasoning_effort: Literal["none", "default", "low", "medium", "high"] | None = Field(
+        None, description="How long a reasoning model thinks; which words it knows, its provider says"
+    )
+    llm_service_tier: Literal["auto", "on_demand", "flex"] | None = Field(
+        None, description="For groq: which of its tiers answers"
+    )
     llm_max_tokens: Positive = Field(500, description="Most tokens of an answer")
     llm_timeout_s: Seconds = Field(60, description="How long one request to the model may take")
     llm_max_retries: int = Field(3, ge=0, le=10, description="How often a failed request is repeated")
@@ -178,8 +195,9 @@ class AnsweringFields(BaseSettings):
 
     @property
     def provider(self) -> str:
-        """Return the provider in force: the one that is set, else groq where there is a key, else offline."""
-        return self.llm_provider or ("groq" if self.llm_api_key else "offline")
+        """Return the provider in force: the one that is set, else that of the key that there is, else offline."""
+        keyed = "groq" if self.llm_api_key else "openrouter" if self.openrouter_api_key else "offline"
+        return self.llm_provider or keyed
 
     def context_tokens(self, model: str) -> int:
         """Return what the model reads and writes together, by LLM_CONTEXT_TOKENS."""

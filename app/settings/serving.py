@@ -39,11 +39,17 @@ class ServingFields(AnsweringFields):
     redis_url: RedisAddress = Field(
         SecretStr("redis://127.0.0.1:6379/0"), description="Redis for caches, sessions and rate limits"
     )
+    redis_host: str | None = Field(None, description="Host of Redis, where REDIS_URL is not set")
+    redis_port: Port = Field(6379, description="Its port")
     redis_timeout_s: Seconds = Field(0.25, description="How long the cache waits for Redis")
 
     rabbitmq_url: BrokerAddress | None = Field(
         None, description="Broker of the events, like amqp://user:password@host:5672/; empty: no events"
     )
+    rabbitmq_host: str | None = Field(
+        None, description="Host of the broker, where RABBITMQ_URL is not set; the user is RabbitMQ's own, guest"
+    )
+    rabbitmq_port: Port = Field(5672, description="Its port")
     events_enabled: Flag = Field(True, description="Whether events are published where RABBITMQ_URL is set")
     events_path: Path = Field(Path("storage/events.sqlite3"), description="File in which events wait for the broker")
     events_max: Positive = Field(10_000, description="How many may wait; then the oldest are dropped")

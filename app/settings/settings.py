@@ -1,5 +1,7 @@
 """Settings whose values fit together."""
 
+from typing import Any
+
 from pydantic import model_validator
 
 from app.settings.serving import LANGSMITH, ServingFields
@@ -8,9 +10,27 @@ from app.settings.serving import LANGSMITH, ServingFields
 class Settings(ServingFields):
     """All settings, checked one by one and together."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _addresses_of_hosts(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Make the addresses of Redis and RabbitMQ where only hosts are given."""
+        made = {}
+        for name, port, address in (
+            ("redis", 6379, "redis://{}:{}/0"),
+            ("rabbitmq", 5672, "amqp://guest:guest@{}:{}/"),
+        ):
+            if (host := values.get(f"{name}_host")) and not values.get(f"{name}_url"):
+                made[f"{name}_url"] = address.format(host, values.get(f"{name}_port") or port)
+        return values | made
+
     @model_validator(mode="after")
     def _check_together(self) -> "Settings":
-        if reason := _contradiction(self) or _unordered(self) or _incomplete_model(self):
+        if (
+            reason := _contradiction(self)
+            or _unordered(self)
+            or _incomplete_openrouter(self)
+            or _incomplete_model(self)
+        ):
             raise ValueError(reason)
         return self
 
@@ -51,4 +71,14 @@ def _incomplete_model(settings: ServingFields) -> str | None:
         return "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or take hybrid, similarity or mmr"
     if settings.embedding_provider == "openai-compatible" and settings.embedding_base_url is None:
         return "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
+    return None
+
+
+def _incomplete_openrouter(settings: ServingFields) -> str | None:
+    if settings.provider != "openrouter":
+        return None
+    if not (settings.openrouter_api_key or settings.llm_api_key):
+        return "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
+    if "llm_model" not in settings.model_fields_set:
+        return "LLM_PROVIDER=openrouter needs LLM_MODEL or PRIMARY_MODEL_ID, like google/gemma-3n-e2b-it:free"
     return None

@@ -142,7 +142,8 @@ def _ping(service: Literal["redis", "rabbitmq"], url: Any) -> str:
 def _base_url(settings: Settings) -> str | None:
     if settings.provider == "offline":
         return None
-    return settings.llm_base_url or "https://api.groq.com"
+    usual = "https://openrouter.ai/api/v1" if settings.provider == "openrouter" else "https://api.groq.com"
+    return settings.llm_base_url or usual
 
 
 def _store(settings: Settings) -> str:

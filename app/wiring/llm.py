@@ -103,12 +103,22 @@ def first_model(settings: Settings) -> BaseChatModel:
         "max_tokens": settings.llm_max_tokens,
         "timeout_s": settings.llm_timeout_s,
     }
+    if settings.llm_reasoning_effort:
+        options["reasoning_effort"] = settings.llm_reasoning_effort
+    if settings.provider == "openrouter":
+        from app.adapters.llm.openai_compatible import openrouter_model
+
+        key = settings.openrouter_api_key or settings.llm_api_key
+        site: dict[str, Any] = {"referer": settings.openrouter_referer, "title": settings.openrouter_title}
+        return openrouter_model(base_url=settings.llm_base_url, api_key=key, **site, **options)
     if settings.provider == "openai-compatible":
         from app.adapters.llm.openai_compatible import openai_compatible_model
 
         return openai_compatible_model(base_url=settings.llm_base_url or "", api_key=settings.llm_api_key, **options)
     from app.adapters.llm.groq import groq_model
 
+    chosen = {"reasoning_format": settings.llm_reasoning_format, "service_tier": settings.llm_service_tier}
+    options |= {name: value for name, value in chosen.items() if value is not None}
     return groq_model(api_key=settings.llm_api_key or SecretStr(""), base_url=settings.llm_base_url, **options)
 
 

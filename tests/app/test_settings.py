@@ -42,7 +42,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("RELEVANCE_THRESHOLD", "1.5", "less than or equal to 1"),
         ("CONFIDENCE_STRATEGY", "guess", "'calibrated', 'composite' or 'tiered'"),
         ("CONFIDENCE_HIGH_THRESHOLD", "1.5", "less than or equal to 1"),
-        ("LLM_PROVIDER", "openrouter", "'groq', 'openai-compatible' or 'offline'"),
+        ("LLM_PROVIDER", "openroute", "'groq', 'openai-compatible', 'openrouter' or 'offline'"),
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
         ("LLM_BASE_URL", "api.groq.example", "like https://host"),
         ("COLLECTION_NAME", "ab", "pattern"),
@@ -197,3 +197,49 @@ def test_a_variable_that_nothing_reads_is_named(monkeypatch):
 def test_zero_is_a_value(monkeypatch):
     monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
     assert load_settings().relevance_threshold == 0.0
+
+
+def test_the_names_of_the_chat_service_before_mean_the_same(monkeypatch):
+    told = {
+        "OPENROUTER_API_KEY": "sk-or-x",
+        "PRIMARY_MODEL_ID": "google/gemma-3n-e2b-it:free",
+        "REDIS_HOST": "redis",
+        "REDIS_PORT": "6380",
+        "RABBITMQ_HOST": "broker",
+    }
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+
+    assert (settings.provider, settings.llm_model) == ("openrouter", "google/gemma-3n-e2b-it:free")
+    assert settings.redis_url.get_secret_value() == "redis://redis:6380/0"
+    assert settings.rabbitmq_url
+    assert settings.rabbitmq_url.get_secret_value() == "amqp://guest:guest@broker:5672/"
+    assert unused_variables() == []
+
+
+def test_an_address_wins_over_a_host(monkeypatch):
+    monkeypatch.setenv("REDIS_HOST", "redis")
+    monkeypatch.setenv("REDIS_URL", "redis://elsewhere:6379/1")
+    assert load_settings().redis_url.get_secret_value() == "redis://elsewhere:6379/1"
+
+
+def test_a_key_of_groq_wins_over_one_of_openrouter(monkeypatch):
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-x")
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_x")
+    assert load_settings().provider == "groq"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"LLM_MODEL": "m"}, "needs a key in OPENROUTER_API_KEY or LLM_API_KEY"),
+        ({"OPENROUTER_API_KEY": "sk-or-x"}, "needs LLM_MODEL or PRIMARY_MODEL_ID"),
+    ],
+)
+def test_openrouter_needs_a_key_and_a_model(monkeypatch, given, told):
+    monkeypatch.setenv("LLM_PROVIDER", "openrouter")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=f"LLM_PROVIDER=openrouter {told}"):
+        load_settings()

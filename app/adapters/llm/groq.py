@@ -18,7 +18,7 @@ class GroqModel(ValidatedModel, ClosingChatGroq):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        names = ("model_name", "groq_api_base", "temperature", "max_tokens")
+        names = ("model_name", "groq_api_base", "temperature", "max_tokens", "reasoning_effort", "reasoning_format")
         return {name: getattr(self, name) for name in names}
 
 
@@ -30,10 +30,12 @@ def groq_model(
     temperature: float = 0.3,
     max_tokens: int = 500,
     timeout_s: float = 60,
+    **more: Any,
 ) -> GroqModel:
     """Return the chat model; `base_url` is the bare host, to which the client adds `/openai/v1`.
 
-    `timeout_s` is for the whole reply; a call may give a shorter one as `timeout`.
+    `timeout_s` is for the whole reply; a call may give a shorter one as `timeout`. `more` are other options of
+    ChatGroq: `reasoning_format`, `reasoning_effort`, `service_tier`.
     """
     return GroqModel(
         api_key=api_key,
@@ -45,4 +47,5 @@ def groq_model(
         max_retries=0,
         http_client=client(),
         http_async_client=async_client(),
+        **more,
     )

@@ -10,6 +10,8 @@ from pydantic import SecretStr
 from app.adapters.http_client import async_client, client
 from app.adapters.llm.validated_model import ValidatedModel
 
+OPENROUTER = "https://openrouter.ai/api/v1"
+
 
 class OpenAICompatibleModel(ValidatedModel, BaseChatOpenAI):
     """LangChain's base of such models, validated.
@@ -32,10 +34,12 @@ def openai_compatible_model(
     temperature: float = 0.3,
     max_tokens: int = 500,
     timeout_s: float = 60,
+    **more: Any,
 ) -> OpenAICompatibleModel:
     """Return the chat model at `base_url`, the address up to and with `/v1`; a service without keys needs none.
 
-    `timeout_s` is for the whole reply; a call may give a shorter one as `timeout`.
+    `timeout_s` is for the whole reply; a call may give a shorter one as `timeout`. `more` are other options of
+    LangChain's class: `default_headers`, `reasoning_effort`.
     """
     return OpenAICompatibleModel(
         base_url=base_url,
@@ -49,4 +53,13 @@ def openai_compatible_model(
         use_responses_api=False,
         http_client=client(),
         http_async_client=async_client(),
+        **more,
     )
+
+
+def openrouter_model(
+    *, base_url: str | None, api_key: SecretStr | None, referer: str | None, title: str, **options: Any
+) -> OpenAICompatibleModel:
+    """Return a chat model of OpenRouter, which is told who asks by the headers that its documentation names."""
+    headers = {"X-Title": title} | ({"HTTP-Referer": referer} if referer else {})
+    return openai_compatible_model(base_url=base_url or OPENROUTER, api_key=api_key, default_headers=headers, **options)

@@ -125,5 +125,7 @@ def _retrieval_url(settings: Any) -> str:
 
 
 def _is_openrouter(settings: Any) -> bool:
+    if settings.provider == "openrouter":
+        return True
     host = urlsplit(settings.llm_base_url or "").hostname or ""
     return host == "openrouter.ai" or host.endswith(".openrouter.ai")

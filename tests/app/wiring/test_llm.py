@@ -55,6 +55,40 @@ def test_any_openai_compatible_service_can_be_the_first():
     assert type(provider.model).__name__ == "OpenAICompatibleModel"
 
 
+def test_openrouter_is_told_who_asks(groq):
+    settings = load_settings(
+        openrouter_api_key="sk-or-x",
+        llm_model="google/gemma-3n-e2b-it:free",
+        llm_base_url=f"{groq.url}/openai/v1",
+        openrouter_referer="https://desk.example.org",
+        llm_reasoning_effort="low",
+    )
+    [provider] = providers(settings, SystemClock())
+    provider.model.invoke("Rate?")
+
+    [headers], [sent] = groq.headers, groq.requests
+    assert (headers["http-referer"], headers["x-title"]) == ("https://desk.example.org", "Waypoint Co-Pilot")
+    assert groq.authorizations == ["Bearer sk-or-x"]
+    assert (sent["model"], sent["reasoning_effort"]) == ("google/gemma-3n-e2b-it:free", "low")
+
+
+def test_openrouter_has_an_address_of_its_own():
+    [provider] = providers(load_settings(openrouter_api_key="sk-or-x", llm_model="m"), SystemClock())
+
+    assert getattr(provider.model, "openai_api_base", None) == "https://openrouter.ai/api/v1"
+
+
+def test_groqs_own_options_are_sent_where_they_are_set(groq):
+    chosen = {"llm_reasoning_format": "hidden", "llm_reasoning_effort": "none", "llm_service_tier": "flex"}
+    for options in ({}, chosen):
+        [provider] = providers(load_settings(**KEY, llm_base_url=groq.url, **options), SystemClock())
+        provider.model.invoke("Rate?")
+
+    plain, told = groq.requests
+    assert plain.get("reasoning_format") is None
+    assert {name.removeprefix("llm_"): value for name, value in chosen.items()}.items() <= told.items()
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
