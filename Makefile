@@ -50,6 +50,9 @@ soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and prin
 hostile: $(VENV)/.dev ## Try malformed requests, files, settings, commands, replies and servers, and print what held
 	$(BIN)/python -m benchmarks.hostile
 
+types-page: ## Check the types of the page's modules with TypeScript (needs npx; CI runs it where there is one)
+	npx --yes --package typescript@7.0.2 tsc --project tests/web/tsconfig.json
+
 bench-page: $(VENV)/.dev ## Measure the page in Chromium: its weight, when it can be used, when first words are seen
 	$(BIN)/python -m benchmarks.page
 
@@ -108,4 +111,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test test-browser check docs hostile format bench eval load soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services
+.PHONY: ask test test-browser check docs hostile format bench eval load soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services types-page

@@ -11,7 +11,7 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect, sync_playwright
 
 from benchmarks.figures import write_figures
-from benchmarks.tables import verdicts
+from benchmarks.rendered import page_aims
 from tests.processes import service
 from tests.web.asking import GST_ANSWER, ask
 from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
@@ -87,7 +87,7 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path=chromium(), **LAUNCH)
             figures = measure(browser, served.url, model)
             browser.close()
-    print(page_table(vars(figures)))
+    print(page_aims(vars(figures)))
     write_figures("page", vars(figures))
 
 
@@ -152,22 +152,6 @@ def first_words_ms(browser: Browser, url: str, model: ScriptedModel) -> float:
         saying.go_on()
         expect(exchange).to_have_attribute("data-state", "done")
         return float(page.evaluate("wordsAt")) - arrivals.times[before]
-
-
-def page_table(values: dict[str, Any]) -> str:
-    """Return the aims, what was measured, and whether each was held."""
-    weight, interactive, words = values["weight_bytes"], values["interactive_ms"], values["first_words_ms"]
-    return verdicts(
-        [
-            (
-                "all that the first view loads, before compression, in 150 kB",
-                f"{weight / 1000:.1f} kB",
-                weight <= 150e3,
-            ),
-            ("usable within 200 ms on loopback", f"{interactive:.0f} ms", interactive <= 200),
-            ("first words on screen within 50 ms after the service's first event", f"{words:.0f} ms", words <= 50),
-        ]
-    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Text that README and docs take from the code and from docs/figures.json; `make docs` writes it into them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -110,6 +110,35 @@ def answerer_table() -> str:
     group = read_figures()["answerer"]
     head = ("corpus", *next(iter(group["values"].values())))
     return f"{_dated(group)}\n\n{table(head, [[name, *cells.values()] for name, cells in group['values'].items()])}"
+
+
+def page_table() -> str:
+    """Return what `make bench-page` measured of the page, with its date and command."""
+    group = read_figures()["page"]
+    return f"{_dated(group)} Each time is the median of {group['values']['tries']}.\n\n{page_aims(group['values'])}"
+
+
+def page_aims(measured: Mapping[str, float]) -> str:
+    """Return what was aimed at with the page, what was measured, and whether it held."""
+    weight, interactive, words = (measured[name] for name in ("weight_bytes", "interactive_ms", "first_words_ms"))
+    return verdicts(
+        [
+            ("all that the first view loads, uncompressed, in 150 kB", f"{weight / 1000:.1f} kB", weight <= 150_000),
+            ("usable within 200 ms on loopback", f"{interactive:.0f} ms", interactive <= 200),
+            ("first words on screen within 50 ms of the service's first event", f"{words:.0f} ms", words <= 50),
+        ]
+    )
+
+
+def lighthouse_table() -> str:
+    """Return how Lighthouse judges the page, with the date and the command."""
+    group = read_figures()["lighthouse"]
+    return f"{_dated(group)}\n\n{lighthouse_scores(group['values']['scores'])}"
+
+
+def lighthouse_scores(scores: Mapping[str, int]) -> str:
+    """Return the scores from 0 to 100, a column for each category."""
+    return table(tuple(scores), [tuple(scores.values())])
 
 
 def house_table() -> str:

@@ -1,5 +1,6 @@
 """The files of the page, read once, at addresses that change with what is in them."""
 
+import gzip
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ class Asset:
     content: bytes
     media_type: str
     etag: str
+    gzipped: bytes
 
 
 @cache
@@ -35,13 +37,16 @@ def assets() -> Mapping[str, Asset]:
 
 def _read(path: Path) -> Asset:
     content = _INDENTATION.sub(b"", path.read_bytes())
-    return Asset(content, MEDIA_TYPES[path.suffix], f'"{_hash(content)}"')
+    return _asset(content, path.suffix)
 
 
 def script(text: str) -> Asset:
     """Return a script that is no file."""
-    content = text.encode()
-    return Asset(content, MEDIA_TYPES[".js"], f'"{_hash(content)}"')
+    return _asset(text.encode(), ".js")
+
+
+def _asset(content: bytes, ending: str) -> Asset:
+    return Asset(content, MEDIA_TYPES[ending], f'"{_hash(content)}"', gzip.compress(content, mtime=0))
 
 
 def _hash(content: bytes) -> str:

@@ -24,20 +24,21 @@ def page_router(examples: ExampleQuestions, teams: Teams, *, framed_by: Sequence
     """
     router = APIRouter(include_in_schema=False)
 
+    # Nothing here waits: the files are in memory, and the page is put together from them.
     @router.api_route("/", methods=READ)
-    def page(request: Request) -> Response:
+    async def page(request: Request) -> Response:
         return _page(request, examples, teams, policy=page_policy(b""))
 
     @router.api_route("/embed", methods=READ)
-    def embedded_page(request: Request) -> Response:
+    async def embedded_page(request: Request) -> Response:
         return _page(request, examples, teams, policy=page_policy(b"", framed_by=framed_by), embedded=True)
 
     @router.api_route("/widget.js", methods=READ)
-    def widget(request: Request) -> Response:
+    async def widget(request: Request) -> Response:
         return _file(request, view.widget(), lasting=False)
 
     @router.api_route("/static/{path:path}", methods=READ)
-    def static(request: Request, path: str) -> Response:
+    async def static(request: Request, path: str) -> Response:
         asset, lasting = assets.find(path)
         if asset is None:
             raise HTTPException(404)
@@ -80,7 +81,11 @@ def _page(
 def _file(request: Request, asset: assets.Asset, *, lasting: bool) -> Response:
     """Return a file; an address with the version never holds anything else, so it is kept without asking again."""
     caching = f"public, max-age={A_YEAR_S}, immutable" if lasting else "public, no-cache"
-    headers = {"Cache-Control": caching, "ETag": asset.etag}
-    if request.headers.get("if-none-match") == asset.etag:
+    smaller = "gzip" in request.headers.get("accept-encoding", "")
+    etag = asset.etag.replace('"', '"gzip-', 1) if smaller else asset.etag
+    headers = {"Cache-Control": caching, "ETag": etag, "Vary": "Accept-Encoding"}
+    if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
-    return Response(asset.content, headers=headers, media_type=asset.media_type)
+    if smaller:
+        headers["Content-Encoding"] = "gzip"
+    return Response(asset.gzipped if smaller else asset.content, headers=headers, media_type=asset.media_type)

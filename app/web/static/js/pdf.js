@@ -30,7 +30,8 @@ export async function showPage(sheet, docId, page, quote, turned) {
   const go = async (/** @type {number} */ step) => {
     turned(page + step);
     await showPage(sheet, docId, page + step, quote, turned);
-    (sheet.querySelector(`[data-do="${step < 0 ? "previous" : "next"}"]:not(:disabled)`) ?? sheet.querySelector("button:not(:disabled)"))?.focus();
+    const buttons = /** @type {HTMLButtonElement[]} */ ([...sheet.querySelectorAll("button:not(:disabled)")]);
+    (buttons.find((one) => one.dataset.do === (step < 0 ? "previous" : "next")) ?? buttons[0])?.focus();
   };
   const previous = button(t("viewer.previous"), () => go(-1), { does: "previous" });
   const next = button(t("viewer.next"), () => go(1), { does: "next" });

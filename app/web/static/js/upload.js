@@ -27,16 +27,17 @@ function frame() {
   const input = /** @type {HTMLInputElement} */ (element("input", { type: "file", id: "upload-files", multiple: true, accept: limits.endings.join(","), hidden: true }));
   input.addEventListener("change", () => { add([...(input.files ?? [])]); input.value = ""; });
   const option = (/** @type {string} */ value) => element("option", { value, text: !value ? t("upload.no-category") : value === "internal" ? t("upload.internal") : categoryName(value) });
-  const place = byId("documents");
+  const place = /** @type {HTMLElement} */ (byId("documents"));
   const zone = element("div", { id: "drop" }, element("p", { text: t("upload.drop") }),
     button(t("upload.choose"), () => input.click(), { does: "choose" }), input,
     element("label", {}, t("upload.category"), element("select", { id: "upload-category" }, ...["", ...limits.categories].map(option))),
     element("p", { class: "facts", text: t("upload.limits", { endings: limits.endings.join(" "), mb: limits.max_mb, files: limits.max_files }) }));
   // A file that misses the list must not take the place of the page.
   for (const name of ["dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
-  place.addEventListener("dragover", () => { zone.dataset.over = ""; });
-  place.addEventListener("dragleave", () => { delete zone.dataset.over; });
-  place.addEventListener("drop", (event) => { delete zone.dataset.over; add([...(event.dataTransfer?.files ?? [])]); });
+  // One listener each, however often the zone is made.
+  place.ondragover = () => { zone.dataset.over = ""; };
+  place.ondragleave = () => { delete zone.dataset.over; };
+  place.ondrop = (event) => { delete zone.dataset.over; add([...(event.dataTransfer?.files ?? [])]); };
   return [zone, element("div", { id: "upload-status", role: "status" }), element("p", { id: "upload-samples", class: "facts" })];
 }
 

@@ -123,7 +123,7 @@ function views(detail, shown) {
   const sheet = element("div", { class: "sheet", hidden: true });
   const tabs = shown.kind === "pdf" && element("div", { class: "tabs", role: "group", "aria-label": t("viewer.title") },
     tab("page"), tab("text"));
-  return [told && element("p", { class: "notice", text: told }), tabs, sheet, text].filter(Boolean);
+  return /** @type {Node[]} */ ([told && element("p", { class: "notice", text: told }), tabs, sheet, text].filter(Boolean));
 }
 
 /** @param {"page" | "text"} name */

@@ -66,6 +66,17 @@ def test_files_are_kept_by_browsers_at_addresses_with_the_version_and_asked_for_
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
+def test_files_are_sent_compressed_to_whom_takes_them_so(client):
+    small, plain = (
+        client.get("/static/js/main.js", headers={"Accept-Encoding": accepted}) for accepted in ("gzip, br", "identity")
+    )
+    assert (small.headers.get("content-encoding"), plain.headers.get("content-encoding")) == ("gzip", None)
+    assert int(small.headers["content-length"]) < int(plain.headers["content-length"])
+    assert small.content == plain.content
+    assert small.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+    assert small.headers["etag"] != plain.headers["etag"]
+
+
 @pytest.mark.parametrize("path", ["/static/", "/static/nothing.js", "/static/..%2fview.py", "/static/%2e%2e/view.py"])
 def test_what_is_no_file_of_the_page_is_a_404(client, path):
     assert client.get(path).status_code == 404
