@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.web.asking import GST, GST_ANSWER, ask_and_wait
 from tests.web.axe import violations
 
 WIDTHS = {"phone": 360, "desk": 1280}
@@ -109,3 +110,17 @@ def test_the_keyboard_reaches_everything_and_sees_where_it_is(page):
         .map((one) => one.id || one.innerText)"""
 
     assert set(page.evaluate(controls)) <= seen
+
+
+def test_on_a_phone_the_header_takes_two_rows_and_an_answer_begins_at_the_top(open_page, model):
+    model.say(GST, GST_ANSWER)
+    page = open_page(viewport={"width": 360, "height": 740})
+    header = page.locator("#header").bounding_box()
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")  # As somebody who has read all the examples.
+    exchange = ask_and_wait(page, GST)
+    question = exchange.locator(".asked").bounding_box()
+
+    assert header
+    assert question
+    assert header["height"] <= 100
+    assert 0 <= question["y"] < 100

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.web.asking import GST, GST_ANSWER, ask_and_wait, box
 from tests.web.axe import violations
+from tests.web.test_appearance import SIZES, overflow
 
 CIF = "How does CIF differ from FOB in Incoterms 2020?"
 
@@ -103,3 +104,29 @@ def test_a_link_from_another_browser_says_why_it_leads_nowhere(open_page):
     page = open_page("/#c=nowhere&a=nothing")
 
     expect(page.get_by_text(re.compile("not in this browser"))).to_be_visible()
+
+
+def test_on_a_phone_the_list_lies_over_the_conversation_until_one_is_opened(open_page):
+    page = open_page(viewport=SIZES["phone"], has_touch=True)
+    ask_and_wait(page, GST)
+    page.locator("#new-conversation").tap()
+    opens = page.get_by_role("button", name="Conversations")
+    opens.tap()
+    expect(opens).to_have_attribute("aria-expanded", "true")
+    expect(page.locator("#conversations [data-do=delete]")).to_have_css("opacity", "1")
+    assert violations(page) == []
+    page.locator("#conversations li[data-id] button.open").tap()
+
+    expect(page.locator(".asked")).to_have_text(GST)
+    expect(page.locator("#conversations")).to_be_hidden()
+    assert overflow(page) <= 0
+
+
+def test_the_list_stands_beside_the_documents_and_covers_none(two):
+    two.locator("#open-documents").click()
+    expect(two.locator("#documents-list li").first).to_be_visible()
+    aside, documents = two.locator("#conversations").bounding_box(), two.locator("#documents").bounding_box()
+
+    assert aside
+    assert documents
+    assert aside["x"] + aside["width"] <= documents["x"]

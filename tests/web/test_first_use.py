@@ -1,0 +1,23 @@
+"""The first use: a service that was started in an empty folder prints where its page is, and answers there."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.processes import service
+
+
+def test_the_printed_address_leads_to_a_page_that_answers_its_first_example(browser, watch, tmp_path):
+    with service(tmp_path, LLM_PROVIDER="offline") as started:
+        (address,) = re.findall(r"The page opens at (\S+)", started.messages.read_text())
+        context = browser.new_context()
+        watch.follow(context)
+        page = context.new_page()
+        page.goto(address)
+        page.locator("#examples button").first.click()
+
+        exchange = page.locator("article.exchange")
+        expect(exchange).to_have_attribute("data-outcome", "answered")
+        expect(exchange.locator(".answer .chip").first).to_be_visible()
+        context.close()
+    watch.judge()
