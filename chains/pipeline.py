@@ -20,7 +20,7 @@ from chains.reformulation import Reformulate
 from chains.retrieval import Retriever, retrieve
 from chains.safety import Safety
 from chains.stage import Stage, stage
-from chains.state import Answer, Question, Redirect, Reformulated, Scored, Searching
+from chains.state import Answer, Context, Question, Redirect, Reformulated, Scored, Searching
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
 BEFORE = ("safety", "scope")  # Steps whose time counts with the stage behind them.
@@ -74,12 +74,13 @@ def build_chain(
     timer = clock or SystemClock()
     cite = citations or CiteSources()
     answer: Runnable[Any, Any] = generate(model, system=system, no_results=no_results, history=history, clock=timer)
+    form: Callable[..., Context] = context or FormatContext()
     if safety is not None:
-        answer = safety.checked(answer)
+        answer, form = safety.checked(answer), safety.screened(form)
     steps: list[Runnable[Any, Any]] = [
         stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
         stage("retrieval", documents=retrieve(retriever)),
-        stage("context", context=context or FormatContext()),
+        stage("context", context=form),
         stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
         stage("citations", unpack=True, result=cite),
         stage("confidence", confidence=confidence),

@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from chains.blocking import SafetyReport
 from chains.observers import LEFT, Call
 from chains.state import Answer
 
@@ -41,6 +42,7 @@ class Metrics:
         )
         self._stage_seconds = self._histogram("waypoint_stage_seconds", "Seconds of a stage", STAGE_SECONDS, "stage")
         self._tokens = self._counter("waypoint_llm_tokens", "Tokens that the language model counted", "kind")
+        self._checks = self._counter("waypoint_safety", "What the safety checks did", "check")
         self._running = Gauge(
             "waypoint_questions_running",
             "Questions that are being answered",
@@ -85,11 +87,20 @@ class Metrics:
         metadata = answer.get("metadata")
         if not metadata:
             return
+        self._count_checks(metadata.get("safety"))
         for stage, lap_ms in metadata["timings_ms"].items():
             self._stage_seconds.labels(stage).observe(lap_ms / 1000)
         if "answer" not in (metadata["cache"] or ""):  # A cached answer repeats what it cost when it was made.
             for name, kind in USAGE.items():
                 self._tokens.labels(kind).inc((metadata["usage"] or {}).get(name, 0))
+
+    def _count_checks(self, safety: SafetyReport | None) -> None:
+        if safety is None:
+            return
+        if safety["action"] != "none":
+            self._checks.labels(f"{safety['action']}_{safety['reason']}").inc()
+        for check in ("passages_dropped", "links_removed"):
+            self._checks.labels(check).inc(safety[check])
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""

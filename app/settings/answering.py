@@ -192,6 +192,11 @@ class AnsweringFields(BaseSettings):
     )
 
     safety_enabled: Flag = Field(True, description="Whether questions, passages and answers are checked")
+    safety_injection: Literal["block", "guard", "off"] = Field(
+        "block",
+        description="What becomes of a question that reads like an attack on the model: not answered; answered after a "
+        "warning to the model, as are doubtful ones; or nothing, and documents are not looked at either",
+    )
 
     @property
     def provider(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from app.adapters.stores.index import Change, Contents, StoredIndex
 from app.settings import Settings
+from app.wiring.safety import suspicious_of
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
 from chains.errors import IngestionError
@@ -50,6 +51,7 @@ class Ingestion:
                 progress=progress,
                 dry_run=dry_run,
                 min_chunks=self.settings.min_chunks,
+                suspicious=suspicious_of(self.settings),
             )
         if not dry_run:
             report.problems.extend(_keep_scopes(change, paths or [self.sample]))

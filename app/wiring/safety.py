@@ -1,16 +1,21 @@
 """Build the checks of questions, passages and answers that the settings ask for."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from langchain_core.runnables import Runnable
 
 import prompts
 from app.settings import Settings
-from chains.safety import CheckQuestion, CleanQuestions, Reason, Safety, SystemPrompt
+from chains.safety import CheckQuestion, CleanQuestions, Reason, Safety, SystemPrompt, Thresholds
+from chains.safety.injection import Scanner
+from chains.safety.screening import suspicious_chunks
 from chains.state import Answer, Question
 
 # What the fences around the documents, and the guard of a suspicious question, add to a prompt.
 FENCE_TOKENS = 160
+THRESHOLDS = Thresholds(guard=0.5, block=0.9)
+NEVER_BLOCKED = Thresholds(guard=0.5, block=2)
 
 
 def safe_questions(settings: Settings, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
@@ -25,8 +30,25 @@ def safety_of(settings: Settings, system: str) -> Safety | None:
     text = partial(prompts.load, folder=settings.prompts_path)
     refusals: dict[Reason, str] = {"injection": text("blocked_injection"), "pii": text("blocked_pii")}
     spoken = (text(name) for name in ("decline", "no_results", "ungrounded"))
+    scanner = scanner_of(settings)
     return Safety(
-        question=CheckQuestion(refusals=refusals),
+        question=CheckQuestion(
+            refusals=refusals,
+            risk=scanner.question if scanner else None,
+            thresholds=THRESHOLDS if settings.safety_injection == "block" else NEVER_BLOCKED,
+        ),
         prompt=SystemPrompt(system, allowed=spoken),
         guard=text("guard"),
+        is_suspicious=scanner.is_suspicious if scanner else None,
     )
+
+
+def scanner_of(settings: Settings) -> Scanner | None:
+    """Return what looks for attacks in questions and documents; None where SAFETY_INJECTION is off."""
+    return Scanner() if settings.safety_enabled and settings.safety_injection != "off" else None
+
+
+def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], set[int]] | None:
+    """Return what finds the chunks of a document that try to steer the model."""
+    scanner = scanner_of(settings)
+    return partial(suspicious_chunks, is_suspicious=scanner.is_suspicious) if scanner else None

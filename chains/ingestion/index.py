@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from chains.ingestion.parsing import Parsed, Parser
 from chains.ingestion.sources import Sources
 from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
 from chains.ports import Progress
+
+Suspicious = Callable[[Sequence[str]], Collection[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def ingest(
     progress: Progress | None = None,
     dry_run: bool = False,
     min_chunks: int = 0,
+    suspicious: Suspicious | None = None,
 ) -> Report:
     """Bring the store in line with the files below `paths`, and return what changed.
 
@@ -59,6 +62,7 @@ def ingest(
         progress: told after each file how many are in the store.
         dry_run: count what would change, and change nothing.
         min_chunks: warn where the whole index holds fewer.
+        suspicious: returns the places of the chunks of a document that try to steer a language model; they are marked.
 
     Raises:
         IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the store
@@ -71,7 +75,7 @@ def ingest(
     writer = Writer(into, sources, writable=None if dry_run else writable or (lambda: into))
     for number, file in enumerate(found.files, start=1):
         try:
-            report = _add(report, file, parser=parser, writer=writer)
+            report = _add(report, file, parser=parser, writer=writer, suspicious=suspicious)
         except IngestionError as error:
             report.problems.append(Problem(file.relative, str(error)))
         if progress:
@@ -86,17 +90,28 @@ def ingest(
     return replace(report, seconds=round(time.perf_counter() - started, 3))
 
 
-def _add(report: Report, file: SourceFile, *, parser: Parser, writer: Writer) -> Report:
+def _add(report: Report, file: SourceFile, *, parser: Parser, writer: Writer, suspicious: Suspicious | None) -> Report:
     parsed = parser.parse(file.path)
     source, warning = writer.sources.claim(file)  # A file that cannot be read takes no other file's document id.
     chunks = _documents(replace(file, root=Path(source.root)), source.doc_id, parsed)
+    marked = _mark(chunks, suspicious)
     changes = writer.write(source, chunks)
-    report.warnings.extend(Problem(file.relative, text) for text in filter(None, [warning, *parsed.warnings]))
+    report.warnings.extend(Problem(file.relative, text) for text in filter(None, [warning, *parsed.warnings, marked]))
     internal = chunks[0].metadata["audience"] == "internal"
     counted = replace(
         report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
     )
     return _count(counted, changes)
+
+
+def _mark(chunks: Sequence[Document], suspicious: Suspicious | None) -> str | None:
+    """Mark the chunks that try to steer a language model, and return what to say of it."""
+    places = suspicious([chunk.page_content for chunk in chunks]) if suspicious else ()
+    for place in places:
+        chunks[place].metadata["suspicious"] = "true"
+    if not places:
+        return None
+    return f"{len(places)} of {len(chunks)} chunks read like orders to a language model, and are not shown to it"
 
 
 def _count(report: Report, changes: Changes) -> Report:

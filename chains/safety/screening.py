@@ -1,0 +1,44 @@
+"""Leave passages that look like an attack out of what the model is shown."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from chains.state import Context, Passage, Retrieved
+
+SUSPICIOUS = "suspicious"
+"""In a chunk's metadata, where the ingestion found that its document tries to steer the model there."""
+
+IsSuspicious = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class ScreenedContext:
+    """Compute the context of a state from the passages that are not suspicious.
+
+    Args:
+        context: makes the context of the passages that are left.
+        is_suspicious: returns whether a text looks like an attack.
+    """
+
+    context: Callable[[Retrieved], Context]
+    is_suspicious: IsSuspicious
+
+    def __call__(self, state: Retrieved) -> Context:
+        """Return the context, with the number of passages that were dropped."""
+        documents = state["documents"]
+        kept = [passage for passage in documents if not self._is_dropped(passage)]
+        context = self.context({**state, "documents": kept})
+        return {**context, "dropped": len(documents) - len(kept)}
+
+    def _is_dropped(self, passage: Passage) -> bool:
+        metadata = passage["metadata"]
+        named = [str(metadata.get(name) or "") for name in ("title", "section")]
+        return bool(metadata.get(SUSPICIOUS)) or self.is_suspicious("\n".join([*named, passage["content"]]))
+
+
+def suspicious_chunks(texts: Sequence[str], is_suspicious: IsSuspicious) -> set[int]:
+    """Return the places of the chunks of a document that look like an attack, alone or with the one behind them."""
+    alone = {place for place, text in enumerate(texts) if is_suspicious(text)}
+    pairs = [place for place in range(len(texts) - 1) if not {place, place + 1} & alone]
+    across = {place for place in pairs if is_suspicious(f"{texts[place]} {texts[place + 1]}")}
+    return alone | across | {place + 1 for place in across}
