@@ -118,7 +118,7 @@ class Metadata(TypedDict):
     finish_reason: str | None
     cache: str | None
     trace_id: str | None
-    safety: SafetyReport | None
+    safety: NotRequired[SafetyReport | None]
 
 
 class Question(TypedDict):

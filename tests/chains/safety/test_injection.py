@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
@@ -108,7 +110,7 @@ def test_a_poisoned_passage_is_not_shown_to_the_model():
     model = Seen(messages=iter([AIMessage("Nine percent [GST Guide > Rate].")]))
     chain = build_chain(retriever=Shelf(documents=[poisoned, marked, DOCUMENT]), model=model, safety=safety)
 
-    answer = chain.invoke({"question": "Rate?"})
+    answer: Any = chain.invoke({"question": "Rate?"})
 
     assert "Acme" not in seen[0]
     assert "Half of" not in seen[0]
