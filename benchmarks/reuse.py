@@ -1,11 +1,22 @@
-"""What the chain was tried with, and with which versions: the table of docs/reuse.md."""
+"""What the chain was tried with, the examples, and the tree of a trace: for docs/reuse.md and docs/debugging.md."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tracers.context import collect_runs
+from langchain_core.tracers.schemas import Run
 
 from benchmarks.tables import table
+from chains import build_chain
 
-LOCK = Path(__file__).parents[1] / "requirements-dev.lock"
+ROOT = Path(__file__).parents[1]
+LOCK, EXAMPLES = ROOT / "requirements-dev.lock", ROOT / "examples"
 # Package, what was tried with it, and the tests that hold it.
 TRIED = (
     ("langchain", "`create_agent` with the chain as a tool", "tests/service/test_agents.py"),
@@ -19,8 +30,44 @@ TRIED = (
 )
 
 
+class Retriever(BaseRetriever):
+    """Stands for a retriever in the tree of a trace."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [Document("The rate of GST is 9 %.", metadata={"title": "GST Guide", "section": "Rate"})]
+
+
 def tried_table() -> str:
     """Return a row for each package: its version in the lock, what was tried, and where."""
     locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", LOCK.read_text(encoding="utf-8"), flags=re.MULTILINE))
     rows = [(f"`{name}`", locked[name], what, f"`{tests}`") for name, what, tests in TRIED]
     return table(("package", "version", "tried", "tests"), rows)
+
+
+def examples_table() -> str:
+    """Return a row for each file of examples/: its name, and its first line."""
+    files = sorted(path for path in EXAMPLES.glob("*.py") if path.stem != "__init__")
+    rows = [
+        (
+            f"`examples/{path.name}`",
+            (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n")[0],
+        )
+        for path in files
+    ]
+    return table(("file", "shows"), rows)
+
+
+def trace_tree() -> str:
+    """Return the runs of one answer, each below the one that called it, with its kind."""
+    model = FakeListChatModel(responses=["It is 9 % [GST Guide > Rate]."], name="ChatModel")
+    chain = build_chain(retriever=Retriever(), model=model)
+    with collect_runs() as runs:
+        chain.invoke({"question": "What is the rate?"})
+    [root] = runs.traced_runs
+    return "\n".join(["```", *_lines(root, 0), "```"])
+
+
+def _lines(run: Run, depth: int) -> Iterator[str]:
+    yield f"{'  ' * depth}{run.name:{30 - 2 * depth}} {run.run_type}"
+    for child in run.child_runs:
+        yield from _lines(child, depth + 1)

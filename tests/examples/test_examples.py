@@ -1,0 +1,153 @@
+"""Every file of examples/ runs, over a small index and a Groq on loopback."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import examples
+from app.http.server import create_app
+from app.observability.logs import configure_logs, reset_logs
+from app.wiring import Services
+from app.wiring.llm import first_model
+from examples import (
+    agent,
+    batch_csv,
+    evaluation_in_ci,
+    graph,
+    mcp_client,
+    openai_client,
+    own_model,
+    own_retriever,
+    own_stage,
+    remote_runnable,
+)
+from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.served import ANSWER, QUESTION, served, small_services
+
+CALL = ("ask_handbook", {"question": QUESTION})
+HANDED_OVER = f"A colleague will answer: {QUESTION}"
+SHOWN = {
+    *(agent, batch_csv, evaluation_in_ci, graph, mcp_client, openai_client, own_model, own_retriever, own_stage),
+    remote_runnable,
+}
+
+
+@pytest.fixture(scope="module")
+def groq() -> Iterator[FakeGroq]:
+    with fake_groq() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def services(groq, tmp_path_factory) -> Services:
+    return small_services(tmp_path_factory.mktemp("examples"), groq)
+
+
+@pytest.fixture(scope="module")
+def url(services) -> Iterator[str]:
+    with served(create_app(services)) as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def _answers(groq) -> Iterator[None]:
+    configure_logs("warning")  # As the examples do where they are run by themselves.
+    groq.requests.clear()
+    groq.replies[:] = [Reply(ANSWER)] * 9
+    yield
+    reset_logs()
+
+
+def test_every_example_is_here():
+    files = {path.stem for path in Path(examples.__path__[0]).glob("*.py")} - {"__init__"}
+
+    assert {module.__name__.removeprefix("examples.") for module in SHOWN} == files
+
+
+def test_the_agent_asks_the_handbook_and_answers(services, groq, capsys):
+    groq.replies[:] = [
+        Reply(tool_call=CALL),
+        Reply(ANSWER),
+        Reply("It is 9 % [1]."),
+    ]
+    agent.main(services, first_model(services.settings), QUESTION)
+
+    assert capsys.readouterr().out == "cited: ['01_regulatory_gst']\nIt is 9 % [1].\n"
+
+
+@pytest.mark.parametrize(("reply", "shown"), [(ANSWER, ANSWER), ("Elephants fly.", HANDED_OVER)])
+def test_the_graph_answers_or_hands_over(services, groq, capsys, reply, shown):
+    groq.replies[:] = [Reply(reply)]
+    graph.main(services, QUESTION)
+
+    assert capsys.readouterr().out == f"{shown}\n"
+
+
+def test_the_table_of_rates_is_a_retriever(services, capsys):
+    own_retriever.main(services.model, QUESTION)
+
+    assert capsys.readouterr().out == f"{ANSWER} ['singapore']\n"
+
+
+def test_a_stage_puts_its_field_into_the_answer(services, capsys):
+    own_stage.main(services, QUESTION)
+
+    told = capsys.readouterr().out
+    assert told.startswith(f"{ANSWER} ['unknown'")
+    assert "'newest_first', 'context'" in told
+
+
+def test_a_model_of_ones_own_quotes(services, capsys):
+    own_model.main(services.retriever, QUESTION)
+
+    assert "The rate of GST on imports into Singapore is 9 % [GST Guide > Rate]." in capsys.readouterr().out
+
+
+def test_a_file_of_questions_becomes_a_file_of_answers(services, capsys, tmp_path):
+    source, target = tmp_path / "questions.csv", tmp_path / "answers.csv"
+    source.write_text(f'question\n"{QUESTION}"\n" "\n', encoding="utf-8")
+    batch_csv.main(services, source, target)
+
+    with target.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["outcome"], row["answer"]) for row in rows] == [("answered", ANSWER), ("QuestionError", "")]
+    assert "2 of 2: " in capsys.readouterr().out
+
+
+def test_the_remote_chain_streams(url, capsys):
+    remote_runnable.main(url, QUESTION)
+
+    assert capsys.readouterr().out.startswith(f"{ANSWER}\nconfidence: ")
+
+
+def test_openais_client_prints_the_links(url, groq, capsys):
+    groq.replies[:] = [Reply("It is 9 % [1].")]
+    openai_client.main(url, QUESTION)
+
+    assert capsys.readouterr().out.splitlines()[-1] == "link: https://example.org/gst"
+
+
+async def test_the_protocols_client_asks_and_lists(url, capsys):
+    await mcp_client.main(url, QUESTION)
+
+    assert capsys.readouterr().out == ("tools: ['ask', 'search']\nanswer: It is 9 % [1].\ndocuments: ['GST Guide']\n")
+
+
+@pytest.mark.parametrize(("floor", "missed"), [("document hit@1=1", 0), ("document hit@1=2", 1)])
+def test_an_evaluation_tells_what_is_under_its_floor(services, tmp_path, capsys, floor, missed):
+    case: dict[str, Any] = {
+        "id": "q1",
+        "question": QUESTION,
+        "kind": "answerable",
+        "gold": [{"doc_id": "01_regulatory_gst", "section": "Rate", "evidence": "9 %"}],
+        "answer_facts": ["9 %"],
+    }
+    file = tmp_path / "questions.jsonl"
+    file.write_text(json.dumps(case), encoding="utf-8")
+
+    assert evaluation_in_ci.main(services.chain, file, [floor]) == missed
+    assert f"1 questions, {missed} floors missed" in capsys.readouterr().out
