@@ -105,9 +105,9 @@ def hostile_table() -> str:
     return f"{_dated(group)}\n\n{table(('tried', 'cases', 'held', 'held means'), group['values']['rows'])}"
 
 
-def answerer_table() -> str:
-    """Return when the offline answerer answers, corpus by corpus, with its date and command."""
-    group = read_figures()["answerer"]
+def corpora_table(group_name: str) -> str:
+    """Return what was measured corpus by corpus, with its date and command."""
+    group = read_figures()[group_name]
     head = ("corpus", *next(iter(group["values"].values())))
     return f"{_dated(group)}\n\n{table(head, [[name, *cells.values()] for name, cells in group['values'].items()])}"
 

@@ -80,11 +80,11 @@ def fit_to(rows: Sequence[Labelled], prior: CalibrationModel, *, fitted_on: str)
 
 def untrained(rows: Sequence[Labelled], names: Sequence[str]) -> CalibrationModel:
     """Return a model that knows the features' means and scales over the rows, and nothing else."""
-    values = np.array([[row.features[name] for name in names] for row in rows])
-    scales = np.maximum(values.std(axis=0), 1e-6)
+    values = np.array([[row.features.get(name, np.nan) for name in names] for row in rows])
+    scales = np.maximum(np.nanstd(values, axis=0), 1e-6)
     factors = {
         name: Factor(float(mean), float(scale), 0.0)
-        for name, mean, scale in zip(names, values.mean(axis=0), scales, strict=True)
+        for name, mean, scale in zip(names, np.nanmean(values, axis=0), scales, strict=True)
     }
     return CalibrationModel(0.0, factors, "nothing")
 
@@ -120,9 +120,12 @@ def _interval(found: Sequence[float]) -> tuple[float, float, float]:
 
 
 def standardised(rows: Sequence[Labelled], model: CalibrationModel) -> Numbers:
-    """Return the features of each row in standard deviations from the model's means."""
+    """Return the features of each row in standard deviations from the model's means; an unknown one is at its mean."""
     return np.array(
-        [[factor.standardised(row.features[name]) for name, factor in model.factors.items()] for row in rows]
+        [
+            [factor.standardised(row.features.get(name, factor.mean)) for name, factor in model.factors.items()]
+            for row in rows
+        ]
     )
 
 

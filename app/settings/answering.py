@@ -171,7 +171,7 @@ class AnsweringFields(BaseSettings):
 
     confidence_enabled: Flag = Field(True, description="Whether answers are rated")
     confidence_strategy: Literal["calibrated", "composite", "tiered"] = Field(
-        "tiered",
+        "calibrated",
         description="calibrated: the probability that the answer is right; composite: four factors; "
         "tiered: High, Medium, Low by similarity",
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from chains.confidence.features import WORDS, features
-from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, Thresholds
+from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, Thresholds
 from chains.confidence.model import CalibrationModel, load_model
 from chains.state import Cited, Confidence, degradation_of
 
@@ -46,6 +46,8 @@ class CalibratedConfidence:
         shifts = self.model.shifts(found)
         largest = sorted(shifts, key=lambda name: abs(shifts[name]), reverse=True)[:NAMED]
         told = [WORDS[name][self._is_above(name, found)] for name in largest]
+        if "best_similarity" not in found:
+            told[1:] = [UNKNOWN_SCORES[0].lower() + UNKNOWN_SCORES[1:]]
         return f"{_OPENINGS[self.thresholds.level(probability)]}: {', '.join(told)}"
 
     def _is_above(self, name: str, found: dict[str, float]) -> bool:

@@ -9,10 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from chains.confidence.composite import answer_quality, without_markers
-from chains.state import Cited, Passage
+from chains.state import Cited, Passage, match_of
 from chains.text.tokens import tokens
 
 WORDS: Final[Mapping[str, tuple[str, str]]] = {
+    "match": ("no statement of the passages fits the question well", "a statement of the passages fits the question"),
     "best_similarity": ("no passage is close to the question", "a passage is close to the question"),
     "cited_above_mean": ("the cited passage fits no better than others", "the cited passage fits better than others"),
     "first_by_words": ("its words are not those of the question", "the best passage has the question's own words"),
@@ -24,6 +25,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "the quoted words hold little of the question",
         "the quoted words hold the question's words",
     ),
+    "background": ("few passages are near the question", "all passages are near the question"),
     "documents": ("the passages are of few documents", "the passages are scattered over many documents"),
     "answer_quality": ("it is short or sounds unsure", "it sounds sure"),
 }
@@ -31,10 +33,15 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
 
 # Added to the logarithm of a word's rarity, so that a word that every passage holds counts a little.
 _LEAST_RARITY = 0.3
+# No probability is nearer to 0 or 1.
+_NEARLY = 0.001
 
 
 def features(state: Cited) -> dict[str, float]:
-    """Return the features of an answer; the similarities are between 0 and 1, shares as well."""
+    """Return the features of an answer that are known; similarities and shares are between 0 and 1, `match` log odds.
+
+    Only a model that chooses statements tells how well they match, and not every retriever gives similarities.
+    """
     passages, matched = state["documents"], [one for one in state["citations"] if one["matched"]]
     keys = [_keys(_text(passage)) for passage in passages]
     weights = _rarity(state["question"], keys)
@@ -42,6 +49,7 @@ def features(state: Cited) -> dict[str, float]:
     answer = without_markers(state)
     headings = " ".join(f"{one['title']} {one['section'] or ''}" for one in matched)
     return {
+        **_match(match_of(state["message"])),
         **_similarity([passage["score"] for passage in passages], cited),
         **_words_found(passages),
         "documents": len({one["metadata"].get("doc_id") for one in passages}) / len(passages) if passages else 0.0,
@@ -51,19 +59,31 @@ def features(state: Cited) -> dict[str, float]:
     }
 
 
+def _match(probability: float | None) -> dict[str, float]:
+    if probability is None:
+        return {}
+    bounded = min(1 - _NEARLY, max(_NEARLY, probability))
+    return {"match": math.log(bounded / (1 - bounded))}
+
+
 def _similarity(scores: Sequence[float | None], cited: Sequence[int]) -> dict[str, float]:
-    known = [score or 0.0 for score in scores] or [0.0]
+    known = [score for score in scores if score is not None]
+    if not known:
+        return {}
     mean = sum(known) / len(known)
     return {
         "best_similarity": max(known),
-        "cited_above_mean": max((known[n] for n in cited), default=mean) - mean,
+        "background": mean,
+        "cited_above_mean": max((scores[n] or 0.0 for n in cited), default=mean) - mean,
     }
 
 
 def _words_found(passages: Sequence[Passage]) -> dict[str, float]:
     """Return what the search for words added to the first passage's rank, against the other passages."""
+    if all(one["score"] is None for one in passages):
+        return {}
     added = [(one["metadata"].get("fused_score") or one["score"] or 0.0) - (one["score"] or 0.0) for one in passages]
-    return {"first_by_words": added[0] - sum(added) / len(added) if added else 0.0}
+    return {"first_by_words": added[0] - sum(added) / len(added)}
 
 
 def _rarity(question: str, passages: Sequence[Collection[str]]) -> dict[str, float]:

@@ -37,8 +37,9 @@ class CalibrationModel:
     fitted_on: str
 
     def shifts(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return by how much each feature moves the log odds."""
-        return {name: factor.weight * factor.standardised(values[name]) for name, factor in self.factors.items()}
+        """Return by how much each feature that is known moves the log odds."""
+        known = {name: factor for name, factor in self.factors.items() if name in values}
+        return {name: factor.weight * factor.standardised(values[name]) for name, factor in known.items()}
 
     def probability(self, values: Mapping[str, float]) -> float:
         """Return the probability, 0-1, that an answer with these features is right."""

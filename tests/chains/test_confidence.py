@@ -131,7 +131,7 @@ def test_an_answer_from_a_near_passage_with_the_questions_words_is_likelier_righ
     far = confidence(0.3, 0.3, question="Who repairs pianos in Oslo?", confidence=CalibratedConfidence())
 
     assert near["score"] > far["score"] + 0.1
-    assert set(near["factors"]) == set(WORDS)
+    assert set(near["factors"]) == set(WORDS) - {"match"}
 
 
 def test_the_reason_names_the_two_features_that_moved_the_probability_most():
@@ -149,8 +149,23 @@ def test_no_outcome_but_an_answer_has_calibrated_confidence():
     assert (found["level"], found["score"], found["reason"]) == ("very_low", 0.0, "No relevant documents found")
 
 
-def test_unknown_scores_do_not_stop_the_calibrated_confidence():
-    assert 0 < confidence(None, None, confidence=CalibratedConfidence())["score"] < 0.8
+def test_unknown_scores_do_not_stop_the_calibrated_confidence_and_are_said():
+    found = confidence(None, None, confidence=CalibratedConfidence())
+
+    assert 0 < found["score"] < 0.8
+    assert found["reason"].endswith("the retriever gives no relevance scores")
+    assert "best_similarity" not in found["factors"]
+
+
+def test_an_answer_whose_statement_matches_the_question_is_likelier_right():
+    def rated(match):
+        answer = AIMessage("Import GST is 9 % of the CIF value [GST Guide].", response_metadata={"match": match})
+        model = GenericFakeChatModel(messages=iter([answer]))
+        chain = build_chain(retriever=Shelf(scores=[0.6, 0.4]), model=model, confidence=CalibratedConfidence())
+        return chain.invoke({"question": "How much is import GST?"})["confidence"]
+
+    assert rated(0.95)["score"] > rated(0.62)["score"]
+    assert set(rated(1.0)["factors"]) == set(WORDS)
 
 
 def test_a_model_is_what_was_written(tmp_path):

@@ -108,7 +108,7 @@ def test_a_degraded_answer_is_cited_and_says_why_it_is_degraded(desk):
 
     assert answer["outcome"] == "degraded"
     assert [citation["matched"] for citation in answer["citations"]] == [True]
-    assert answer["confidence"]["level"] == "Low"
+    assert answer["confidence"]["level"] in {"low", "very_low"}
     assert answer["confidence"]["reason"].startswith("The language model could not be reached")
 
 
