@@ -23,7 +23,8 @@ def groq() -> Iterator[FakeGroq]:
 
 @pytest.fixture(scope="module")
 def client(groq, tmp_path_factory) -> Iterator[httpx.Client]:
-    app = create_app(small_services(tmp_path_factory.mktemp("waypoint"), groq))
+    """The service with the tiers of confidence that Waypoint's page knows."""
+    app = create_app(small_services(tmp_path_factory.mktemp("waypoint"), groq, confidence_strategy="tiered"))
     with served(app) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
 
