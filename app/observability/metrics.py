@@ -99,6 +99,8 @@ class Metrics:
             return
         if safety["action"] != "none":
             self._checks.labels(f"{safety['action']}_{safety['reason']}").inc()
+        for kind in safety["redacted"]:
+            self._checks.labels(f"redacted_{kind.lower()}").inc()
         for check in ("passages_dropped", "links_removed"):
             self._checks.labels(check).inc(safety[check])
 

@@ -192,6 +192,11 @@ class AnsweringFields(BaseSettings):
     )
 
     safety_enabled: Flag = Field(True, description="Whether questions, passages and answers are checked")
+    safety_pii: Literal["redact", "block", "off"] = Field(
+        "redact",
+        description="What becomes of personal data in a question: its kind stands for it, in logs and traces as well; "
+        "the same, and the question is not answered; or nothing",
+    )
     safety_injection: Literal["block", "guard", "off"] = Field(
         "block",
         description="What becomes of a question that reads like an attack on the model: not answered; answered after a "

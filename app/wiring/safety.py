@@ -9,6 +9,7 @@ import prompts
 from app.settings import Settings
 from chains.safety import CheckQuestion, CleanQuestions, Reason, Safety, SystemPrompt, Thresholds
 from chains.safety.injection import Scanner
+from chains.safety.pii import redact
 from chains.safety.screening import suspicious_chunks
 from chains.state import Answer, Question
 
@@ -20,7 +21,9 @@ NEVER_BLOCKED = Thresholds(guard=0.5, block=2)
 
 def safe_questions(settings: Settings, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
     """Return the chain, asked without what must not reach its logs, traces and caches."""
-    return CleanQuestions(chain) if settings.safety_enabled else chain
+    if not settings.safety_enabled:
+        return chain
+    return CleanQuestions(chain, None if settings.safety_pii == "off" else redact)
 
 
 def safety_of(settings: Settings, system: str) -> Safety | None:
@@ -34,6 +37,7 @@ def safety_of(settings: Settings, system: str) -> Safety | None:
     return Safety(
         question=CheckQuestion(
             refusals=refusals,
+            block_pii=settings.safety_pii == "block",
             risk=scanner.question if scanner else None,
             thresholds=THRESHOLDS if settings.safety_injection == "block" else NEVER_BLOCKED,
         ),

@@ -7,6 +7,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from chains.delegating import DelegatingRunnable
+from chains.safety.pii import Redacted
 from chains.safety.sanitizing import sanitize
 from chains.state import Answer, Question
 
@@ -14,10 +15,16 @@ Clean = Callable[[str], str]
 
 
 class CleanQuestions(DelegatingRunnable):
-    """The `bound` chain, asked without what nobody sees in a question."""
+    """The `bound` chain, asked without what nobody sees in a question, and without personal data.
 
-    def __init__(self, bound: Runnable[Question, Answer]) -> None:
+    Args:
+        bound: what answers.
+        redact: returns a text with the kinds of personal data in place of the data; None leaves them in.
+    """
+
+    def __init__(self, bound: Runnable[Question, Answer], redact: Callable[[str], Redacted] | None = None) -> None:
         super().__init__(bound)
+        self._redact = redact
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
@@ -39,10 +46,20 @@ class CleanQuestions(DelegatingRunnable):
     def _cleaned(self, question: Any) -> Any:
         if not isinstance(question, Mapping) or not isinstance(question.get("question"), str):
             return question  # The chain says what is wrong with it.
-        cleaned = {**question, "question": sanitize(question["question"])}
+        kinds: list[str] = []
+
+        def clean(text: str) -> str:
+            sane = sanitize(text)
+            if self._redact is None:
+                return sane
+            redacted = self._redact(sane)
+            kinds.extend(kind for kind in redacted.kinds if kind not in kinds)
+            return redacted.text
+
+        cleaned = {**question, "question": clean(question["question"])}
         if history := question.get("history"):
-            cleaned["history"] = rewrite_turns(history, sanitize)
-        return cleaned
+            cleaned["history"] = rewrite_turns(history, clean)
+        return cleaned | ({"redacted": kinds} if kinds else {})
 
 
 def rewrite_turns(history: Any, clean: Clean) -> Any:

@@ -1,6 +1,7 @@
 """The cases of the LCEL chatbot's checks of questions: equal, or different for a reason that stands here."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from app.wiring.safety import THRESHOLDS
 from chains.errors import QuestionError
 from chains.safety import CheckQuestion, sanitize
 from chains.safety.injection import Scanner
+from chains.safety.pii import redact
 from tests.conftest import SHARED
 
 CASES = SHARED / "conformance" / "lcel.jsonl"
@@ -16,8 +18,29 @@ REFUSALS: Any = {"injection": "No.", "pii": "No."}
 # Case -> why ours differs from what is expected.
 DEVIATIONS = {
     "lcel-083": "characters without width leave the question: an attack hides in them from every check behind",
+    "lcel-015": "a licence is a permit of the trade here, unless it is a driver's",
+    "lcel-017": "postal codes are no personal data of this trade",
+    "lcel-033": "the same: the postal code stays",
+    "lcel-037": "two letters and six digits without the word passport are a booking or a permit",
     "lcel-087": "a question above 1,000 characters is refused by the Waypoint contract, never cut",
 }
+
+NOT_THERE = {"lcel-227": "there is no moderation yet"}
+# The peer's names of kinds, and ours.
+KINDS = {
+    "EMAIL": "EMAIL",
+    "PHONE": "PHONE",
+    "SSN": "SSN",
+    "CREDITCARD": "CREDIT_CARD",
+    "IPADDRESS": "IP_ADDRESS",
+    "PASSPORT": "PASSPORT",
+    "DRIVERLICENSE": "DRIVER_LICENSE",
+    "ZIPCODE": "POSTAL_CODE",
+    "DATEOFBIRTH": "DATE_OF_BIRTH",
+    "APIKEY": "API_KEY",
+}
+# The peer blocks a question that holds personal data, and so does SAFETY_PII=block.
+check = CheckQuestion(REFUSALS, risk=Scanner().question, thresholds=THRESHOLDS, block_pii=True)
 
 
 def cases(*areas: str) -> list[Any]:
@@ -26,18 +49,23 @@ def cases(*areas: str) -> list[Any]:
     return found or [pytest.param(None, marks=pytest.mark.skip("no conformance cases here"))]
 
 
+def holds(case: dict[str, Any], is_equal: bool) -> None:
+    """Assert that ours is equal, or is different and listed."""
+    assert is_equal is (case["id"] not in DEVIATIONS), DEVIATIONS.get(case["id"], case)
+
+
 @pytest.mark.parametrize("case", cases("injection"))
 def test_injection(case: dict[str, Any]):
     is_caught = Scanner().question(case["input"]["text"]) >= THRESHOLDS.guard
 
-    assert is_caught is case["expected"] or case["id"] in DEVIATIONS
+    holds(case, is_caught is case["expected"])
 
 
 @pytest.mark.parametrize("case", cases("sanitization"))
 def test_sanitization(case: dict[str, Any]):
     match case["input"]:
         case {"text": text}:
-            assert sanitize(text) == case["expected"] or case["id"] in DEVIATIONS
+            holds(case, sanitize(text) == case["expected"])
         case {"value": "<undefined>"}:
             with pytest.raises(QuestionError, match="must be a string"):
                 CheckQuestion(REFUSALS)({"question": None})  # type: ignore[typeddict-item]
@@ -45,4 +73,34 @@ def test_sanitization(case: dict[str, Any]):
             with pytest.raises(QuestionError, match="cannot be empty"):
                 CheckQuestion(REFUSALS)({"question": sanitize(value)})
         case {"len": length}:
-            assert len(sanitize("a" * length)) == case["expected"]["len"] or case["id"] in DEVIATIONS
+            holds(case, len(sanitize("a" * length)) == case["expected"]["len"])
+
+
+@pytest.mark.parametrize("case", cases("pii"))
+def test_pii(case: dict[str, Any]):
+    expected, text = case["expected"], case["input"]["text"]
+    # One kind for each place; the peer names a passport as a driver's licence too.
+    as_expected = re.sub(r"\[(\w+)_REDACTED\]", lambda found: f"<{KINDS[found[1]]}>", expected["redacted"])
+
+    holds(case, redact(text).text == as_expected and bool(redact(text).kinds) is expected["detected"])
+
+
+@pytest.mark.parametrize("case", cases("safety"))
+def test_the_check_of_a_question(case: dict[str, Any]):
+    expected, redacted = case["expected"], redact(case["input"]["question"])
+    verdict = check({"question": redacted.text, "redacted": redacted.kinds})
+
+    assert (verdict["action"] == "none") is expected["safe"]
+    assert (verdict["injection"] >= THRESHOLDS.guard) is expected.get("injectionDetected", False)
+    assert bool(verdict["redacted"]) is expected["piiDetected"]["detected"]
+
+
+@pytest.mark.parametrize("case", cases("chain_safety"))
+def test_the_chain_answers_or_refuses(case: dict[str, Any]):
+    if case["id"] in NOT_THERE:
+        pytest.skip(NOT_THERE[case["id"]])
+    redacted = redact(case["input"]["question"])
+
+    verdict = check({"question": redacted.text, "redacted": redacted.kinds})
+
+    assert (verdict["action"] != "blocked") is case["expected"]["ok"]
