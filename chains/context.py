@@ -11,6 +11,8 @@ from chains.tokens import FourCharacters
 UNTITLED = "Unknown Document"
 # Below this many characters, what is left of a trimmed passage is not worth reading.
 SHORTEST_TRIMMED = 80
+# More characters than a token has on average in any language.
+TOKEN_CHARACTERS = 8
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,9 @@ def shorten(text: str, characters: int | None) -> str:
 
 def trim(text: str, max_tokens: int, tokens: TokenCounter) -> str:
     """Cut `text` at the last word that fits, or to nothing where too little would be left."""
+    start = text[: max(0, max_tokens) * TOKEN_CHARACTERS]
+    if len(start) < len(text) and tokens.count(start) > max_tokens:
+        text = start  # A whole book would be counted for seconds, and nothing behind this fits.
     if tokens.count(text) <= max_tokens:
         return text
     cut = tokens.cut(text, max_tokens - 1)  # The last one is for the dots.

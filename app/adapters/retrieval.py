@@ -182,7 +182,7 @@ class RetrievalService:
 
 
 class RemoteRetriever(ChunkRetriever):
-    """The passages of a retrieval service. What the call may not see, or scores less, is dropped."""
+    """The passages of a retrieval service. What the call may not see, did not ask for, or scores less, is dropped."""
 
     service: SkipValidation[RetrievalService]
     keeps_deadline: ClassVar[bool] = True
@@ -190,7 +190,7 @@ class RemoteRetriever(ChunkRetriever):
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the passages, best first."""
         found = self.service.search(query, top_k=top_k, filters=filters, callbacks=callbacks)
-        return _reaching(threshold, found)
+        return _wanted(found, top_k=top_k, threshold=threshold, filters=filters)
 
     async def aclose(self) -> None:
         """Close the connections to the service."""
@@ -205,7 +205,7 @@ class RemoteRetriever(ChunkRetriever):
             return []
         async with time_limit(run_manager):
             found = await self.service.asearch(query, top_k=top_k, filters=filters, callbacks=run_manager)
-        return ranked(_reaching(wanted["threshold"], found), filters)
+        return ranked(_wanted(found, **wanted), filters)
 
 
 def _body(query: str, top_k: int, filters: Filters) -> dict[str, Any]:
@@ -214,8 +214,10 @@ def _body(query: str, top_k: int, filters: Filters) -> dict[str, Any]:
     return {"query": query, "top_k": top_k, **narrower}
 
 
-def _reaching(threshold: float, found: list[Document]) -> list[Document]:
-    return [document for document in found if document.metadata.get(SCORE, 1.0) >= threshold]
+def _wanted(found: list[Document], *, top_k: int, threshold: float, filters: Filters) -> list[Document]:
+    # Other services may keep none of the limits.
+    near = (document for document in found if document.metadata.get(SCORE, 1.0) >= threshold)
+    return [document for document in near if filters.allow(document.metadata)][:top_k]
 
 
 def _document(hit: Hit, unstated: Audience) -> Document:
@@ -226,7 +228,8 @@ def _document(hit: Hit, unstated: Audience) -> Document:
         "chunk_index": hit.chunk_index,
         "title": hit.title,
         "page": hit.page or None,  # 0 is none.
-        SCORE: hit.score,
+        # What is above 1 is no similarity, but a score of another kind, whose scale nobody here knows.
+        SCORE: hit.score if hit.score is not None and hit.score <= 1 else None,
     }
     urls = hit.source_urls if hit.source_urls is not None else [hit.url] if hit.url else []
     metadata = more | {name: value for name, value in known.items() if value is not None}

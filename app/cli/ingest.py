@@ -31,6 +31,8 @@ def ingest(
     from app.wiring import Services
 
     services = Services(read_settings())
+    if services.remote is not None:
+        complain("RETRIEVAL_URL is set: questions are answered from that service, not from the index filled here.")
     with progress_bar() as progress:
         report = services.ingest(paths or [], reset=reset, dry_run=dry_run, progress=progress)
     for line in problem_lines(report):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
@@ -32,6 +32,15 @@ class Message(BaseModel):
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[TextPart] | None = Field(None, examples=["What is the GST rate on imports?"])
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _only_text(cls, content: object) -> object:
+        parts = content if isinstance(content, list) else []
+        if any(isinstance(part, dict) and part.get("type") != "text" for part in parts):
+            msg = "only text is read here; leave images, audio and files out"
+            raise ValueError(msg)
+        return content
 
     @property
     def text(self) -> str:

@@ -1,5 +1,6 @@
 """The documents as resources: a list, and the text of one."""
 
+import re
 from collections.abc import Sequence
 from urllib.parse import unquote
 
@@ -15,6 +16,7 @@ from chains.retrieval import filters_of
 
 PAGE = 100
 UNKNOWN = -32002  # The protocol's code for a resource that is not there.
+_CURSOR = re.compile(r"[0-9]{1,9}")
 TEMPLATE = types.ResourceTemplate(
     uriTemplate=f"{DOCUMENTS}{{doc_id}}",
     name="document",
@@ -30,7 +32,7 @@ def listed(library: Library, config: RunnableConfig, cursor: str | None) -> type
     Raises:
         McpError: the cursor is none of ours.
     """
-    if not (cursor or "0").isdecimal():
+    if not _CURSOR.fullmatch(cursor or "0"):
         raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="This cursor is not known; list anew."))
     audience, first = filters_of(config).audience, int(cursor or "0")
     entries = [entry for entry in library.catalogue().entries.values() if entry.allows(audience)]

@@ -15,7 +15,7 @@ Format = Literal["auto", "json", "text"]
 
 # Libraries log nothing below INFO: at DEBUG, clients log questions, documents and answers.
 # These also log every request at INFO, or an outage again and again; the application logs it once.
-QUIETER = {"httpx": "WARNING", "httpcore": "WARNING", "urllib3": "ERROR"}
+QUIETER = {"httpx": "WARNING", "httpcore": "WARNING", "mcp": "WARNING", "urllib3": "ERROR"}
 QUIETER |= dict.fromkeys(("aiormq", "langsmith", "opentelemetry"), "CRITICAL")
 
 MASK = "***"
@@ -97,6 +97,13 @@ def _stderr_logger(*_: Any) -> structlog.PrintLogger:
     return structlog.PrintLogger(sys.stderr)
 
 
+def first_line(record: logging.LogRecord) -> bool:
+    """Cut what is logged without a logger's name to its first line: below it, the MCP SDK repeats what clients sent."""
+    if record.name == "root":
+        record.msg, record.args = record.getMessage().partition("\n")[0], ()
+    return True
+
+
 class _LibraryHandler(logging.StreamHandler[Any]):
     """Writes what libraries log to the current `sys.stderr`; `reset_logs` finds it by its class."""
 
@@ -107,6 +114,7 @@ class _LibraryHandler(logging.StreamHandler[Any]):
 
 def _configure_libraries(level: int, render: list[Processor]) -> None:
     handler = _LibraryHandler()
+    handler.addFilter(first_line)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.contextvars.merge_contextvars, structlog.stdlib.add_logger_name, *_COMMON],

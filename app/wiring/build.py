@@ -148,7 +148,6 @@ class Services:
         """Return what asks RETRIEVAL_URL, or RETRIEVER_TYPE over the index as it is when a question comes."""
         if self.remote is not None:
             return self.remote
-
         return self.caches.retriever(current_retriever(self.settings, self.index.current, lambda: self.model))
 
     @cached_property
@@ -159,7 +158,8 @@ class Services:
     @cached_property
     def reformulation(self) -> Reformulation:
         """Return what makes follow-ups questions that stand alone; LLM_MODEL is asked, whoever answers."""
-        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model, lambda: self.words)
+        words = (lambda: self.words) if self.remote is None else None
+        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model, words)
 
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:

@@ -140,6 +140,18 @@ def test_the_budget_is_never_passed(contents, budget, style):
     assert len(context["text"]) <= 4 * budget + 4 * sum(content.count("<") + content.count("[") for content in contents)
 
 
+def test_a_passage_as_long_as_a_book_is_not_counted_to_its_end():
+    counted: list[int] = []
+
+    class Counter(FourCharacters):
+        def count(self, text: str) -> int:
+            counted.append(len(text))
+            return super().count(text)
+
+    assert trim("word " * 100_000, 100, Counter()) == trim("word " * 1_000, 100, FourCharacters())
+    assert max(counted) < 1_000
+
+
 @given(st.text(max_size=400), st.integers(0, 100))
 def test_a_trimmed_text_begins_as_the_text_does(text, limit):
     cut = trim(text, limit, FourCharacters())

@@ -53,7 +53,7 @@ class StreamOptions(BaseModel):
 class CompletionBody(BaseModel):
     """A conversation whose last message is the question. Sampling is the service's own; other fields are not read."""
 
-    model: str = Field(examples=["llama-3.1-8b-instant"], description="One of GET /v1/models.")
+    model: str = Field(max_length=200, examples=["llama-3.1-8b-instant"], description="One of GET /v1/models.")
     messages: Annotated[list[Message], Field(min_length=1, max_length=MOST_MESSAGES)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None

@@ -123,17 +123,20 @@ def list_documents(
 ) -> DocumentList:
     """Return the documents that the caller may see."""
     identity = identity_of(request)
-    library: Library = request.app.state.services.library
+    services: Services = request.app.state.services
+    library = services.library
     found = _search(library.catalogue().entries.values(), search, identity)
     counts = Counter(entry.category for entry in found)
     chosen = [entry for entry in found if category in {"", entry.category}]
     listed = [_listed(library, entry, identity) for entry in chosen[offset : offset + limit]]
+    may_add = identity.may(Scope.INGEST) and services.remote is None
     return DocumentList(
         total=len(chosen),
         documents=listed,
         categories=dict(sorted(counts.items())),
-        samples=sum(map(library.is_sample, library.catalogue().sources.values())),
-        upload=_limits(request) if identity.may(Scope.INGEST) else None,
+        # Internal ones count too, so the number is for those who may replace them.
+        samples=sum(map(library.is_sample, library.catalogue().sources.values())) if may_add else 0,
+        upload=_limits(request) if may_add else None,
     )
 
 

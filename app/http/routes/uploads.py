@@ -24,6 +24,7 @@ POLL_S = 0.2
 MAX_FIELDS = 10
 NOT_MULTIPART = "Send the files as multipart/form-data, each in a field named `files`"
 NO_JOB = "There is no such upload."
+ELSEWHERE = "The documents are those of the service at RETRIEVAL_URL; add them there."
 NO_ROOM = "The files cannot be kept on this machine; the disk may be full. Tell the operators."
 
 router = APIRouter(tags=["Documents"])
@@ -102,6 +103,8 @@ _FORM = {
 async def upload(request: Request) -> Accepted:
     """Add files to the index; `replace` is `true` where they may take the place of files with their names."""
     services: Services = request.app.state.services
+    if services.remote is not None:
+        raise RequestRefusedError(409, ELSEWHERE)
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise RequestRefusedError(400, NOT_MULTIPART)
     async with request.form(max_files=services.settings.upload_max_files, max_fields=MAX_FIELDS) as form:

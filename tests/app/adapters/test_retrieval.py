@@ -84,6 +84,25 @@ async def test_a_hit_that_scores_less_than_the_threshold_is_dropped_and_one_with
 
 
 @both
+async def test_no_more_than_was_asked_for_is_taken_and_what_the_call_may_not_see_does_not_count(httpserver, way):
+    public = HIT | {"metadata": {"audience": "public"}}
+    serve(httpserver, hits=[HIT, *[public | {"chunk_index": number} for number in range(9)]])
+
+    documents = await found(retriever(httpserver), way, STRANGER, top_k=3)
+
+    assert [document.metadata["chunk_index"] for document in documents] == [0, 1, 2]
+
+
+@both
+async def test_a_score_that_is_no_similarity_is_unknown(httpserver, way):
+    serve(httpserver, hits=[HIT | {"score": 57.3}])
+
+    [document] = await found(retriever(httpserver), way)
+
+    assert "score" not in document.metadata
+
+
+@both
 async def test_a_stranger_sees_what_says_that_it_is_public_and_the_service_is_told(httpserver, way):
     public = HIT | {"text": "Open.", "metadata": {"audience": "public", "section": "Rules", "file_path": 7}}
     serve(httpserver, hits=[HIT, public])

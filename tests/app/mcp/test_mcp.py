@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl
 
 from app.http.routes.mcp import MISSING
+from app.observability.logs import configure_logs, reset_logs
 from tests.access import QUESTION, bearer, key_entry, serving, settings_over, sources_shown, write_corpus
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.processes import ROOT
@@ -158,10 +159,26 @@ async def test_what_is_no_document_is_not_found(url, uri):
     assert caught.value.error.code == -32002
 
 
+def test_the_log_does_not_repeat_a_request_that_cannot_be_read(url, capsys):
+    configure_logs("info", "json")
+    try:
+        headers = bearer("staff") | {"Accept": "application/json", "Content-Type": "application/json"}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/ask", "params": {"question": "What is my salary?"}}
+        answer = httpx.post(f"{url}/mcp", json=call, headers=headers, timeout=30).json()
+    finally:
+        reset_logs()
+
+    assert answer["error"]["message"] == "Invalid request parameters"
+    told = capsys.readouterr().err
+    assert "Failed to validate request" in told
+    assert "salary" not in told
+
+
 async def test_a_cursor_that_is_not_ours_is_refused(url):
     async with over_http(url) as session:
-        with pytest.raises(McpError, match="cursor"):
-            await session.list_resources(params=types.PaginatedRequestParams(cursor="x"))
+        for cursor in ("x", "-1", "٣", "9" * 5000):
+            with pytest.raises(McpError, match="cursor"):
+                await session.list_resources(params=types.PaginatedRequestParams(cursor=cursor))
         beyond = await session.list_resources(params=types.PaginatedRequestParams(cursor="100"))
     assert (beyond.resources, beyond.nextCursor) == ([], None)
 

@@ -57,6 +57,15 @@ def test_libraries_that_tell_every_request_are_kept_quiet(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_of_what_is_logged_at_the_root_only_the_first_line_is_kept(capsys):
+    configure_logs("info", "json")
+    logging.warning("Failed to validate request: 2 errors\ninput_value=%r", "What is my salary?")
+    logging.getLogger("mcp.server.lowlevel.server").info("Processing request of type CallToolRequest")
+
+    [line] = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["event"] == "Failed to validate request: 2 errors"
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

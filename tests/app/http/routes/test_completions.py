@@ -160,6 +160,7 @@ def test_the_models_that_answer_are_listed_and_answer(client, groq):
         ({"response_format": {"type": "json_object"}}, 400, (None, "response_format")),
         ({"tools": [{"type": "function", "function": {"name": "f"}}]}, 400, (None, "tools")),
         ({"messages": []}, 400, (None, None)),
+        ({"model": "x" * 100_000}, 400, (None, None)),
         ({"messages": [{"role": "user", "content": " "}]}, 400, (None, None)),
         ({"messages": [{"role": "user", "content": "x" * 1001}]}, 400, (None, None)),
         ({"messages": [{"role": "user", "content": "x" * 200_000}]}, 413, (None, None)),
@@ -239,3 +240,9 @@ def test_structured_output_by_langchain_is_refused_clearly(url):
 
     with pytest.raises(openai.BadRequestError, match="response_format is not served"):
         langchain_model(url).with_structured_output(Rate, method="json_schema").invoke(QUESTION)
+
+
+def test_a_picture_is_refused_in_words_that_say_what_to_do(client):
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/x.png"}}
+    with pytest.raises(openai.BadRequestError, match="only text is read here; leave images, audio and files out"):
+        client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": [picture]}])

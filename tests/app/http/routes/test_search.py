@@ -88,6 +88,20 @@ def test_a_service_without_documents_answers_from_the_other_one(chat, groq, path
     assert "in confidence" not in sources_shown(groq.requests[-1])  # Strangers ask here.
 
 
+def test_it_opens_no_index_of_its_own_and_takes_no_documents(chat, groq):
+    groq.replies[:] = [Reply("It is 5 % [01_regulatory guide > Rate].")]
+    staff = chat.model_copy(update={"allow_anonymous": False})  # On this machine everybody may add documents.
+    with serving(staff) as url:
+        httpx.post(f"{url}/api/query", json=POSTED, timeout=30).raise_for_status()
+        made = list(chat.chroma_path.rglob("*.sqlite3"))
+        listed = httpx.get(f"{url}/api/documents", timeout=30).json()
+        added = httpx.post(f"{url}/api/documents", files={"files": ("a.md", b"# A")}, timeout=30)
+
+    assert made == []
+    assert listed["upload"] is None
+    assert (added.status_code, "RETRIEVAL_URL" in added.json()["message"]) == (409, True)
+
+
 def test_health_names_the_retrieval_service_and_asks_it(chat, retrieval):
     with serving(chat) as url:
         told = httpx.get(f"{url}/health", timeout=30).json()
