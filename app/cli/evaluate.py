@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.cli.evaluate_safety import evaluate_safety
 from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import complain, show
 
@@ -32,7 +33,7 @@ def evaluate(
         str,
         typer.Argument(
             metavar="QUESTIONS.jsonl",
-            help="Questions, a JSON object a line; or `sample` or `smoke`, the sets on the sample corpus.",
+            help="Questions, a JSON object a line; `sample` or `smoke`, the sets on the sample corpus; or `safety`.",
             show_default=False,
         ),
     ],
@@ -66,6 +67,10 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    injection: Annotated[
+        Path | None, typer.Option(help="For safety: prompts with labels, 1 for an attack (JSON list or lines).")
+    ] = None,
+    pii: Annotated[Path | None, typer.Option(help="For safety: sentences with spans of personal data.")] = None,
     judge: Annotated[
         bool,
         typer.Option("--judge", help="Have the language model say which statements of an answer its passages support."),
@@ -76,6 +81,9 @@ def evaluate(
     from evals.gate import read_floor
     from evals.questions import find_questions, read_questions
 
+    if questions == "safety":
+        evaluate_safety(injection, pii, json_out)
+        return
     path = find_questions(questions)
     cases = read_questions(path)
     floors = [read_floor(text) for text in fail_under or []]
