@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 WORDS = "It is 9 % [GST Guide > Rate]."
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %."
 TREE: dict[str, Any] = {
+    "safety": {},
     "reformulation": {},
     "scope": {},
     "retrieval": {"HybridRetriever": {}},
