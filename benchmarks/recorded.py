@@ -1,7 +1,8 @@
 """Print a table of the citations in recorded answers: `python -m benchmarks.recorded FILE`.
 
 A line of the file holds an answer that a model wrote, and the chunks that it was shown. Each citation is parsed,
-matched, verified against the chunk's words, and its section compared with the chunk's own heading.
+matched, verified against the chunk's words, and its section compared with the chunk's own heading; and each answer is
+rated by every strategy of confidence, beside the recorded level.
 """
 
 import argparse
@@ -14,9 +15,12 @@ from langchain_core.messages import AIMessage
 
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
+from benchmarks.figures import write_figures
+from benchmarks.tables import table as markdown
 from chains.citations import CiteSources
 from chains.citations.cite import read_references
-from chains.state import CitationResult, Context, Generated, Passage
+from chains.confidence import CalibratedConfidence, CompositeConfidence, ConfidenceStrategy, score_confidence
+from chains.state import CitationResult, Confidence, Context, Generated, Passage
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -40,15 +44,38 @@ def _passage(chunk: dict[str, Any]) -> Passage:
 
 def cite(row: dict[str, Any]) -> CitationResult:
     """Return what stage 4 makes of a recorded answer."""
+    return CiteSources(similarity=WordVectors(find_weights()))(_generated(row))
+
+
+def rate(row: dict[str, Any]) -> dict[str, Confidence]:
+    """Return what stage 5 makes of a recorded answer, by strategy."""
+    state: Any = {**_generated(row), **cite(row)}
+    strategies: dict[str, ConfidenceStrategy] = {
+        "tiered": score_confidence,
+        "composite": CompositeConfidence(),
+        "calibrated": CalibratedConfidence(),
+    }
+    return {name: strategy(state) for name, strategy in strategies.items()}
+
+
+def levels(rows: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return the level of each answer as it was recorded, and by every strategy."""
+    return {
+        row["id"]: {"recorded": row["confidence"]["level"]}
+        | {name: f"{one['level']} {one['score']:.2f}" for name, one in rate(row).items()}
+        for row in rows
+    }
+
+
+def _generated(row: dict[str, Any]) -> Generated:
     shown = passages(row)
-    state = Generated(
+    return Generated(
         question=row["query"],
         documents=shown,
         context=Context(text="", passages=shown),
         message=AIMessage(row["answer"]),
         answer=row["answer"],
     )
-    return CiteSources(similarity=WordVectors(find_weights()))(state)
 
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -77,7 +104,12 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    print("\n".join(table(read(parser.parse_args().file))))
+    rows = read(parser.parse_args().file)
+    print("\n".join(table(rows)))
+    rated = levels(rows)
+    lines = [(name, *cells.values()) for name, cells in rated.items()]
+    print(f"\n{markdown(('answer', *rated[rows[0]['id']]), lines)}")
+    write_figures("recorded", rated)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Services
-from benchmarks.chunk_spans import Coverage, coverage, print_spans, read_spans
+from benchmarks.chunk_spans import Coverage, Reply, coverage, print_spans, read_spans, reply
 
 
 def test_recall_is_the_share_of_gold_characters_and_each_character_counts_once():
@@ -33,3 +33,5 @@ def test_a_folder_of_spans_is_measured_with_the_strategy_in_force(tmp_path, caps
     head, _, line = capsys.readouterr().out.splitlines()
     assert head == "| strategy | recall@5 | per 1,000 characters | desk |"
     assert line.split(" | ")[1] == "1.000"
+    services = Services(load_settings(chroma_path=tmp_path / "store" / "desk", llm_provider="offline"))
+    assert reply(services, read_spans(folder)[0]) == Reply(searched=True, answered=True, right=True)
