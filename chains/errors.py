@@ -66,6 +66,23 @@ class SafetyCheckError(WaypointError):
     code = "SAFETY_CHECK_ERROR"
 
 
+class SessionError(WaypointError):
+    """Conversations cannot be read or kept at the moment."""
+
+    stage = "session"
+    code = "SESSION_ERROR"
+
+
+class SessionNotFoundError(WaypointError):
+    """There is no such conversation, or somebody else began it."""
+
+    stage = "session"
+    code = "SESSION_NOT_FOUND"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"there is no conversation {session_id!r} of this caller; begin one under another id")
+
+
 class ConfigurationError(WaypointError):
     """A setting, a model file or an index does not fit the rest."""
 

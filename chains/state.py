@@ -132,6 +132,7 @@ class Question(TypedDict):
     top_k: NotRequired[int]
     threshold: NotRequired[float]
     redacted: NotRequired[list[str]]
+    session_id: NotRequired[str]
 
 
 SMALL_TALK = "small_talk"

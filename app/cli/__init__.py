@@ -12,6 +12,7 @@ from io import TextIOWrapper
 import typer
 
 from app.cli.ask import ask
+from app.cli.chat import chat
 from app.cli.doctor import doctor
 from app.cli.evaluate import evaluate
 from app.cli.ingest import ingest
@@ -35,6 +36,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ingest": ingest,
     "serve": serve,
     "mcp": mcp,
+    "chat": chat,
     "eval": evaluate,
     "doctor": doctor,
 }

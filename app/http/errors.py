@@ -28,6 +28,8 @@ from chains.errors import (
     QuestionError,
     RetrievalError,
     SafetyCheckError,
+    SessionError,
+    SessionNotFoundError,
     WaypointError,
 )
 
@@ -87,6 +89,8 @@ _INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or tel
 # The nearest class among an error's ancestors decides. A QuestionError's own message is written for the client.
 ERROR_REPLIES: dict[type[WaypointError], ErrorReply] = {
     IdentityStoreError: ErrorReply(503, "The caller's identity cannot be checked at the moment. Try again soon."),
+    SessionNotFoundError: ErrorReply(404, "There is no such conversation."),
+    SessionError: ErrorReply(503, "Conversations cannot be read at the moment. Try again soon."),
     ConfigurationError: _INTERNAL,
     IngestionError: _INTERNAL,
     RetrievalError: ErrorReply(503, "The documents cannot be searched at the moment. Try again soon."),

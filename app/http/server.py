@@ -29,6 +29,7 @@ from app.http.routes import (
     query,
     render,
     search,
+    sessions,
     sign_in,
     uploads,
 )
@@ -84,6 +85,7 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         pages.router,
         page_router,
         render.router,
+        sessions.router,
         sign_in.router,
         document_pages.router,
         documents.router,

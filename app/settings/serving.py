@@ -54,6 +54,12 @@ class ServingFields(AnsweringFields):
     events_path: Path = Field(Path("storage/events.sqlite3"), description="File in which events wait for the broker")
     events_max: Positive = Field(10_000, description="How many may wait; then the oldest are dropped")
 
+    session_backend: Literal["memory", "redis"] = Field(
+        "memory", description="Where conversations with a session_id are kept: in each process, or in Redis for all"
+    )
+    session_ttl: Positive = Field(86_400, description="Seconds that one is kept after its last question")
+    sessions_max: Positive = Field(10_000, description="Most of them; the one that was used longest ago goes first")
+
     chunk_size: int = Field(800, ge=100, description="Characters of a chunk")
     chunk_overlap: int = Field(100, ge=0, description="Characters that a chunk repeats of the one before")
     min_chunks: int = Field(20, ge=0, description="An index with fewer chunks is warned of; 0: never")
@@ -178,7 +184,12 @@ class ServingFields(AnsweringFields):
         return self.rate is not None and self.rate_limit_backend == "redis"
 
     @property
+    def access_uses_redis(self) -> bool:
+        """Return whether callers, their rates or their conversations are in Redis."""
+        return self.has_redis_sessions or self.counts_in_redis or self.session_backend == "redis"
+
+    @property
     def uses_redis(self) -> bool:
-        """Return whether sessions, rate limits or caches are in Redis."""
+        """Return whether sessions, conversations, rate limits or caches are in Redis."""
         caches = self.cache_enabled and self.cache_backend == "redis"
-        return self.has_redis_sessions or self.counts_in_redis or caches
+        return self.access_uses_redis or caches

@@ -99,7 +99,7 @@ class Access:
         finally:
             if self.authenticator is not None:
                 await self.authenticator.aclose()
-            if self.settings.has_redis_sessions or self.settings.counts_in_redis:
+            if self.settings.access_uses_redis:
                 await self.redis.disconnect()
 
 

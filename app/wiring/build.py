@@ -18,6 +18,7 @@ from app.wiring.access import Access
 from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
+from app.wiring.conversations import conversations_of, with_conversations
 from app.wiring.examples import ExampleQuestions
 from app.wiring.library import Library
 from app.wiring.llm import chat_model, close, providers_of
@@ -31,6 +32,7 @@ from app.wiring.storage import IndexReader, stored_index
 from app.wiring.teams import Teams
 from app.wiring.uploads import Uploads
 from chains.clock import Clock, SystemClock
+from chains.conversations import ConversationStore
 from chains.observers import Observer, observed
 from chains.pipeline import Reformulation
 from chains.ports import TokenCounter, WordSimilarity
@@ -56,7 +58,6 @@ class Services:
     clock: Clock = field(default_factory=SystemClock)
     parts: Parts = field(default_factory=Parts)
     serving: bool = True  # Whether calls are counted and published as events; a single command needs neither.
-    # What was made so far, by the name of the language model.
     models: dict[str, BaseChatModel] = field(default_factory=dict, init=False)
     _numbered_chains: dict[str, Runnable[Question, Answer]] = field(default_factory=dict, init=False)
 
@@ -75,7 +76,8 @@ class Services:
     @cached_property
     def caches(self) -> Caches:
         """Return what keeps vectors, passages and answers."""
-        return Caches(self.settings, self.clock, index_version=self.index_version, store=self.parts.cache_store)
+        version = lambda: self.stored.version()  # noqa: E731, PLW0108 - what is stored is embedded by way of the caches.
+        return Caches(self.settings, self.clock, index_version=version, store=self.parts.cache_store)
 
     @cached_property
     def tokens(self) -> TokenCounter:
@@ -108,10 +110,6 @@ class Services:
         from app.wiring.ingestion import Ingestion
 
         return Ingestion(self.settings, self.stored, sample_corpus())
-
-    def index_version(self) -> str | None:
-        """Return what changes whenever the index does; None where it is another service's, which does not say."""
-        return self.stored.version() if self.remote is None else None
 
     @property
     def store(self) -> "Store":
@@ -172,12 +170,8 @@ class Services:
             return self.parts.chain
         name = model_id or self.settings.llm_model
         if name not in self._numbered_chains:
-            self._numbered_chains[name] = self._pipeline(
-                "numbered",
-                name,
-                passage_characters=self.settings.chat_passage_characters,
-                temperature=self.settings.chat_temperature,
-            )
+            cut, warmth = self.settings.chat_passage_characters, self.settings.chat_temperature
+            self._numbered_chains[name] = self._pipeline("numbered", name, passage_characters=cut, temperature=warmth)
         return self._numbered_chains[name]
 
     def _pipeline(self, style: CitationStyle, model_id: str, **options: Any) -> Runnable[Question, Answer]:
@@ -196,7 +190,13 @@ class Services:
         )
         facts = {"scope": scope_text(self.settings), "passage_characters": options.get("passage_characters")}
         answers = self.caches.answers(chain, style=style, model_id=model_id, **facts)
-        return safe_questions(self.settings, observed(self.tracing.traced(answers), self.observers))
+        told = observed(self.tracing.traced(answers), self.observers)
+        return safe_questions(self.settings, with_conversations(told, self))
+
+    @cached_property
+    def conversations(self) -> ConversationStore:
+        """Return where conversations are kept by their session."""
+        return conversations_of(self.settings, self.access, self.clock)
 
     @cached_property
     def observers(self) -> list[Observer]:

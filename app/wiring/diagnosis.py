@@ -66,7 +66,7 @@ def findings(services: Services) -> Iterator[Finding]:
             yield Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
     for part, name, used in (
         ("language model", "LLM_API_KEY", settings.provider != "offline"),
-        ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND or AUTH_MODE", settings.uses_redis),
+        ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND, SESSION_BACKEND or AUTH_MODE", settings.uses_redis),
         ("rabbitmq", "RABBITMQ_URL", services.outbox is not None),
         ("tracing", "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT", bool(services.tracing.exports)),
     ):

@@ -165,10 +165,10 @@ def test_an_answer_without_a_source_is_replaced_by_the_deployments_own_words(cli
 
 
 def test_the_session_travels_with_the_call(client, calls):
-    client.post("/chat", json={"query": QUESTION, "session_id": "s1", "top_k": 3})
+    client.post("/chat", json={"query": QUESTION, "session_id": "of this call", "top_k": 3})
     client.post("/chat", json={"query": QUESTION})
 
-    assert [call.metadata.get("session_id") for call in calls.seen] == ["s1", None]
+    assert [call.metadata.get("session_id") for call in calls.seen] == ["of this call", None]
     assert calls.seen[0].question == {"question": QUESTION, "top_k": 3}
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, create_model
 
 from app.http.openapi import error_responses, ok_response
-from app.http.questions import QUERY_SCHEMA, ChatTopK, run_config
+from app.http.questions import QUERY_SCHEMA, ChatTopK, SessionId, run_config
 from app.http.routes.health import HEALTH, Health, health_of
 from app.http.routes.json_route import JsonRoute
 from app.observability.logs import masked
@@ -26,7 +26,7 @@ class ChatBody(BaseModel):
 
     query: str = Field(examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA)
     top_k: ChatTopK = 8
-    session_id: str | None = Field(None, max_length=200, description="Passed on to events and traces.")
+    session_id: SessionId = None
     model_id: str | None = Field(None, description="Who answers: one of LLM_ALLOWED_MODELS, by default LLM_MODEL.")
 
 
@@ -56,7 +56,7 @@ class ChatHealth(Health):
     model: str
 
 
-_ERRORS = error_responses(400, 401, 403, 408, 413, 429, 500, 502, 503, 504, detail="") | error_responses(422)
+_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, detail="") | error_responses(422)
 _EXAMPLE = {
     "query": "What is the exam policy?",
     "answer": "Illness has to be reported to the department [1].",
@@ -86,7 +86,9 @@ def chat_router(models: Sequence[str]) -> APIRouter:
 async def chat(request: Request, body: Any) -> ChatAnswer:
     """Answer one question with numbered citations."""
     chain = request.app.state.services.numbered_chain(body.model_id)
-    question = {"question": check_question(body.query), "top_k": body.top_k}
+    question: dict[str, Any] = {"question": check_question(body.query), "top_k": body.top_k}
+    if body.session_id:
+        question["session_id"] = body.session_id
     answer = await chain.ainvoke(question, run_config(request, session_id=body.session_id, model_id=body.model_id))
     return ChatAnswer(query=body.query, answer=answer["answer"].strip(), citations=numbered_citations(answer))
 

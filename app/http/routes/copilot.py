@@ -19,7 +19,7 @@ from app.http.compat import langserve
 from app.http.errors import logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, event, events_of
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
-from app.http.questions import History, Threshold, TopK, run_config
+from app.http.questions import SESSION_DESCRIPTION, SESSION_MAX_CHARACTERS, History, Threshold, TopK, run_config
 from app.http.routes.json_route import JsonRoute
 from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
 
@@ -29,7 +29,7 @@ VISIBLE_FIELDS = frozenset(Answer.__annotations__) | {"replacement"}
 
 Chain = Runnable[Question, Answer]
 
-_ERRORS = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 502, 503, 504)
+_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504)
 _STREAM: dict[str, Any] = {
     "description": "Events: metadata, data (many), then end; or error, with {status_code, error, message} as its data.",
     "content": {
@@ -76,6 +76,7 @@ def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
         history=History,
         top_k=(TopK, top_k),
         threshold=(Threshold, threshold),
+        session_id=(str, Field("", max_length=SESSION_MAX_CHARACTERS, description=SESSION_DESCRIPTION)),
     )
 
 
@@ -188,7 +189,10 @@ def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseMo
 
 def question_of(question: BaseModel) -> Question:
     """Return what the chain is asked, from the body's input."""
-    return cast("Question", question.model_dump())
+    values = question.model_dump()
+    if not values["session_id"]:
+        del values["session_id"]
+    return cast("Question", values)
 
 
 def call_config(request: Request) -> RunnableConfig:

@@ -1,13 +1,13 @@
 """POST /api/query, the Waypoint contract: camelCase, matched citations only, no retrieved text."""
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from app.http.openapi import ANSWER, error_responses, ok_response
-from app.http.questions import QUERY_SCHEMA, History, Threshold, TopK, run_config
+from app.http.questions import QUERY_SCHEMA, History, SessionId, Threshold, TopK, run_config
 from app.http.routes.json_route import bad_request_route
 from chains.state import Answer, Outcome, check_question
 
@@ -124,6 +124,7 @@ class QueryBody(BaseModel):
     top_k: TopK | None = None
     threshold: Threshold | None = None
     history: History
+    session_id: SessionId = None
 
 
 router = APIRouter(
@@ -132,15 +133,16 @@ router = APIRouter(
         "a JSON object with a query", {"query": "Query parameter is required and must be a string"}
     ),
 )
-_RESPONSES = error_responses(400, 401, 403, 408, 413, 429, 500, 502, 503, 504)
+_RESPONSES = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
 _RESPONSES |= ok_response(query_answer(ANSWER).model_dump(by_alias=True))
 
 
 @router.post("/api/query", responses=_RESPONSES)
 async def query(request: Request, body: QueryBody) -> QueryAnswer:
     """Answer one question, with citations, sources, related documents and confidence."""
-    options = {"top_k": body.top_k, "threshold": body.threshold, "history": body.history or None}
+    options: dict[str, Any] = {"top_k": body.top_k, "threshold": body.threshold, "session_id": body.session_id}
+    options["history"] = body.history or None
     chosen = {name: value for name, value in options.items() if value is not None}
     question = {"question": check_question(body.query), **chosen}
-    answer = await request.app.state.services.chain.ainvoke(question, run_config(request))
+    answer = await request.app.state.services.chain.ainvoke(question, run_config(request, session_id=body.session_id))
     return query_answer(answer)

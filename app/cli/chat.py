@@ -1,0 +1,62 @@
+"""`waypoint chat`: questions and answers in turn, on a terminal or from a pipe."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from app.cli.conversation import Conversation
+from app.cli.ingest import open_services
+from app.cli.rendering import show
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+
+PROMPT = "> "
+WELCOME = "Ask a question, or /help for the commands. Ctrl-D ends."
+
+
+def chat() -> None:
+    """Answer questions in turn; each may go on from the ones before it."""
+    conversation = Conversation(open_services().chain)
+    if not sys.stdin.isatty():
+        talk(conversation, (line for line in sys.stdin))
+        return
+    show(WELCOME)
+    session = prompt_session(list(conversation.commands))
+    talk(conversation, typed(lambda: session.prompt(PROMPT)))
+
+
+def talk(conversation: Conversation, lines: Iterable[str]) -> None:
+    """Handle each line until there are no more, or one ends the conversation."""
+    for line in lines:
+        conversation.handle(line)
+        if conversation.ended:
+            return
+
+
+def typed(read: Callable[[], str]) -> Iterator[str]:
+    """Yield what is typed until Ctrl-D; Ctrl-C drops the line and begins another."""
+    while True:
+        try:
+            yield read()
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+
+
+def prompt_session(commands: list[str]) -> "PromptSession[str]":
+    """Return a prompt that remembers lines, completes commands, and begins a new line at Alt-Enter."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    keys = KeyBindings()
+
+    @keys.add("escape", "enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return PromptSession(
+        completer=WordCompleter(commands, sentence=True), key_bindings=keys, complete_while_typing=False
+    )

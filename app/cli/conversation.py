@@ -1,0 +1,145 @@
+"""A conversation on a terminal: its questions and answers, and the commands about them."""
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from langchain_core.runnables import Runnable
+
+from app.cli.rendering import answer_text, complain, show
+from app.observability.printable import escaped
+from chains.errors import WaypointError
+from chains.output import merge
+from chains.state import Answer, Citation, check_question
+
+STOPPED = "\n(stopped)\n"
+
+
+class Exchange(NamedTuple):
+    """A question and its answer."""
+
+    question: str
+    answer: Answer
+
+
+class Conversation:
+    """Asks the chain, keeps what was said, and obeys commands, which begin with a slash."""
+
+    def __init__(self, chain: Runnable[Any, Any]) -> None:
+        self._chain = chain
+        self.exchanges: list[Exchange] = []
+        self.ended = False
+        self.commands: Mapping[str, tuple[Callable[[list[str]], None], str]] = {
+            "/sources": (self._sources, "/sources [N]: the words that answer N rests on, or all of the last answer"),
+            "/new": (self._new, "/new: forget the conversation and begin another"),
+            "/save": (self._save, "/save FILE.md: write the conversation to a file"),
+            "/help": (self._help, "/help: this list"),
+            "/quit": (self._quit, "/quit: end (Ctrl-D too); Ctrl-C stops an answer"),
+        }
+
+    def handle(self, line: str) -> None:
+        """Obey a command, or ask a question and show its answer; an error is shown, and the conversation goes on."""
+        text = line.strip()
+        if not text:
+            return
+        try:
+            if text.startswith("/"):
+                self._obey(text)
+            else:
+                self._ask(check_question(text))
+        except (WaypointError, OSError) as error:
+            complain(f"waypoint: {error}")
+
+    def _ask(self, question: str) -> None:
+        """Stream the answer; Ctrl-C ends it, and it is no part of the conversation then."""
+        parts: list[Mapping[str, Any]] = []
+        stream = self._chain.stream({"question": question, "history": self._history()})
+        try:
+            for words in answer_text(_kept(stream, parts)):
+                show(words, end="")
+        except KeyboardInterrupt:
+            show(STOPPED)
+            return
+        finally:
+            stream.close()  # type: ignore[attr-defined]
+        self.exchanges.append(Exchange(question, merge(parts)))
+
+    def _history(self) -> list[dict[str, str]]:
+        return [
+            {"role": role, "content": text}
+            for exchange in self.exchanges
+            for role, text in (("user", exchange.question), ("assistant", exchange.answer["answer"]))
+        ]
+
+    def _obey(self, text: str) -> None:
+        name, *words = _words(text)
+        known = self.commands.get(name)
+        if known is None:
+            complain(f"There is no command {name!r}; /help lists them.")
+            return
+        known[0](words)
+
+    def _sources(self, words: list[str]) -> None:
+        if not self.exchanges:
+            complain("Nothing has been answered yet.")
+            return
+        matched = [one for one in self.exchanges[-1].answer["citations"] if one["matched"]]
+        wanted = [one for one in matched if not words or str(one["number"]) == words[0].strip("[]")]
+        if not wanted:
+            complain(f"The last answer has no source {' '.join(words)}".rstrip() + ".")
+        for text in dict.fromkeys(map(_source, wanted)):
+            show(text)
+
+    def _new(self, words: list[str]) -> None:
+        self.exchanges.clear()
+        show("A new conversation begins.")
+
+    def _save(self, words: list[str]) -> None:
+        if len(words) != 1:
+            complain("Name one file, like /save answers.md.")
+            return
+        Path(words[0]).expanduser().write_text(as_markdown(self.exchanges), encoding="utf-8")
+        show(f"Saved to {words[0]}.")
+
+    def _help(self, words: list[str]) -> None:
+        show("\n".join([*(line for _, line in self.commands.values()), "Alt-Enter begins a new line."]))
+
+    def _quit(self, words: list[str]) -> None:
+        self.ended = True
+
+
+def as_markdown(exchanges: Iterable[Exchange]) -> str:
+    """Return the conversation: each question as a heading, its answer, and the words that it rests on."""
+    return "\n".join(line for exchange in exchanges for line in _markdown(exchange))
+
+
+def _markdown(exchange: Exchange) -> Iterator[str]:
+    yield f"## {' '.join(exchange.question.split())}\n"
+    yield f"{exchange.answer['answer'].strip()}\n"
+    matched = [one for one in exchange.answer["citations"] if one["matched"]]
+    yield from dict.fromkeys(f"> {_name(one)}: {' '.join(one['quote'].split())}\n" for one in matched)
+
+
+def _source(citation: Citation) -> str:
+    """Return a source's name with the words that are cited, and its addresses."""
+    number = f"[{citation['number']}] " if citation["number"] else ""
+    return "\n".join([f"{number}{escaped(_name(citation))}", f"  {citation['quote']}", *citation["source_urls"]])
+
+
+def _name(citation: Citation) -> str:
+    name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
+    return f"{name}, page {citation['page']}" if citation["page"] else name
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:  # A quotation mark that is not closed.
+        return text.split()
+
+
+def _kept(stream: Iterable[Mapping[str, Any]], parts: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for part in stream:
+        parts.append(part)
+        yield part

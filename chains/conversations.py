@@ -1,0 +1,117 @@
+"""Conversations kept by their session: each question gets the turns before it, each answer is kept behind them."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import structlog
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+
+from chains.delegating import DelegatingRunnable
+from chains.errors import SessionError, SessionNotFoundError
+from chains.history import Turn
+from chains.output import merge
+from chains.state import Answer, Question
+
+SESSION = "session_id"
+
+log = structlog.get_logger(__name__)
+
+
+class ConversationStore(Protocol):
+    """Keeps the turns of conversations by their session, each bound to the identity that began it.
+
+    Every method raises SessionError where the store is unavailable, and SessionNotFoundError where the conversation is
+    somebody else's.
+    """
+
+    async def turns(self, session_id: str, owner: str) -> list[Turn]:
+        """Return the turns, oldest first; none where the session is unknown or has expired."""
+
+    async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
+        """Put these turns behind the others at once; the first ones begin the conversation."""
+
+    async def delete(self, session_id: str, owner: str) -> None:
+        """Forget a conversation; SessionNotFoundError where it is unknown."""
+
+
+class WithConversations(DelegatingRunnable):
+    """The `bound` chain, which reads and keeps the conversation of a question with a `session_id`.
+
+    A `history` of the client's own wins, and its answer is kept all the same. Who asks is the `user_id` in the metadata
+    of the config; the id of a caller whom nobody knows counts from `shortest_anonymous` characters. Each call reads the
+    conversation when it begins and adds question and answer together when it ends, so that two calls at once do not
+    mix. Calls that are not awaited neither read nor keep one.
+    """
+
+    def __init__(
+        self, bound: Runnable[Question, Answer], store: ConversationStore, *, shortest_anonymous: int = 1
+    ) -> None:
+        super().__init__(bound)
+        self._store = store
+        self._shortest_anonymous = shortest_anonymous
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the answer."""
+        return self.bound.invoke(_without_session(input), config, **kwargs)
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        """Yield the answer's parts as they come."""
+        yield from self.bound.stream(_without_session(input), config, **kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the answer.
+
+        Raises:
+            SessionNotFoundError: the conversation is somebody else's.
+            SessionError: it cannot be read at the moment.
+        """
+        answer = await self.bound.ainvoke(await self._continued(input, config), config, **kwargs)
+        await self._keep(input, config, answer)
+        return answer
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """Yield the answer's parts as they come.
+
+        Raises:
+            SessionNotFoundError: the conversation is somebody else's.
+            SessionError: it cannot be read at the moment.
+        """
+        parts = []
+        async for part in self.bound.astream(await self._continued(input, config), config, **kwargs):
+            parts.append(part)
+            yield part
+        await self._keep(input, config, merge(parts))
+
+    async def _continued(self, question: Any, config: RunnableConfig | None) -> Any:
+        """Return the question with the turns of its session."""
+        session_id, owner = self._session_of(question, config)
+        if session_id is None:
+            return _without_session(question)
+        turns = await self._store.turns(session_id, owner)
+        if question.get("history") or not turns:
+            return _without_session(question)
+        history = [{"role": turn.role, "content": turn.text} for turn in turns]
+        return _without_session(question) | {"history": history}
+
+    def _session_of(self, question: Any, config: RunnableConfig | None) -> tuple[str | None, str]:
+        """Return the session's id, None where nothing is kept, and who asks; nobody known is ""."""
+        owner = str((ensure_config(config).get("metadata") or {}).get("user_id") or "")
+        session_id = str(question.get(SESSION) or "") if isinstance(question, Mapping) else ""
+        long_enough = len(session_id) >= (1 if owner else self._shortest_anonymous)
+        return (session_id if long_enough else None), owner
+
+    async def _keep(self, question: Any, config: RunnableConfig | None, answer: Answer) -> None:
+        session_id, owner = self._session_of(question, config)
+        if session_id is None or answer["outcome"] == "blocked":
+            return
+        said = [Turn("user", answer["question"].strip()), Turn("assistant", answer["answer"].strip())]
+        try:
+            await self._store.add(session_id, owner, said)
+        except (SessionError, SessionNotFoundError) as error:  # The answer is there; its reader gets it.
+            log.warning("conversation_not_kept", error=type(error).__name__)
+
+
+def _without_session(question: Any) -> Any:
+    if not isinstance(question, Mapping):
+        return question
+    return {name: value for name, value in question.items() if name != SESSION}

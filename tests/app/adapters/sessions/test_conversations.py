@@ -1,0 +1,131 @@
+"""Conversations in memory and in the real Redis of this machine."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from redis.asyncio import ConnectionPool, Redis
+
+from app.adapters.sessions.conversations import (
+    COUNTER,
+    MOST_CHARACTERS,
+    MOST_TURNS,
+    ORDER,
+    PREFIX,
+    MemoryConversations,
+    RedisConversations,
+)
+from chains.conversations import ConversationStore
+from chains.errors import SessionError, SessionNotFoundError
+from chains.history import Turn
+from tests.access import open_redis
+from tests.chains.caching.chain import StoppedClock
+
+URL = "redis://127.0.0.1:6379/8"
+CAPACITY = 3
+
+
+def exchange(number: int, size: int = 0) -> list[Turn]:
+    return [Turn("user", f"Question {number}?"), Turn("assistant", f"Answer {number}.".ljust(size, "."))]
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.service)])
+async def store(request) -> AsyncIterator[ConversationStore]:
+    if request.param == "memory":
+        yield MemoryConversations(ttl_s=60, capacity=CAPACITY, clock=StoppedClock())
+        return
+    with open_redis(URL) as redis:
+        pool = ConnectionPool.from_url(URL)
+        yield RedisConversations(pool, ttl_s=60, capacity=CAPACITY)
+        await pool.disconnect()
+        redis.delete(ORDER, COUNTER, *redis.scan_iter(f"{PREFIX}*"))
+
+
+async def test_what_is_added_is_read_in_its_order(store):
+    await store.add("s1", "ann", exchange(1))
+    await store.add("s1", "ann", exchange(2))
+
+    assert await store.turns("s1", "ann") == [*exchange(1), *exchange(2)]
+    assert await store.turns("s2", "ann") == []
+
+
+async def test_a_conversation_belongs_to_who_began_it(store):
+    await store.add("s1", "ann", exchange(1))
+    for calling in (store.turns("s1", "bob"), store.add("s1", "", exchange(2)), store.delete("s1", "bob")):
+        with pytest.raises(SessionNotFoundError):
+            await calling
+
+    assert await store.turns("s1", "ann") == exchange(1)
+
+
+async def test_a_deleted_conversation_is_forgotten_and_may_begin_anew_for_anybody(store):
+    await store.add("s1", "ann", exchange(1))
+    await store.delete("s1", "ann")
+
+    assert await store.turns("s1", "bob") == []
+    with pytest.raises(SessionNotFoundError):
+        await store.delete("s1", "ann")
+
+
+async def test_two_that_add_at_once_do_not_mix(store):
+    await asyncio.gather(*(store.add("s1", "ann", exchange(number)) for number in range(8)))
+    turns = await store.turns("s1", "ann")
+
+    pairs = [tuple(turns[place : place + 2]) for place in range(0, len(turns), 2)]
+    assert sorted(pairs) == [tuple(exchange(number)) for number in range(8)]
+
+
+async def test_of_a_long_conversation_the_last_turns_are_kept(store):
+    for number in range(MOST_TURNS):
+        await store.add("many", "ann", exchange(number))
+        await store.add("long", "ann", exchange(number, MOST_CHARACTERS // 2))
+
+    many, long = await store.turns("many", "ann"), await store.turns("long", "ann")
+    assert many == [turn for number in range(MOST_TURNS // 2, MOST_TURNS) for turn in exchange(number)]
+    assert [turn.text[:11] for turn in long] == [f"Question {MOST_TURNS - 1}", f"Answer {MOST_TURNS - 1}.."]
+
+
+async def test_beyond_the_capacity_the_one_used_longest_ago_goes(store):
+    for name in ("a", "b", "c", "a", "d"):
+        await store.add(name, "ann", exchange(1))
+
+    assert [name for name in "abcd" if await store.turns(name, "ann")] == ["a", "c", "d"]
+
+
+async def test_in_memory_a_conversation_ends_some_time_after_its_last_turn():
+    clock = StoppedClock()
+    store = MemoryConversations(ttl_s=60, capacity=CAPACITY, clock=clock)
+    await store.add("s1", "ann", exchange(1))
+    clock.time += 50
+    await store.add("s1", "ann", exchange(2))
+    clock.time += 50
+    assert len(await store.turns("s1", "ann")) == 4
+
+    clock.time += 11
+    assert await store.turns("s1", "bob") == []
+
+
+@pytest.mark.service
+async def test_redis_forgets_a_conversation_by_itself_and_holds_no_id():
+    with open_redis(URL) as redis:
+        async with Redis.from_url(URL) as client:
+            await RedisConversations(client.connection_pool, ttl_s=60, capacity=CAPACITY).add(
+                "secret", "ann", exchange(1)
+            )
+        keys = [key.decode() for key in redis.scan_iter(f"{PREFIX}*")]
+        lifetimes = [redis.ttl(key) for key in keys]
+        redis.delete(ORDER, COUNTER, *keys)
+
+    assert len(keys) == 2
+    assert all(0 < seconds <= 60 for seconds in lifetimes)
+    assert not any("secret" in key for key in keys)
+
+
+async def test_a_redis_that_is_down_is_said_so():
+    pool = ConnectionPool.from_url("redis://127.0.0.1:1/0", socket_connect_timeout=1)
+    store = RedisConversations(pool, ttl_s=60, capacity=CAPACITY)
+
+    for calling in (store.turns("s1", "ann"), store.add("s1", "ann", exchange(1)), store.delete("s1", "ann")):
+        with pytest.raises(SessionError, match="REDIS_URL"):
+            await calling
+    await pool.disconnect()

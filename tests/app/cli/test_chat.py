@@ -1,0 +1,156 @@
+"""`waypoint chat`: over a chain of its own, through prompt_toolkit's pipe input, and over lines of a pipe."""
+
+import sys
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from app.cli.chat import prompt_session, talk, typed
+from app.cli.conversation import Conversation
+from app.wiring import Services
+from tests.chains.gst import ANSWER, gst_chain
+from tests.chains.reformulation.test_reformulate import Listening
+from tests.served import small_services
+
+COMMANDS = ["/sources", "/new", "/save", "/help", "/quit"]
+
+
+@pytest.fixture
+def shelf() -> Listening:
+    return Listening(asked=[])
+
+
+@pytest.fixture
+def conversation(shelf) -> Conversation:
+    return Conversation(gst_chain(retriever=shelf))
+
+
+def test_a_follow_up_goes_on_from_what_was_said(conversation, shelf, capsys):
+    talk(conversation, ["What is the GST rate in Singapore?", "", "And in Malaysia?"])
+
+    assert shelf.asked[-1] == "What is the GST rate in Malaysia?"
+    assert capsys.readouterr().out.count("It is 9%") == 2
+
+
+def test_new_forgets_what_was_said(conversation, shelf):
+    talk(conversation, ["What is the GST rate in Singapore?", "/new", "And in Malaysia?"])
+
+    assert shelf.asked[-1] == "And in Malaysia?"
+
+
+@pytest.mark.parametrize("command", ["/sources", "/sources 1", "/sources [1]"])
+def test_sources_shows_the_words_that_are_cited(conversation, capsys, command):
+    talk(conversation, ["What is the GST rate?", command])
+
+    assert capsys.readouterr().out.endswith("[1] GST Guide > Rate\n  The rate of GST is 9%.\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["/sources"], "Nothing has been answered yet."),
+        (["What is the GST rate?", "/sources 7"], "The last answer has no source 7."),
+        (["/nonsense"], "There is no command '/nonsense'; /help lists them."),
+        (["/save"], "Name one file, like /save answers.md."),
+        (["x" * 1001], "waypoint: Query exceeds maximum length of 1000 characters"),
+        (["/save /nowhere/at/all.md"], "waypoint: [Errno 2] No such file or directory: '/nowhere/at/all.md'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_the_conversation_goes_on(conversation, capsys, lines, message):
+    talk(conversation, [*lines, "/help"])
+
+    out, err = capsys.readouterr()
+    assert err.strip() == message
+    assert all(command in out for command in COMMANDS)
+
+
+def test_save_writes_questions_answers_and_cited_words(conversation, tmp_path):
+    talk(conversation, ["What is the GST rate?", f"/save '{tmp_path / 'my answers.md'}'"])
+
+    assert (tmp_path / "my answers.md").read_text() == (
+        f"## What is the GST rate?\n\n{ANSWER}\n\n> GST Guide > Rate: The rate of GST is 9%.\n"
+    )
+
+
+def test_quit_ends_before_the_next_line(conversation, shelf):
+    talk(conversation, ["/quit", "What is the GST rate?"])
+
+    assert shelf.asked == []
+
+
+class Interrupted:
+    """A chain whose first answer is interrupted by Ctrl-C after a word."""
+
+    def __init__(self) -> None:
+        self.histories: list[Any] = []
+        self.closed = False
+
+    def stream(self, question: Any) -> Iterator[Any]:
+        self.histories.append(question["history"])
+        if len(self.histories) > 1:
+            yield from gst_chain().stream(question)
+            return
+        try:
+            yield {"answer": "It "}
+            raise KeyboardInterrupt
+        finally:
+            self.closed = True
+
+
+def test_ctrl_c_ends_an_answer_and_not_the_program(capsys):
+    chain: Any = Interrupted()
+    talk(Conversation(chain), ["What is the GST rate?", "What is the GST rate?"])
+
+    assert chain.closed
+    assert chain.histories == [[], []]  # What was broken off is no part of the conversation.
+    assert "It \n(stopped)\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines"),
+    [
+        ("Rate?\r\x04", ["Rate?"]),
+        ("one\x1b\rtwo\r\x04", ["one\ntwo"]),
+        ("dropped\x03kept\r\x04", ["kept"]),
+    ],
+    ids=["line", "two lines", "ctrl-c"],
+)
+def test_keys_at_the_prompt(keys, lines):
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        keyboard.send_text(keys)
+        session = prompt_session(COMMANDS)
+
+        assert list(typed(lambda: session.prompt("> "))) == lines
+
+
+def test_the_prompt_remembers_lines_and_completes_commands():
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        keyboard.send_text("first\r\x04")
+        session = prompt_session(COMMANDS)
+        list(typed(lambda: session.prompt("> ")))
+
+    assert session.history.get_strings() == ["first"]
+    assert session.completer is not None
+    found = session.completer.get_completions(Document("/s"), CompleteEvent())
+    assert [one.text for one in found] == ["/sources", "/save"]
+
+
+@pytest.fixture
+def services(tmp_path, groq) -> Services:
+    return small_services(tmp_path, groq, llm_provider="offline")
+
+
+def test_lines_of_a_pipe_are_answered_in_turn(services, waypoint, monkeypatch):
+    monkeypatch.setenv("CHROMA_PATH", str(services.settings.chroma_path))
+    monkeypatch.setattr(sys, "stdin", StringIO("What is the GST rate on imports into Singapore?\n/sources 1\n"))
+    code, out, _ = waypoint("chat")
+
+    assert code == 0
+    assert out.count("The rate of GST on imports into Singapore is 9 %.") == 2

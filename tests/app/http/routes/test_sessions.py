@@ -1,0 +1,131 @@
+"""Conversations by their session, in every contract, for who began them."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from app.adapters.sessions.conversations import COUNTER, ORDER, PREFIX
+from tests.access import bearer, key_entry, open_redis, serving, settings_over
+from tests.fakes import Reply
+
+FIRST, SECOND = "What is the surcharge on weekends?", "How high is it?"
+ANSWER = "It is 5 % [01_regulatory guide > Rate]."
+# How each contract asks a question in a session, and where the answer is.
+ASKING: dict[str, Any] = {
+    "/api/query": lambda query, **more: {"query": query} | more,
+    "/chat": lambda query, **more: {"query": query} | more,
+    "/copilot/invoke": lambda question, **more: {"input": {"question": question} | more},
+    "/copilot/stream": lambda question, **more: {"input": {"question": question} | more},
+}
+KEYS = ",".join(key_entry(name, f"key-of-{name}", "ask") for name in ("ann", "bob"))
+
+
+@contextmanager
+def service(corpus: Any, groq: Any, **settings: Any) -> Iterator[httpx.Client]:
+    chosen = {"enable_query_reformulation": "off", "warm_up": False} | settings
+    with serving(settings_over(corpus, groq.url, **chosen)) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(corpus, groq) -> Iterator[httpx.Client]:
+    with service(corpus, groq, auth_mode="api_key", api_keys=KEYS, rate_limit="off") as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def scripted(groq) -> None:
+    groq.replies[:] = [Reply(ANSWER)] * 9
+
+
+def ask(client: httpx.Client, path: str, question: str, *, who: str = "ann", **more: Any) -> httpx.Response:
+    session = {"sessionId" if path == "/api/query" and name == "session_id" else name: more[name] for name in more}
+    return client.post(path, json=ASKING[path](question, **session), headers=bearer(f"key-of-{who}"))
+
+
+def prompt(groq: Any) -> list[str]:
+    """Return what the model was sent last, but for its instructions."""
+    return [message["content"] for message in groq.requests[-1]["messages"][1:]]
+
+
+@pytest.mark.parametrize("path", list(ASKING))
+def test_a_session_keeps_the_turns_in_every_contract(client, groq, path):
+    session = f"kept by {path}"
+    for question in (FIRST, SECOND):
+        assert ask(client, path, question, session_id=session).status_code == 200
+
+    first, answer, second = prompt(groq)
+    assert (first, second) == (FIRST, SECOND)
+    assert answer
+
+
+def test_a_history_of_the_clients_own_wins(client, groq):
+    ask(client, "/api/query", FIRST, session_id="own")
+    history = [{"role": "user", "content": "What is GST?"}, {"role": "assistant", "content": "A tax."}]
+    ask(client, "/api/query", SECOND, session_id="own", history=history)
+
+    assert prompt(groq) == ["What is GST?", "A tax.", SECOND]
+
+
+def test_without_a_session_nothing_is_kept(client, groq):
+    ask(client, "/chat", FIRST)
+    ask(client, "/chat", SECOND)
+
+    assert prompt(groq) == [SECOND]
+
+
+@pytest.mark.parametrize("path", list(ASKING))
+def test_a_stranger_finds_no_conversation(client, groq, path):
+    session = f"of ann at {path}"
+    ask(client, path, FIRST, session_id=session)
+    groq.requests.clear()
+    refused = ask(client, path, SECOND, who="bob", session_id=session)
+
+    if path == "/copilot/stream":
+        assert json.loads(refused.text.split("event: error\r\ndata: ")[1].split("\r\n")[0])["status_code"] == 404
+    else:
+        assert (refused.status_code, refused.json()["message"]) == (404, "There is no such conversation.")
+    assert groq.requests == []
+
+
+def test_a_conversation_is_forgotten_by_who_began_it_only(client, groq):
+    ask(client, "/api/query", FIRST, session_id="short-lived")
+    path = "/api/sessions/short-lived"
+
+    statuses = [client.delete(path, headers=bearer(f"key-of-{who}")).status_code for who in ("bob", "ann", "ann")]
+    assert statuses == [404, 204, 404]
+    ask(client, "/api/query", SECOND, session_id="short-lived")
+    assert prompt(groq) == [SECOND]
+
+
+@pytest.mark.parametrize(("session", "kept"), [("guess-me", 1), ("0b6d7c0e-55aa-4c11-9c3e-1f2e3d4c5b6a", 3)])
+def test_an_id_of_strangers_that_could_be_guessed_keeps_nothing(corpus, groq, session, kept):
+    with service(corpus, groq, allow_anonymous=True, rate_limit="off") as client:
+        for question in (FIRST, SECOND):
+            client.post("/api/query", json={"query": question, "sessionId": session})
+
+    assert len(prompt(groq)) == kept
+
+
+@pytest.mark.service
+def test_a_conversation_in_redis_survives_a_restart_and_is_shared(corpus, groq):
+    url = "redis://127.0.0.1:6379/7"
+    with open_redis(url) as redis:
+        for question in (FIRST, SECOND):
+            with service(corpus, groq, session_backend="redis", redis_url=url) as client:
+                assert client.post("/api/query", json={"query": question, "sessionId": "s1"}).status_code == 200
+        redis.delete(ORDER, COUNTER, *redis.scan_iter(f"{PREFIX}*"))
+
+    assert prompt(groq)[0] == FIRST
+
+
+def test_without_its_redis_a_session_is_unavailable_and_other_questions_are_answered(corpus, groq):
+    with service(corpus, groq, session_backend="redis", redis_url="redis://127.0.0.1:1/0") as client:
+        answers = [client.post("/api/query", json={"query": FIRST} | more) for more in ({}, {"sessionId": "s1"})]
+        forgotten = client.delete("/api/sessions/s1")
+
+    assert [answer.status_code for answer in (*answers, forgotten)] == [200, 503, 503]
