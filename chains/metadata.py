@@ -43,7 +43,7 @@ def _safety(state: Scored) -> SafetyReport | None:
         reason=withheld or verdict["reason"],
         redacted=verdict["redacted"],
         injection=verdict["injection"],
-        passages_dropped=state["context"].get("dropped", 0),
+        passages_dropped=len(state["context"].get("dropped", [])),
         links_removed=state["message"].response_metadata.get(LINKS_REMOVED, 0),
     )
 

@@ -48,12 +48,12 @@ class Passage(TypedDict):
 class Context(TypedDict):
     """The text the model is shown, and the passages in it, in the order shown, as they were shown.
 
-    So many passages were `dropped` because they look like an attack.
+    Passages were `dropped` that look like an attack.
     """
 
     text: str
     passages: list[Passage]
-    dropped: NotRequired[int]
+    dropped: NotRequired[list[Passage]]
 
 
 class Citation(TypedDict):

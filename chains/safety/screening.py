@@ -24,11 +24,10 @@ class ScreenedContext:
     is_suspicious: IsSuspicious
 
     def __call__(self, state: Retrieved) -> Context:
-        """Return the context, with the number of passages that were dropped."""
-        documents = state["documents"]
-        kept = [passage for passage in documents if not self._is_dropped(passage)]
-        context = self.context({**state, "documents": kept})
-        return {**context, "dropped": len(documents) - len(kept)}
+        """Return the context, with the passages that were dropped."""
+        dropped = [passage for passage in state["documents"] if self._is_dropped(passage)]
+        kept = [passage for passage in state["documents"] if passage not in dropped]
+        return {**self.context({**state, "documents": kept}), "dropped": dropped}
 
     def _is_dropped(self, passage: Passage) -> bool:
         metadata = passage["metadata"]

@@ -13,6 +13,7 @@ class Phrase(NamedTuple):
     in_question: float
     in_document: float
     is_ascii: bool  # Whether an ASCII text can hold it.
+    by_line: bool  # Whether it matters where a line begins; else a line end in a sentence is a blank.
 
 
 _RULES = r"(?:instruct\w*|prompts?|rules?|direct(?:ions?|ives?)|guidelines?|commands?|orders?|constraints?|restrictions?|policies|programming|training|guardrails?|safeguards?|safety (?:rules|filters?))"
@@ -206,9 +207,15 @@ _PHRASES: list[tuple[str, str, float, float]] = [
     ),
     (
         "tool",
-        r"<(?:tool_call|function_call|invoke|tool)\b|\"(?:tool|function|tool_name|function_call|tool_calls)\"\s*:\s*[\"{\[]|\b(?:call|invoke|execute|trigger|use|run) the (?:\w+ ){0,2}?(?:tool|function|plugin)\b[^.!?\n]{0,60}\b(?:with|to|and)\b",
-        0.7,
+        r"</?(?:tool_calls?|function_calls?|invoke)\b|\"(?:function_call|tool_calls?)\"\s*:\s*[\"{\[]",
+        0.85,
+        0.85,
+    ),
+    (
+        "tool",
+        r"\b(?:call|invoke|execute|trigger|use|run) the (?:\w+ ){0,2}?(?:tool|function|plugin)\b[^.!?\n]{0,60}\b(?:with|to|and)\b",
         0.6,
+        0.5,
     ),
     (
         "de",
@@ -274,6 +281,7 @@ _PHRASES: list[tuple[str, str, float, float]] = [
 ]
 
 
+_BY_LINE = {"role", "new rules"}
 _OTHER_SCRIPTS = {"zh", "ja ko", "ar hi th"}
 
 
@@ -283,6 +291,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 PHRASES = tuple(
-    Phrase(name, _compiled(text), question, document, name not in _OTHER_SCRIPTS)
+    Phrase(name, _compiled(text), question, document, name not in _OTHER_SCRIPTS, name in _BY_LINE)
     for name, text, question, document in _PHRASES
 )

@@ -1,5 +1,6 @@
 """Text -> how likely it is an attack on the model that reads it, by the phrases of attacks in it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ from chains.safety.injection.folding import views
 from chains.safety.injection.patterns import PHRASES, Phrase
 
 DOCUMENT_THRESHOLD = 0.7
+_WRAPPED = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=\S)")
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,13 @@ class Scanner:
 
     def found(self, text: str) -> Sequence[Phrase]:
         """Return the phrases in a text, each once, whatever it is disguised as."""
-        folded = list(views(text))
-        return [phrase for phrase in self.phrases if any(_holds(view, phrase) for view in folded)]
+        lines = list(views(text))
+        unwrapped = [_WRAPPED.sub(" ", view) for view in lines]
+        return [phrase for phrase in self.phrases if _holds(lines if phrase.by_line else unwrapped, phrase)]
 
 
-def _holds(view: str, phrase: Phrase) -> bool:
-    return (phrase.is_ascii or not view.isascii()) and phrase.pattern.search(view) is not None
+def _holds(views: Sequence[str], phrase: Phrase) -> bool:
+    return any((phrase.is_ascii or not view.isascii()) and phrase.pattern.search(view) for view in views)
 
 
 def _either(risks: Iterable[float]) -> float:

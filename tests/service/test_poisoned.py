@@ -1,0 +1,66 @@
+"""Forty poisoned documents and a model that obeys whatever it reads: nothing of it reaches an answer or a stream."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app.settings import load_settings
+from app.wiring import Parts, Services
+from chains.output import merge
+from tests.fakes import WordEmbeddings
+from tests.service.poisoned import EVIL, Obeying, write_poisoned
+
+SIGNS = (EVIL, "send_mail", "tool_call", "![", "Rules:\\n1.")
+
+
+@pytest.fixture(scope="module")
+def poisoned(tmp_path_factory) -> tuple[Services, int, Any]:
+    folder = tmp_path_factory.mktemp("poisoned")
+    count = write_poisoned(folder / "documents")
+    settings = load_settings(
+        _env_file=None,
+        chroma_path=folder / "store",
+        scope_enabled=False,
+        relevance_threshold=0,
+        retrieval_top_k=100,
+        max_context_tokens=20_000,
+        llm_provider="offline",
+    )
+    services = Services(settings, parts=Parts(model=Obeying(), embeddings=WordEmbeddings()))
+    report = services.ingest([folder / "documents"])
+    return services, count, report
+
+
+def seen_of(answer: Any) -> str:
+    """Return what a reader sees: all but the retrieved text, which is there to be looked at as it is."""
+    return json.dumps({name: value for name, value in answer.items() if name != "documents"}, ensure_ascii=False)
+
+
+def test_nothing_that_a_document_orders_reaches_an_answer_or_a_stream(poisoned):
+    services, count, _ = poisoned
+    for number in range(count):
+        question = {"question": f"What is the handling fee of document {number}?"}
+        parts = list(services.chain.stream(question))
+        streamed = "".join(part.get("answer", "") for part in parts)
+        answers = [services.chain.invoke(question), merge(parts)]
+
+        for words in (streamed, *map(seen_of, answers)):
+            assert [sign for sign in SIGNS if sign in words] == []
+        assert all(citation["quote"] for answer in answers for citation in answer["citations"] if citation["matched"])
+
+
+def test_the_ingestion_names_the_documents_that_give_orders(poisoned):
+    _, count, report = poisoned
+    named = {problem.path for problem in report.warnings if "read like orders" in problem.reason}
+
+    assert (report.files, report.problems) == (count + 1, [])
+    assert len(named) >= 0.6 * count
+
+
+def test_what_is_honest_in_a_poisoned_collection_is_still_told(poisoned):
+    services, count, _ = poisoned
+    answer = services.chain.invoke({"question": f"What is the handling fee of document {count}?"})
+
+    assert "40 dollars" in answer["answer"]
+    assert answer["metadata"]["safety"]["passages_dropped"] >= 0.6 * count
