@@ -1,5 +1,6 @@
 """Leave out what a reasoning model thinks aloud, `<think>...</think>`: of whole messages, and of streams."""
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import TypeVar
 
@@ -7,6 +8,9 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 OPENING, CLOSING = "<think>", "</think>"
+
+# A letter in lower case may be longer, as in Turkish, so that places in such a text are others.
+_OPENING, _CLOSING = (re.compile(tag, re.IGNORECASE | re.ASCII) for tag in (OPENING, CLOSING))
 
 Message = TypeVar("Message", bound=BaseMessage)
 
@@ -23,11 +27,11 @@ class ReasoningFilter:
         """Take the next piece, and return what can be shown."""
         self._held += piece
         shown = ""
-        while (place := self._held.lower().find(self._tag)) >= 0:
-            shown += self._passed(self._held[:place])
-            self._held = self._held[place + len(self._tag) :]
+        while found := self._tag.search(self._held):
+            shown += self._passed(self._held[: found.start()])
+            self._held = self._held[found.end() :]
             self._thinking, self._thought = not self._thinking, True
-        cut = len(self._held) - _begun(self._held, self._tag)
+        cut = len(self._held) - _begun(self._held, CLOSING if self._thinking else OPENING)
         shown += self._passed(self._held[:cut])
         self._held = self._held[cut:]
         return shown
@@ -38,8 +42,8 @@ class ReasoningFilter:
         return rest
 
     @property
-    def _tag(self) -> str:
-        return CLOSING if self._thinking else OPENING
+    def _tag(self) -> re.Pattern[str]:
+        return _CLOSING if self._thinking else _OPENING
 
     def _passed(self, text: str) -> str:
         """Return the text, without the blanks behind a thought; nothing of a thought."""

@@ -21,17 +21,24 @@ _ELEMENTS = (
     "tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr|xml|xmp|tool_call|tool_calls|function_call|function|think"
 )
 _COMMENT = r"--.{0,500}?--"
-_TAG = rf"<[/!?]?(?:(?:{_ELEMENTS})\b[^<>]*|[a-z][\w:-]*\s+[^<>=]*=[^<>]*|{_COMMENT}|\[CDATA\[[^<>]*)>"
-_DESTINATION = r"\]\(\s*(?P<destination><[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?P<title>\s+[^()\n]*)?\s*\)"
+_TAG = rf"<[/!?]?(?:(?:{_ELEMENTS})\b[^<>]*|[a-z][\w:-]*[\s/][^<>=]*=[^<>]*|{_COMMENT}|\[CDATA\[[^<>]*)>"
+_PLAIN_TAG = r"</?[a-z][\w:-]*\s*/?>"  # Of no element: text, like <Party>.
+_DESTINATION = r"(?:<[^<>\n]*>|[\w .,;-]+(?=\))|[^\s()<>\[\]]*(?:\([^\s()<>\[\]]*\)[^\s()<>\[\]]*)*)"
+_TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'))?"
 _BARE = r"(?:\b[a-z][a-z0-9+.-]{1,20}:/{2}|\bwww\.|\b(?:javascript|data|vbscript|mailto|tel|sms):)[^\s<>|`\"\[\]]+"
+# What none of the others takes may still be read as a link or a tag, or become one where something is taken out of it.
+_STRAY = r"\]\(|\]:|<(?=[a-z/!?<])|[\]!](?=<)"
 _FOUND = re.compile(
-    rf"(?P<image>!(?=\[))|(?P<link>{_DESTINATION})|<(?P<auto>[a-z][a-z0-9+.-]*:[^\s<>]*)>|(?P<tag>{_TAG})|(?P<bare>{_BARE})",
+    rf"(?P<image>!(?=\[))|(?P<link>\]\(\s*(?P<destination>{_DESTINATION}){_TITLE}\s*\))"
+    rf"|(?P<definition>\]:(?=\s*(?P<defined>\S+)))|<(?P<auto>[a-z][a-z0-9+.-]*:[^\s<>]*)>|(?P<tag>{_TAG})"
+    rf"|(?P<bare>{_BARE})|(?P<plain>{_PLAIN_TAG})|(?P<stray>{_STRAY})",
     re.IGNORECASE | re.DOTALL,
 )
-_LINKS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:|[/\\#?]|www\.)|://|&#|%|\?", re.IGNORECASE)
+# Leads nowhere, or below the page that shows the answer. Entities, schemes and two slashes may lead elsewhere.
+_RELATIVE = re.compile(r"(?!www\.|/)(?!.*//)[^:&%?#<>\\\[\]@\n]*", re.IGNORECASE)
 # At the end of what has come: the beginning of something that may still become a link, a comment or a tag.
-_OPEN = re.compile(r"(?:\]\([^()]*(?:\([^()]*\)[^()]*)*|<(?:[/!?]?[a-z!-][^<>]*|[/!?]?))\Z", re.IGNORECASE)
-_NOTABLE = re.compile(r"[:<]|\]\(|www\.", re.IGNORECASE)
+_OPEN = re.compile(r"(?:\]:\s*\S*|\]\([^()]*(?:\([^()]*\)[^()]*)*|<(?:[/!?]?[a-z!-][^<>]*|[/!?]?))\Z", re.IGNORECASE)
+_NOTABLE = re.compile(r"[:<&]|\]\(|www\.", re.IGNORECASE)
 
 
 class MarkupFilter:
@@ -52,14 +59,15 @@ class MarkupFilter:
         """Take the next piece, and return what can be shown."""
         self._held += without_invisible(piece)
         cut = self._whole_until()
-        shown, self._held = self._held[:cut], self._held[cut:]
-        return self._cleaned(shown)
+        shown = self._cleaned(cut)
+        self._held = self._held[cut:]
+        return shown
 
     def flush(self) -> str:
         """Return the rest, once the answer has ended."""
         self._break_open(0)
-        rest, self._held = self._held, ""
-        return self._cleaned(rest)
+        rest, self._held = self._cleaned(len(self._held)), ""
+        return rest
 
     def _whole_until(self) -> int:
         """Return how much of the held text is before a link or a tag that has not ended, and before the last word."""
@@ -71,7 +79,8 @@ class MarkupFilter:
         if comment >= 0 and "-->" not in self._held[comment:]:
             places.append(comment)
         cut = min(places)
-        return next((found.start() for found in _FOUND.finditer(self._held) if found.start() < cut < found.end()), cut)
+        found = next((found for found in _FOUND.finditer(self._held) if found.end() > cut), None)
+        return min(cut, found.start()) if found else cut
 
     def _break_open(self, longest: int) -> None:
         """Put a blank into the beginning of a link or a tag that does not end: it is text then."""
@@ -80,10 +89,19 @@ class MarkupFilter:
             self._held = f"{self._held[:at]} {self._held[at:]}"
             self.removed += 1
 
-    def _cleaned(self, text: str) -> str:
-        return _FOUND.sub(self._replace, text) if text else text
+    def _cleaned(self, end: int) -> str:
+        """Return the held text up to `end`; what follows it is looked at, because it decides what the end is."""
+        shown, at = [], 0
+        for found in _FOUND.finditer(self._held):
+            if found.start() >= end:
+                break
+            shown += [self._held[at : found.start()], self._replace(found)]
+            at = found.end()
+        return "".join(shown) + self._held[at:end]
 
     def _replace(self, found: re.Match[str]) -> str:
+        if found.lastgroup == "stray":
+            return f"{found[0][0]} {found[0][1:]}"
         shown = self._shown(found)
         self.removed += shown != found[0]
         return shown
@@ -98,12 +116,13 @@ class MarkupFilter:
                 return found[0] if self._allow(found["auto"]) else REMOVED
             case "bare":
                 return self._bare(found[0])
-        return self._link(found)
+        destination = found["destination"] or found["defined"]
+        if destination is None or self._may_lead_to(destination):
+            return found[0]
+        return "]" if found.lastgroup == "link" else "] :"
 
-    def _link(self, found: re.Match[str]) -> str:
-        destination = found["destination"].strip("<>")
-        is_plain = not _LINKS.search(destination) and "@" not in destination
-        return found[0] if is_plain or self._allow(destination) else "]"
+    def _may_lead_to(self, destination: str) -> bool:
+        return bool(_RELATIVE.fullmatch(destination)) or self._allow(destination.strip("<>"))
 
     def _bare(self, run: str) -> str:
         url = run.rstrip(TRAILING)

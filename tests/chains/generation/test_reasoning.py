@@ -82,3 +82,11 @@ def test_what_is_no_text_is_left_alone():
     blocks: Any = [{"type": "reasoning", "reasoning": "secret"}, {"type": "text", "text": "Nine."}]
 
     assert without_reasoning(AIMessage(blocks)).text == "Nine."
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_letters_that_grow_in_lower_case_do_not_move_a_thought(size):
+    words, text = ReasoningFilter(), "İİ<think>İ secret</THINK>İİ answer"
+    shown = "".join(words.feed(text[at : at + size]) for at in range(0, len(text), size)) + words.flush()
+
+    assert shown == "İİİİ answer"

@@ -1,6 +1,9 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from chains.safety.links import KnownLinks
 from chains.safety.markup import REMOVED, MarkupFilter
@@ -51,7 +54,7 @@ def test_what_leads_to_the_sources_or_nowhere_stays(text: str):
         ("[1](javascript:alert(1)) x", "[1] x"),
         ("[1](&#104;ttp://evil.example) x", "[1] x"),
         ("[1](//evil.example/x) x", "[1] x"),
-        ("[a]: https://evil.example 'x'", f"[a]: {REMOVED} 'x'"),
+        ("[a]: https://evil.example 'x'", f"[a] : {REMOVED} 'x'"),
         ("https://customs.gov.sg@evil.example/", REMOVED),
         ("https://customs.gov.sg.evil.example/", REMOVED),
         ("https://customs.gov.sg/?leak=secret", REMOVED),
@@ -70,6 +73,41 @@ def test_what_leads_to_the_sources_or_nowhere_stays(text: str):
 def test_foreign_links_images_and_tags_are_taken_out(text: str, shown: str):
     assert filtered(text) == shown
     assert filtered(*text) == shown
+
+
+# What a reader's markdown makes of an answer is what counts, not what a pattern makes of it.
+MARKDOWN = MarkdownIt("commonmark", {"html": True})
+LEADS_AWAY = re.compile(r"<(?:img|script|svg|b)\b|(?:href|src)=\"(?!https://(?:www\.)?customs\.gov\.sg/)[^\"]*(?://|:)")
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<scr<b>ipt>alert(1)</scr</b>ipt>",
+        "<</b>script>alert(1)",
+        f"!<b></b>[x]({SOURCE})",
+        "[x]<b></b>(//evil.example/?q=secret)",
+        "[x]<b></b>(&sol;&sol;evil.example)",
+        "[x][1]\n\n[1]: //evil.example/?q=secret",
+        "[x]\n\n[x]: <//evil.example>",
+        "[x][y]\n\n[y]:\n//evil.example",
+        "[x][y]\n\n[y]: &sol;&sol;evil.example",
+        '[x](//evil.example "a(b)")',
+        "[x](//evil.example\n'a\nb')",
+        "[x](//evil.example/((a)))",
+        "[x](&sol;&sol;evil.example)",
+        "[x](https&colon;//evil.example)",
+        "](<svg onload=alert(1)>)",
+        "](see <img src=x onerror=alert(1)>)",
+        "<x/onclick=alert(1)>",
+    ],
+)
+def test_no_reader_makes_a_foreign_link_or_a_tag_of_what_is_shown(text: str, size: int):
+    shown = filtered(*[text[at : at + size] for at in range(0, len(text), size)])
+
+    assert not LEADS_AWAY.search(MARKDOWN.render(shown))
+    assert "onclick" not in shown
 
 
 def test_an_address_longer_than_any_real_one_does_not_hold_the_answer_back():
