@@ -18,9 +18,17 @@ from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 
 @pytest.fixture(scope="module")
 def store(corpus, tmp_path_factory) -> Path:
-    """An index of this module's own, for it is changed here."""
+    """An index of this module's own, which a test holds locked."""
     store = tmp_path_factory.mktemp("documents") / "store"
     return Path(shutil.copytree(corpus, store))
+
+
+@pytest.fixture
+def of_its_own(corpus, tmp_path, model, open_page) -> Iterator[Page]:
+    """The page over an index that a test changes."""
+    store = Path(shutil.copytree(corpus, tmp_path / "store"))
+    with serving(store, model, cache_enabled=True) as url:
+        yield open_page(url)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +169,8 @@ def test_a_removal_can_be_thought_over_and_waits_for_an_ingestion(listed, store,
         expect(dialog.get_by_role("alert")).to_contain_text("Try again when that is done")
 
 
-def test_a_removed_document_is_gone_from_answers_list_and_viewer_at_once(page, model):
+def test_a_removed_document_is_gone_from_answers_list_and_viewer_at_once(of_its_own, model):
+    page = of_its_own
     model.say(PDF_QUESTION, PDF_ANSWER)
     ask_and_wait(page, PDF_QUESTION)
     page.keyboard.press("Control+k")
