@@ -81,7 +81,12 @@ def evaluate(
     from evals.gate import read_floor
     from evals.questions import find_questions, read_questions
 
+    asking: dict[str, object] = {"--report": report, "--fit": fit_out, "--langsmith": langsmith, "--judge": judge}
     if questions == "safety":
+        _refuse(
+            "safety measures texts, and nothing but its table",
+            asking | {"--compare": compare, "--fail-under": fail_under},
+        )
         evaluate_safety(injection, pii, json_out)
         return
     path = find_questions(questions)
@@ -89,14 +94,13 @@ def evaluate(
     floors = [read_floor(text) for text in fail_under or []]
     _check(floors, cases, with_judge=judge or compare is not None)
     if compare is not None:
-        given = {"--json": json_out, "--report": report, "--fit": fit_out, "--langsmith": langsmith, "--judge": judge}
-        _refuse_beside_compare(given)
+        _refuse("--compare reads rows that are there and asks nothing", {"--json": json_out} | asking)
         metrics = _compared(cases, compare)
     else:
         settings = read_settings().model_copy(update=FITTING if fit_out else MEASURING)
-        asking = Asking(settings, judge=judge, dataset=langsmith)
+        asked = Asking(settings, judge=judge, dataset=langsmith)
         services = open_services(settings)
-        rows = asking.rows(services, cases, json_out, facts=_facts(services, path.name))
+        rows = asked.rows(services, cases, json_out, facts=_facts(services, path.name))
         metrics = _measured(cases, rows)
         if fit_out is not None:
             _fit(services, cases, rows, fit_out, fitted_on=path.name)
@@ -127,11 +131,11 @@ def _compared(cases: Sequence["Case"], paths: tuple[Path, Path]) -> list["Metric
     return measure(cases, after)
 
 
-def _refuse_beside_compare(options: Mapping[str, object]) -> None:
+def _refuse(why: str, options: Mapping[str, object]) -> None:
     from chains.errors import ConfigurationError
 
     if given := [name for name, value in options.items() if value]:
-        msg = f"--compare reads rows that are there and asks nothing: leave out {', '.join(given)}"
+        msg = f"{why}: leave out {', '.join(given)}"
         raise ConfigurationError(msg)
 
 

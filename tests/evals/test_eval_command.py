@@ -166,3 +166,11 @@ def test_rows_that_are_missing_or_broken_are_bad_usage(waypoint, questions, name
 
     assert (code, out) == (2, "")
     assert ("cannot be read" if name == "none.jsonl" else "line 1: no row of `waypoint eval --json`") in err
+
+
+@pytest.mark.parametrize("option", [["--fail-under", "AUROC=0.9"], ["--judge"], ["--report", "out"]])
+def test_the_measurement_of_safety_ignores_no_option_in_silence(waypoint, option):
+    code, _, err = waypoint("eval", "safety", "--injection", "texts.json", *option)
+
+    assert code == 2
+    assert f"leave out {option[0]}" in err
