@@ -4,7 +4,7 @@ from typing import Protocol
 
 from langchain_core.runnables import Runnable
 
-from app.adapters.sessions.conversations import MemoryConversations, RedisConversations
+from app.adapters.sessions.conversations import MemoryConversations
 from app.settings import Settings
 from app.wiring.access import Access
 from chains.clock import Clock
@@ -18,6 +18,8 @@ SHORTEST_OF_STRANGERS = 16
 def conversations_of(settings: Settings, access: Access, clock: Clock) -> ConversationStore:
     """Return what SESSION_BACKEND names."""
     if settings.session_backend == "redis":
+        from app.adapters.sessions.redis_conversations import RedisConversations
+
         return RedisConversations(access.redis, ttl_s=settings.session_ttl, capacity=settings.sessions_max)
     return MemoryConversations(ttl_s=settings.session_ttl, capacity=settings.sessions_max, clock=clock)
 

@@ -6,15 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import ConnectionPool, Redis
 
-from app.adapters.sessions.conversations import (
-    COUNTER,
-    MOST_CHARACTERS,
-    MOST_TURNS,
-    ORDER,
-    PREFIX,
-    MemoryConversations,
-    RedisConversations,
-)
+from app.adapters.sessions.conversations import MOST_CHARACTERS, MOST_TURNS, MemoryConversations
+from app.adapters.sessions.redis_conversations import COUNTER, ORDER, PREFIX, RedisConversations
 from chains.conversations import ConversationStore
 from chains.errors import SessionError, SessionNotFoundError
 from chains.history import Turn

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.adapters.sessions.conversations import COUNTER, ORDER, PREFIX
+from app.adapters.sessions.redis_conversations import COUNTER, ORDER, PREFIX
 from tests.access import bearer, key_entry, open_redis, serving, settings_over
 from tests.fakes import Reply
 
