@@ -10,6 +10,7 @@ import numpy as np
 from chains.errors import WaypointError
 from chains.safety.pii import Entity
 from evals.metrics.measure import Measure, Metric, Numbers, mean, table, with_intervals
+from evals.questions import QuestionSetError, read_lines
 
 THRESHOLDS = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 # Kinds as sets of others name them, and ours.
@@ -35,12 +36,7 @@ def read_labelled(path: Path, *fields: str) -> list[Row]:
     Raises:
         WaypointError: the file cannot be read, or a row lacks a field.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-        rows = json.loads(text) if text.lstrip().startswith("[") else [json.loads(line) for line in text.splitlines()]
-    except (OSError, ValueError) as error:
-        msg = f"{path} cannot be read as a JSON list or as JSON lines: {type(error).__name__}"
-        raise WaypointError(msg) from error
+    rows = _parsed(path)
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or any(field not in row for field in fields):
             msg = f"row {number} of {path} lacks one of {', '.join(fields)}"
@@ -49,6 +45,22 @@ def read_labelled(path: Path, *fields: str) -> list[Row]:
         msg = f"{path} holds no rows"
         raise WaypointError(msg)
     return list(rows)
+
+
+def _parsed(path: Path) -> list[Any]:
+    lines = list(read_lines(path, QuestionSetError))
+    if lines and lines[0][1].lstrip().startswith("["):
+        whole = "\n".join(line for _, line in lines)
+        return list(_json(whole, f"{path} is no JSON list"))
+    return [_json(line, f"line {number} of {path} is no JSON") for number, line in lines]
+
+
+def _json(text: str, problem: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        msg = f"{problem}: {error}"
+        raise QuestionSetError(msg) from error
 
 
 def measure_injection(rows: Sequence[Row], risk: Callable[[str], float], threshold: float) -> dict[str, Any]:
