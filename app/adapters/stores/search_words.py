@@ -1,4 +1,4 @@
-"""The words of a question that an FTS5 index is searched by: typing errors corrected, rarest first, within a budget."""
+"""The words of a question that an FTS5 index is searched by: with those near to its typing errors, rarest first."""
 
 import json
 import sqlite3
@@ -38,16 +38,19 @@ class SearchWords:
         self._nearest_to: LRUCache[str, str | None] = LRUCache(MOST_REMEMBERED)  # The known stem one error away.
         self._version = -1
 
-    def chosen(self, connection: sqlite3.Connection, question: str) -> list[str]:
-        """Return the known words of the question, rarest first; empty when none is known."""
+    def chosen(self, connection: sqlite3.Connection, question: str) -> tuple[list[str], list[str]]:
+        """Return the words of the question, and the known stems near to its unknown words; rarest first."""
         self._refresh(connection)
-        return self._affordable(connection, self._correct(connection, _words(question)))
+        words = _words(question)
+        asked = {*words, *map(stem, words)}
+        near = {self._nearest(connection, stem(word)) for word in self._unknown(connection, words)}
+        affordable = self._affordable(connection, [*words, *(word for word in near if word and word not in asked)])
+        return [word for word in affordable if word in words], [word for word in affordable if word not in words]
 
     def misspelt(self, connection: sqlite3.Connection, question: str) -> list[str]:
         """Return the words of the question that the index does not hold, but that are near to one it holds."""
         self._refresh(connection)
-        unknown = [word for word in _words(question) if word.isalpha() and not self._frequency(connection, word)]
-        return [word for word in unknown[:MOST_CORRECTED] if self._nearest(connection, stem(word))]
+        return [word for word in self._unknown(connection, _words(question)) if self._nearest(connection, stem(word))]
 
     def _refresh(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("PRAGMA data_version").fetchone()
@@ -60,13 +63,12 @@ class SearchWords:
         self._frequencies.clear()
         self._nearest_to.clear()
 
-    def _correct(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-        """Replace the first few unknown words by the most frequent known stem that is one typing error away."""
-        unknown = [word for word in words if word.isalpha() and not self._frequency(connection, word)]
-        corrected = {word: self._nearest(connection, stem(word)) for word in unknown[:MOST_CORRECTED]}
-        return list(dict.fromkeys(corrected.get(word) or word for word in words))
+    def _unknown(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+        """Return the first few words that the index does not hold."""
+        return [word for word in words if word.isalpha() and not self._frequency(connection, word)][:MOST_CORRECTED]
 
     def _nearest(self, connection: sqlite3.Connection, unknown: str) -> str | None:
+        """Return the most frequent known stem that is one typing error away."""
         if len(unknown) < SHORTEST_CORRECTED:
             return None
         known = self._nearest_to
@@ -76,13 +78,13 @@ class SearchWords:
         return known[unknown]
 
     def _affordable(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-        """Return the known words, rarest first, within the budget; the rarest is always included."""
+        """Return the words, rarest first, within the budget; the rarest that the index holds is always included."""
         chosen: list[str] = []
         spent = 0
         for frequency, word in sorted((self._frequency(connection, word), word) for word in words):
-            spent += frequency
-            if frequency and (not chosen or spent <= self._budget):
+            if not spent or spent + frequency <= self._budget:
                 chosen.append(word)
+                spent += frequency
         return chosen
 
     def _frequency(self, connection: sqlite3.Connection, word: str) -> int:

@@ -1,13 +1,15 @@
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
-from app.adapters.stores.fts import LexicalIndex
+from app.adapters.stores.fts import NEAR_WEIGHT, LexicalIndex
 from app.adapters.stores.memory import SavedMemoryStore
+from app.adapters.stores.search_words import SearchWords
 from chains.errors import VectorStoreError
 from chains.ports import Place
 from tests.fakes import WordEmbeddings
@@ -50,13 +52,54 @@ def test_a_question_without_known_words_finds_nothing(index, question):
 
 
 @pytest.mark.parametrize("error", ["prcels", "parrcels", "porcels", "pacrels"])
-def test_a_word_with_one_typing_error_is_searched_as_the_known_word(index, error):
+def test_a_word_with_one_typing_error_finds_what_the_known_word_finds(index, error):
     assert found(index, error) == ["b"]
+
+
+def test_a_word_that_is_only_near_counts_for_less(index):
+    exact, near = (index.search(question, 9, {})["b"] for question in ("parcels", "prcels"))
+
+    assert near == pytest.approx(NEAR_WEIGHT * exact)
+    assert 0 < near < exact
+
+
+def test_what_is_near_adds_to_what_the_known_words_find(index):
+    question, error = (index.search(words, 9, {})["b"] for words in ("volume", "parcels"))
+
+    assert index.search("volume prcels", 9, {})["b"] == pytest.approx(question + NEAR_WEIGHT * error)
+
+
+def test_of_the_words_that_are_near_the_most_frequent_is_searched(index):
+    index.add(["d", "e"], [chunk("Porcels"), chunk("Porcels")])
+
+    assert sorted(found(index, "percels")) == ["d", "e"]
+
+
+def test_the_question_keeps_its_words_as_they_were_typed(index, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "words.sqlite3")) as connection:
+        words, near = SearchWords(100).chosen(connection, "prcels for zebras of weight")
+
+    assert sorted(words) == ["prcels", "weight", "zebras"]
+    assert near == ["parcel"]
 
 
 def test_a_known_word_is_not_corrected(index):
     index.add(["d"], [chunk("Porcels")])
     assert found(index, "porcels") == ["d"]
+
+
+def test_a_word_that_the_question_holds_is_not_counted_again_for_an_error(index):
+    assert index.search("parcels prcels", 9, {}) == index.search("parcels", 9, {})
+
+
+@pytest.mark.parametrize("unknown", ["zebra", "unheardof", "prc", "parce1s"])
+def test_an_unknown_word_near_nothing_changes_nothing(index, unknown):
+    assert index.search(f"air freight {unknown}", 9, {}) == index.search("air freight", 9, {})
+
+
+def test_what_is_near_keeps_to_filters_and_limit(index):
+    assert found(index, "frieght", audience="public") == ["b"]
+    assert len(found(index, "frieght live", limit=1)) == 1
 
 
 @pytest.mark.parametrize("word", ["lice", "parce1s", "prcls"])
