@@ -9,7 +9,8 @@ from app.http.questions import SESSION_MAX_CHARACTERS, owner_of
 from app.http.routes.json_route import JsonRoute
 
 router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
-_RESPONSES = error_responses(400, 401, 403, 404, 429, 500, 503) | {204: {"description": "Forgotten"}}
+_RESPONSES = error_responses(400, 401, 403, 404, 422, 429, 500, 503)
+_RESPONSES |= {204: {"description": "It is forgotten.", "content": {}}}
 
 SessionId = Annotated[str, Path(min_length=1, max_length=SESSION_MAX_CHARACTERS, description="As it was asked with.")]
 

@@ -110,7 +110,7 @@ def test_mapped_addresses_are_unmapped(host, known_as):
 FIRST_WORDS = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     b'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", '
-    b'"choices": [{"index": 0, "delta": {"role": "assistant", "content": "It is"}}]}\n\n'
+    b'"choices": [{"index": 0, "delta": {"role": "assistant", "content": "It is "}}]}\n\n'
 )
 
 
