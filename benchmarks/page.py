@@ -34,6 +34,13 @@ new MutationObserver(() => {
   }
 }).observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
 """
+# When the first words were painted; waits for that where the answer has ended before.
+PAINTED = """
+() => new Promise((told) => {
+  const look = () => window.wordsAt ? told(window.wordsAt) : requestAnimationFrame(look);
+  look();
+})
+"""
 
 
 @dataclass(frozen=True)
@@ -151,7 +158,7 @@ def first_words_ms(browser: Browser, url: str, model: ScriptedModel) -> float:
         before = len(arrivals.times)
         saying.go_on()
         expect(exchange).to_have_attribute("data-state", "done")
-        return float(page.evaluate("wordsAt")) - arrivals.times[before]
+        return float(page.evaluate(PAINTED)) - arrivals.times[before]
 
 
 if __name__ == "__main__":

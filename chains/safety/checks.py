@@ -8,7 +8,7 @@ from langchain_core.runnables import Runnable
 
 from chains.safety.leaks import SystemPrompt
 from chains.safety.output import CheckedAnswer
-from chains.safety.screening import IsSuspicious, ScreenedContext
+from chains.safety.screening import IsSuspicious, ScreenedContext, remembered
 from chains.safety.verdict import CheckQuestion
 from chains.state import Context, Contextualised, Retrieved
 
@@ -26,14 +26,14 @@ class Safety:
         is_suspicious: Returns whether a passage looks like an attack, and is not shown to the model; None drops none.
     """
 
-    def screened(self, context: FormContext) -> FormContext:
-        """Return the step that makes the context, without passages that look like an attack."""
-        return ScreenedContext(context, self.is_suspicious) if self.is_suspicious else context
-
     question: CheckQuestion
     prompt: SystemPrompt
     guard: str = ""
     is_suspicious: IsSuspicious | None = None
+
+    def screened(self, context: FormContext) -> FormContext:
+        """Return the step that makes the context, without passages that look like an attack."""
+        return ScreenedContext(context, remembered(self.is_suspicious)) if self.is_suspicious else context
 
     def checked(self, answer: Runnable[Contextualised, BaseMessage]) -> Runnable[Contextualised, BaseMessage]:
         """Return the step that makes the message, with the message checked before it is handed on."""

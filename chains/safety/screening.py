@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from threading import Lock
+
+from cachetools import LRUCache, cached
 
 from chains.state import Context, Passage, Retrieved
 
@@ -33,6 +37,16 @@ class ScreenedContext:
         metadata = passage["metadata"]
         named = [str(metadata.get(name) or "") for name in ("title", "section")]
         return bool(metadata.get(SUSPICIOUS)) or self.is_suspicious("\n".join([*named, passage["content"]]))
+
+
+def remembered(is_suspicious: IsSuspicious, *, most: int = 10_000) -> IsSuspicious:
+    """Return the same function, which looks at each of the last `most` texts once: many questions find a passage."""
+    verdicts: LRUCache[bytes, bool] = LRUCache(most)
+    return cached(verdicts, key=_digest, lock=Lock())(is_suspicious)
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def suspicious_chunks(texts: Sequence[str], is_suspicious: IsSuspicious) -> set[int]:
