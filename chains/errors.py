@@ -3,6 +3,8 @@
 WaypointError
 ├── QuestionError            the question itself cannot be answered (empty, too long, no text)
 ├── SafetyCheckError         the question was stopped before anything was searched
+├── SessionError             the conversation cannot be read or kept at the moment
+├── SessionNotFoundError     there is no such conversation, or somebody else began it
 ├── ConfigurationError       a setting, a model file or an index does not fit; nothing works until it is mended
 ├── IngestionError           a corpus, or a file of it, cannot be read
 ├── DeadlineError            the time that the question may take is used up
