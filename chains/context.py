@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from chains.history import HistoryWindow
+from chains.naming import place_name
 from chains.ports import TokenCounter
 from chains.state import CitationStyle, Context, Passage, Retrieved
 from chains.text.escaping import escape_brackets, escape_line_starts, escape_tag, one_line
@@ -91,7 +92,7 @@ def header(passage: Passage) -> str:
     """Return `[Title > Section]`, or `[Title]` where there is no section."""
     title = passage["metadata"].get("title") or UNTITLED
     section = passage["metadata"].get("section")
-    return f"[{_label(f'{title} > {section}' if section else title)}]"
+    return f"[{_label(place_name(title, section))}]"
 
 
 def numbered_header(passage: Passage, number: int) -> str:

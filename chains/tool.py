@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
+from chains.naming import cited_by_number, place_name
 from chains.state import Answer, Citation, Outcome, Question
 
 log = structlog.get_logger(__name__)
@@ -119,18 +120,13 @@ def numbered_text(text: str, citations: Sequence[Citation]) -> str:
 
 def numbered_sources(citations: Sequence[Citation]) -> list[str]:
     """Return a line for each source that the text marks, in the order of the numbers."""
-    by_number: dict[int, str] = {}
-    for citation in citations:
-        if citation["matched"] and citation["number"] is not None:
-            by_number.setdefault(citation["number"], f"[{citation['number']}] {source_name(citation)}")
-    return [line for _, line in sorted(by_number.items())]
+    return [f"[{number}] {source_name(citation)}" for number, citation in cited_by_number(citations).items()]
 
 
 def source_name(citation: Citation) -> str:
     """Return `Title > Section, page 3, address`, as far as each is known."""
-    name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
-    page = f"page {citation['page']}" if citation["page"] else ""
-    return ", ".join(part for part in (name, page, *citation["source_urls"][:1]) if part)
+    name = place_name(citation["title"], citation["section"], citation["page"])
+    return ", ".join([name, *citation["source_urls"][:1]])
 
 
 def advice_on(error: Exception) -> str:

@@ -7,7 +7,7 @@ from evals.metrics import SAMPLES, is_judged, is_right, measures
 from evals.metrics.measure import LEAST_QUESTIONS, Measure, interval, resamples
 from evals.questions import Case
 from evals.rows import Pair, Row, pairs_of
-from evals.table import shown
+from evals.table import shown, under_headings
 
 SURE = {True: "better", False: "worse"}
 
@@ -105,14 +105,7 @@ def comparison_text(found: Comparison, *, names: tuple[str, str]) -> str:
 
 def _table(changes: Sequence[Change]) -> list[str]:
     width = max((len(change.name) for change in changes), default=0)
-    lines: list[str] = []
-    group = ""
-    for change in changes:
-        if change.group != group:
-            group = change.group
-            lines += ["", group]
-        lines.append(_line(change, width))
-    return lines
+    return ["", *under_headings((change.group, _line(change, width)) for change in changes)]
 
 
 def _line(change: Change, width: int) -> str:

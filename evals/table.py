@@ -1,7 +1,9 @@
 """The metrics as a plain table for the terminal, after the questions that they are of."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from evals.metrics import Metric, is_judged
 from evals.questions import KINDS, Case
@@ -27,16 +29,22 @@ def counts_text(cases: Sequence[Case], rows: Sequence[Row]) -> str:
 def table_text(metrics: Sequence[Metric]) -> str:
     """Return the metrics as a plain table, one group below the other."""
     width = max((len(metric.name) for metric in metrics), default=0)
-    lines: list[str] = []
-    group = ""
-    for metric in metrics:
-        if metric.group != group:
-            group = metric.group
-            lines += [f"\n{group}"] if lines else [group]
-        lines.append(
-            f"  {metric.name:<{width}}  {shown(metric.value, metric.group):>8}  of {metric.count}{_range(metric)}"
-        )
+    lines = under_headings((metric.group, _line(metric, width)) for metric in metrics)
     return "\n".join([*lines, "", INTERVALS] if any(metric.low is not None for metric in metrics) else lines)
+
+
+def under_headings(lines: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the lines, each with its group, below the names of their groups, with a blank line between groups."""
+    found: list[str] = []
+    for group, grouped in groupby(lines, key=itemgetter(0)):
+        found += ["", group] if found else [group]
+        found += [line for _, line in grouped]
+    return found
+
+
+def _line(metric: Metric, width: int) -> str:
+    value = f"{shown(metric.value, metric.group):>8}"
+    return f"  {metric.name:<{width}}  {value}  of {metric.count}{_range(metric)}"
 
 
 def _range(metric: Metric) -> str:

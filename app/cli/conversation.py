@@ -10,6 +10,7 @@ from langchain_core.runnables import Runnable
 from app.cli.rendering import answer_text, complain, show
 from app.observability.printable import escaped
 from chains.errors import WaypointError
+from chains.naming import place_name
 from chains.output import merge
 from chains.state import Answer, Citation, check_question
 
@@ -128,8 +129,7 @@ def _source(citation: Citation) -> str:
 
 
 def _name(citation: Citation) -> str:
-    name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
-    return f"{name}, page {citation['page']}" if citation["page"] else name
+    return place_name(citation["title"], citation["section"], citation["page"])
 
 
 def _words(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from app.observability.printable import escaped, printable
+from chains.naming import place_name
 
 if TYPE_CHECKING:
     from chains.ingestion.index import Report
@@ -65,11 +66,10 @@ def _worth_listing(citations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _citation(citation: dict[str, Any]) -> str:
-    name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
-    page = f", page {citation['page']}" if citation["page"] else ""
+    name = place_name(citation["title"], citation["section"], citation["page"])
     number = f"[{citation['number']}] " if citation["number"] else ""
     marked = "" if citation["number"] else "no marker in the text, "
-    return f"{number}{name}{page} ({marked}support {citation['support']:.2f})"
+    return f"{number}{name} ({marked}support {citation['support']:.2f})"
 
 
 def _list(title: str, lines: list[str]) -> Iterator[str]:

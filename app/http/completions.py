@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
+from chains.naming import cited_by_number, place_name
 from chains.state import Answer, Citation, Question, check_question
 from chains.text.escaping import escape_brackets, one_line
 
@@ -101,8 +102,7 @@ def message_of(answer: Answer) -> dict[str, Any]:
 
 def sources_text(citations: Sequence[Citation]) -> str:
     """Return the sources that the text marks as a numbered list in markdown, with a heading; empty without any."""
-    names = {one["number"]: _source(one) for one in reversed(citations) if one["matched"] and one["number"]}
-    lines = [f"{number}. {name}" for number, name in sorted(names.items(), key=lambda item: item[0] or 0)]
+    lines = [f"{number}. {_source(citation)}" for number, citation in cited_by_number(citations).items()]
     return SOURCES + "\n".join(lines) if lines else ""
 
 
@@ -114,7 +114,7 @@ def annotations_of(citations: Sequence[Citation]) -> list[dict[str, Any]]:
             "url_citation": {
                 "start_index": one["start"],
                 "end_index": one["end"],
-                "title": _name(one),
+                "title": place_name(one["title"], one["section"]),
                 "url": one["source_urls"][0],
             },
         }
@@ -145,12 +145,8 @@ def extension_of(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _name(citation: Citation) -> str:
-    return f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
-
-
 def _source(citation: Citation) -> str:
-    name = escape_brackets(one_line(_name(citation)))
+    name = escape_brackets(one_line(place_name(citation["title"], citation["section"])))
     page = f", page {citation['page']}" if citation["page"] else ""
     urls = citation["source_urls"]
     return f"[{name}]({urls[0]}){page}" if urls else f"{name}{page}"

@@ -12,6 +12,7 @@ from app.mcp.models import AnswerSource, AskInput, AskOutput, FoundPassage, Sear
 from app.wiring import Services
 from app.wiring.search import search
 from chains.citations.sources import external_urls
+from chains.naming import cited_by_number, place_name
 from chains.state import Answer, Citation, Passage, Question, check_question
 from chains.tool import content_of, numbered_text
 
@@ -50,7 +51,7 @@ async def find(services: Services, wanted: SearchInput, config: RunnableConfig) 
     """Return the passages nearest to the query."""
     found = await search(services, check_question(wanted.query), config, top_k=wanted.top_k)
     passages = [_passage(passage) for passage in found]
-    text = "\n\n".join(f"[{one.id}] {_name(one)}\n{one.text}" for one in passages)
+    text = "\n\n".join(f"[{one.id}] {place_name(one.title, one.section)}\n{one.text}" for one in passages)
     return text or "Nothing was found.", SearchOutput(passages=passages)
 
 
@@ -76,15 +77,10 @@ TOOLS = (
 
 
 def _answer(answer: Answer) -> AskOutput:
-    sources = {
-        citation["number"]: _source(citation, citation["number"])
-        for citation in reversed(answer["citations"])
-        if citation["matched"] and citation["number"] is not None
-    }
     return AskOutput(
         answer=numbered_text(answer["answer"], answer["citations"]),
         outcome=answer["outcome"],
-        sources=[source for _, source in sorted(sources.items())],
+        sources=[_source(citation, number) for number, citation in cited_by_number(answer["citations"]).items()],
         confidence=answer["confidence"]["level"],
         confidence_score=answer["confidence"]["score"],
         trace_id=answer["metadata"]["trace_id"],
@@ -118,7 +114,3 @@ def _passage(passage: Passage) -> FoundPassage:
         score=passage["score"],
         resource=address_of(doc_id),
     )
-
-
-def _name(passage: FoundPassage) -> str:
-    return f"{passage.title} > {passage.section}" if passage.section else passage.title

@@ -7,6 +7,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from chains.audience import category_of
+from chains.naming import place_name
 from chains.state import Citation, Passage, RelatedDocument, Source
 
 
@@ -93,7 +94,7 @@ def format_citations_markdown(citations: Sequence[Citation]) -> str:
     labels: dict[str, str] = {}
     for citation in citations:
         if citation["matched"]:
-            name = f"{citation['title']} > {citation['section']}" if citation["section"] else citation["title"]
+            name = place_name(citation["title"], citation["section"])
             urls = citation["source_urls"]
             labels.setdefault(name, f"[{name}]({urls[0]})" if urls else f"{name} *(Internal Document)*")
     return "\n".join(f"{number}. {label}" for number, label in enumerate(labels.values(), start=1))

@@ -13,6 +13,7 @@ from tests.web import corpus as documents
 from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
 from tests.web.model import ScriptedModel, scripted_model
 from tests.web.service import serving
+from tests.web.site import Site, other_site
 from tests.web.watch import Watch
 
 
@@ -44,6 +45,13 @@ def _playwrights_loop(browser) -> Iterator[None]:
     asyncio.events._set_running_loop(loop)
     yield
     asyncio.events._set_running_loop(None)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    """Somebody else's web site, which may embed the page."""
+    with other_site() as site:
+        yield site
 
 
 @pytest.fixture(scope="session")

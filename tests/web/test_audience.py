@@ -8,19 +8,12 @@ from playwright.sync_api import FrameLocator, Page, expect
 from tests.access import key_entry
 from tests.web.asking import ask_and_wait
 from tests.web.service import serving
-from tests.web.site import Site, other_site
 from tests.web.test_documents import open_list
 
 PATH = "/documents/04_internal_synthetic_booking_procedure"
 QUESTION = "How early must I book an LCL shipment?"
 WORDS = "An LCL shipment should be booked at least five working days before ETD."
 KEYS = ",".join([key_entry("staff", "staff-key", "ask:internal+feedback"), key_entry("desk", "desk-key", "ask")])
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with other_site() as site:
-        yield site
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,9 @@ from playwright.sync_api import expect
 
 from tests.web.axe import violations
 from tests.web.service import serving
-from tests.web.site import Site, other_site
+from tests.web.site import other_site
 
 INTERNAL = "How early must I book an LCL shipment?"
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with other_site() as site:
-        yield site
 
 
 @pytest.fixture(scope="module")
