@@ -25,8 +25,8 @@ from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services, sample_corpus
 from benchmarks import bench_caches, bench_citations, scale
+from benchmarks.bench_ingestion import ingestion
 from benchmarks.figures import write_figures
-from chains.ingestion.index import indexed_text
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
 
 ROOT = Path(__file__).parents[1]
@@ -86,23 +86,6 @@ def retrieval(services: Services, corpus: Path, retriever: ChunkRetriever, aim: 
     return name, f"{1000 * _percentile(times, 50):.1f} / {1000 * _percentile(times, 95):.1f} ms", aim
 
 
-def ingestion(services: Services, corpus: Path, folder: Path) -> Row:
-    """Time an ingestion from nothing against the bare model on the same texts, in turn."""
-    ours, bare = [], []
-    texts: list[str] = []
-    for number in range(3):
-        settings = services.settings.model_copy(update={"chroma_path": folder / f"{corpus.name}-{number}"})
-        fresh = Services(settings)
-        fresh.embeddings.embed_query("")
-        ours.append(_seconds(partial(fresh.ingest, [corpus])))
-        texts = _indexed_texts(fresh)
-        bare.append(_seconds(partial(fresh.embeddings.embed_documents, texts)))
-    speed, limit = len(texts) / statistics.median(ours), len(texts) / statistics.median(bare)
-    ratio = statistics.median(theirs / mine for mine, theirs in zip(ours, bare, strict=True))
-    name = f"ingestion of {len(texts)} chunks of {corpus.name}, chunks/s, the bare model in turn, ratio"
-    return name, f"{speed:.0f}, {limit:.0f}, {ratio:.2f}", ">= 0.85"
-
-
 def unchanged(services: Services, corpus: Path) -> Row:
     """Time an ingestion of what is in the index already."""
     times = [_seconds(partial(services.ingest, [corpus])) for _ in range(3)]
@@ -115,10 +98,6 @@ def small_files(services: Services, folder: Path) -> Path:
     for number, chunk in enumerate(services.store.get_by_ids(services.store.ids())):
         (folder / f"note{number}.txt").write_text(chunk.page_content, encoding="utf-8")
     return folder
-
-
-def _indexed_texts(services: Services) -> list[str]:
-    return [indexed_text(chunk) for chunk in services.store.get_by_ids(services.store.ids())]
 
 
 def cold_ask(folder: Path) -> Iterator[Row]:

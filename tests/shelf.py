@@ -8,6 +8,7 @@ from app.adapters.documents.isolation import IsolatedParser
 from app.adapters.stores.chroma import open_chroma
 from app.adapters.stores.records import open_records
 from chains.ingestion.chunks import Chunker
+from chains.ingestion.engine import PlainEngine, Reading, Suspicious
 from chains.ingestion.index import Report, indexed_text, ingest
 from chains.ingestion.writing import Index
 from tests.fakes import WordEmbeddings
@@ -65,9 +66,17 @@ class Shelf:
         path.write_bytes(text.encode())
         return path
 
-    def ingest(self, *paths: Path, timeout_s: float = 60, memory_mb: int = 1024, **options: Any) -> Report:
-        with closing(IsolatedParser(Chunker(), timeout_s, memory_mb)) as parser:
-            return ingest(list(paths) or [self.corpus], into=self.index, parser=parser, **options)
+    def ingest(
+        self,
+        *paths: Path,
+        timeout_s: float = 60,
+        memory_mb: int = 1024,
+        suspicious: Suspicious | None = None,
+        **options: Any,
+    ) -> Report:
+        reading = Reading(IsolatedParser(Chunker(), timeout_s, memory_mb), suspicious)
+        with closing(PlainEngine(reading, self.embeddings)) as engine:
+            return ingest(list(paths) or [self.corpus], into=self.index, engine=engine, **options)
 
     def metadata(self) -> list[dict]:
         found = self.store.get(include=["metadatas", "documents"])

@@ -1,7 +1,7 @@
 """Bring an index in line with folders of files, alone, and let its readers see the result as a whole."""
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +11,8 @@ from app.wiring.safety import suspicious_of
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
 from chains.errors import IngestionError
+from chains.ingestion.embeddings_ahead import EmbeddingsAhead
+from chains.ingestion.engine import Engine, PlainEngine, Reading
 from chains.ingestion.files import Problem, real_path
 from chains.ingestion.index import ingest
 from chains.ingestion.sources import Source, Sources
@@ -41,17 +43,16 @@ class Ingestion:
     ) -> "Report":
         """Do what `run` does, under the lock that the caller holds."""
         self._check_owner(paths, dry_run=dry_run)
-        change = self.into.change(reset=reset and not dry_run)
-        with closing(parser(self.settings)) as files:
+        with closing(self._engine()) as engine:
+            change = self._embedding_by(engine).change(reset=reset and not dry_run)
             report = ingest(
                 paths or [self.sample],
                 into=_index(change.before),
                 writable=lambda: _index(change.writable()),
-                parser=files,
+                engine=engine,
                 progress=progress,
                 dry_run=dry_run,
                 min_chunks=self.settings.min_chunks,
-                suspicious=suspicious_of(self.settings),
             )
         if not dry_run:
             report.problems.extend(_keep_scopes(change, paths or [self.sample]))
@@ -73,6 +74,15 @@ class Ingestion:
         writer.remove([sources.named(doc_id) or Source(doc_id, "", "")])
         _keep_scopes(change, [])
         change.publish()
+
+    def _engine(self) -> Engine:
+        reading = Reading(parser(self.settings), suspicious_of(self.settings))
+        return PlainEngine(reading, self.into.recipe.embeddings)
+
+    def _embedding_by(self, engine: Engine) -> StoredIndex:
+        recipe = self.into.recipe
+        ahead = EmbeddingsAhead(engine, recipe.embeddings, recipe.text)
+        return self.into.with_recipe(replace(recipe, embeddings=ahead))
 
     def _check_owner(self, paths: list[Path], *, dry_run: bool) -> None:
         """Keep the sample corpus out of an index of a user's own documents.

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -11,13 +11,12 @@ from langchain_core.documents import Document
 
 from chains.audience import audience_of, category_of
 from chains.errors import IngestionError
+from chains.ingestion.engine import Engine
 from chains.ingestion.files import Problem, SourceFile, find_files, real_path
-from chains.ingestion.parsing import Parsed, Parser
+from chains.ingestion.parsing import Parsed
 from chains.ingestion.sources import Sources
 from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
 from chains.ports import Progress
-
-Suspicious = Callable[[Sequence[str]], Collection[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,11 @@ def ingest(
     paths: Sequence[Path],
     *,
     into: Index,
-    parser: Parser,
+    engine: Engine,
     writable: Callable[[], Index] | None = None,
     progress: Progress | None = None,
     dry_run: bool = False,
     min_chunks: int = 0,
-    suspicious: Suspicious | None = None,
 ) -> Report:
     """Bring the store in line with the files below `paths`, and return what changed.
 
@@ -57,12 +55,11 @@ def ingest(
         paths: folders or files; what vanished from a folder is removed, other documents stay. A file that is in the
             index may be given after it was deleted.
         into: the store and its records.
-        parser: how to read and cut a file.
+        engine: reads the files, and embeds their chunks if the store has `EmbeddingsAhead`.
         writable: asked before the first write for what to write into, where that is not `into` itself.
         progress: told after each file how many are in the store.
         dry_run: count what would change, and change nothing.
         min_chunks: warn where the whole index holds fewer.
-        suspicious: returns the places of the chunks of a document that try to steer a language model; they are marked.
 
     Raises:
         IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the store
@@ -70,12 +67,12 @@ def ingest(
     """
     started = time.perf_counter()
     sources = Sources(into.sources)
-    found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], parser.endings)
+    found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], engine.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
     writer = Writer(into, sources, writable=None if dry_run else writable or (lambda: into))
-    for number, file in enumerate(found.files, start=1):
+    for number, (file, parsed) in enumerate(zip(found.files, engine.read(found.files), strict=True), start=1):
         try:
-            report = _add(report, file, parser=parser, writer=writer, suspicious=suspicious)
+            report = _add(report, file, parsed, writer=writer)
         except IngestionError as error:
             report.problems.append(Problem(file.relative, str(error)))
         if progress:
@@ -90,13 +87,14 @@ def ingest(
     return replace(report, seconds=round(time.perf_counter() - started, 3))
 
 
-def _add(report: Report, file: SourceFile, *, parser: Parser, writer: Writer, suspicious: Suspicious | None) -> Report:
-    parsed = parser.parse(file.path)
+def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, writer: Writer) -> Report:
+    if isinstance(parsed, IngestionError):
+        raise parsed
     source, warning = writer.sources.claim(file)  # A file that cannot be read takes no other file's document id.
     chunks = _documents(replace(file, root=Path(source.root)), source.doc_id, parsed)
-    marked = _mark(chunks, suspicious)
     changes = writer.write(source, chunks)
-    report.warnings.extend(Problem(file.relative, text) for text in filter(None, [warning, *parsed.warnings, marked]))
+    warnings = [warning, *parsed.warnings, _warn_of_suspicious(parsed)]
+    report.warnings.extend(Problem(file.relative, text) for text in warnings if text)
     internal = chunks[0].metadata["audience"] == "internal"
     counted = replace(
         report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
@@ -104,14 +102,10 @@ def _add(report: Report, file: SourceFile, *, parser: Parser, writer: Writer, su
     return _count(counted, changes)
 
 
-def _mark(chunks: Sequence[Document], suspicious: Suspicious | None) -> str | None:
-    """Mark the chunks that try to steer a language model, and return what to say of it."""
-    places = suspicious([chunk.page_content for chunk in chunks]) if suspicious else ()
-    for place in places:
-        chunks[place].metadata["suspicious"] = "true"
-    if not places:
-        return None
-    return f"{len(places)} of {len(chunks)} chunks read like orders to a language model, and are not shown to it"
+def _warn_of_suspicious(parsed: Parsed) -> str:
+    marked, chunks = len(parsed.suspicious), len(parsed.chunks)
+    text = f"{marked} of {chunks} chunks read like orders to a language model, and are not shown to it"
+    return text if marked else ""
 
 
 def _count(report: Report, changes: Changes) -> Report:
@@ -145,6 +139,7 @@ def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
                 "end_char": chunk.end_char,
                 "table_head": chunk.context,
                 **({"page": chunk.page} if chunk.page else {}),
+                **({"suspicious": "true"} if number in parsed.suspicious else {}),
                 "content_hash": hashlib.sha256(chunk.text.encode()).hexdigest(),
             },
         )

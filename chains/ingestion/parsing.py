@@ -16,11 +16,15 @@ MAX_CHUNKS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The chunks of a file, its metadata, and in words what of it could not be read."""
+    """The chunks of a file, its metadata, and in words what of it could not be read.
+
+    `suspicious` are the places of the chunks that try to steer a language model.
+    """
 
     chunks: list[Chunk]
     metadata: dict[str, str]
     warnings: tuple[str, ...] = ()
+    suspicious: tuple[int, ...] = ()
 
 
 class Parser(Protocol):
@@ -36,6 +40,9 @@ class Parser(Protocol):
         Raises:
             IngestionError: the file cannot be read, or there is no text in it.
         """
+
+    def close(self) -> None:
+        """Stop what is being parsed, from any thread."""
 
 
 def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> Parsed:

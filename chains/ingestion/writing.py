@@ -1,20 +1,23 @@
 """Write the chunks of documents into a store and its records so that both agree, even after a run that was killed.
 
 The source of a document is recorded before its chunks are written. Its new chunks are in the store before the old ones
-are deleted. A run starts by aligning the records with the store: a chunk without a record is recorded, a record without
-a chunk is deleted.
+are deleted. Batches are written in the order in which they were filled, while the next ones are embedded. A run starts
+by aligning the records with the store: a chunk without a record is recorded, a record without a chunk is deleted.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from langchain_core.documents import Document
 from langchain_core.indexing import RecordManager, index
 from langchain_core.utils import batch_iterate
 from langchain_core.vectorstores import VectorStore
 
+from chains.ingestion.embeddings_ahead import embeddings_ahead
 from chains.ingestion.sources import Source, Sources
 
 DOC_ID = "doc_id"
@@ -46,6 +49,19 @@ class Changes:
     updated: int = 0
     unchanged: int = 0
     deleted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """New chunks, and what is written before and after them: the sources, the ids to delete.
+
+    `documents` are complete in the index when the batch is written.
+    """
+
+    sources: Collection[Source] = ()
+    new: list[Document] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    documents: int = 0
 
 
 def align_records(into: Index) -> None:
@@ -83,11 +99,12 @@ class Writer:
         self._new: list[Document] = []
         self._stale: list[str] = []
         self._waiting: dict[str, Source] = {}
+        self._begun: deque[Batch] = deque()
 
     @property
     def waiting(self) -> int:
         """Return how many documents are not written yet."""
-        return len(self._waiting)
+        return len(self._waiting) + sum(batch.documents for batch in self._begun)
 
     def write(self, source: Source, chunks: Collection[Document]) -> Changes:
         """Take over all chunks of a document, and return what changes."""
@@ -101,19 +118,34 @@ class Writer:
         if new or stale or not self.sources.is_recorded(source):
             self._waiting[source.doc_id] = source
         if len(self._new) >= CHUNKS_A_BATCH:
-            self.flush()
+            self._begin()
         updated = min(len(new), len(stale))
         return Changes(len(new) - updated, updated, len(before & keys.keys()), len(stale) - updated)
 
     def flush(self) -> None:
-        """Write what is waiting: the documents' sources, then their new chunks; then delete the old chunks."""
+        """Write what is waiting."""
+        self._begin()
+        while self._begun:
+            self._write(self._begun.popleft())
+
+    def _begin(self) -> None:
+        """Make batches of what is waiting; begin to embed each, and write the oldest ones meanwhile."""
         if self._writable and self._waiting:
-            target = self._open_target()
-            for sources in batch_iterate(KEYS_A_BATCH, self._waiting.values()):
-                self.sources.record(sources)
-            _add(target, self._new)
-            _delete(target, self._stale)
+            ahead = embeddings_ahead(self._open_target().store)
+            for batch in _batches(list(self._waiting.values()), self._new, self._stale):
+                if ahead:
+                    ahead.begin(batch.new)
+                self._begun.append(batch)
+                while len(self._begun) > (ahead.batches if ahead else 0):
+                    self._write(self._begun.popleft())
         self._new, self._stale, self._waiting = [], [], {}
+
+    def _write(self, batch: Batch) -> None:
+        target = self._open_target()
+        for sources in batch_iterate(KEYS_A_BATCH, batch.sources):
+            self.sources.record(sources)
+        _add(target, batch.new)
+        _delete(target, batch.stale)
 
     def remove(self, sources: Collection[Source]) -> Changes:
         """Remove documents with all their chunks."""
@@ -135,12 +167,21 @@ class Writer:
         return self._target
 
 
+def _batches(sources: list[Source], new: list[Document], stale: list[str]) -> Iterator[Batch]:
+    """Yield batches of about the same size; the first one has the sources, the last one what is deleted."""
+    count = max(1, len(new) // CHUNKS_A_BATCH)
+    ends = [len(new) * number // count for number in range(count + 1)]
+    for start, end in pairwise(ends):
+        first, last = start == 0, end == len(new)
+        yield Batch(sources if first else (), new[start:end], stale if last else [], len(sources) if last else 0)
+
+
 def _add(into: Index, chunks: list[Document]) -> None:
     index(
         chunks,
         into.records,
         into.store,
-        batch_size=CHUNKS_A_BATCH,
+        batch_size=max(1, len(chunks)),
         cleanup=None,
         source_id_key=DOC_ID,
         key_encoder=chunk_id,

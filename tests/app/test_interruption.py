@@ -169,7 +169,7 @@ def test_a_run_of_which_nothing_is_new_copies_nothing(undisturbed, tmp_path):
 def test_a_killed_run_is_gone_on_with_and_nothing_is_embedded_twice(tmp_path):
     corpus = tmp_path / "corpus"
     write_corpus(corpus, *AFTER)
-    with stopped(tmp_path, corpus, "chunks added", 3):
+    with stopped(tmp_path, corpus, "chunks added", 2):
         pass
     services = make_services(tmp_path)
     services.ingest([corpus])

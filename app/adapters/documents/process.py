@@ -47,13 +47,14 @@ class LimitedProcess:
         return reply
 
     def stop(self) -> None:
-        """End the process, if it runs."""
-        if self._connection is not None:
-            self._connection.close()
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+        """End the process, if it runs. Another thread that waits for its reply gets an error."""
+        connection, process = self._connection, self.process
         self._connection = self.process = None
+        if process is not None:
+            process.kill()
+            process.wait()
+        if connection is not None:
+            connection.close()
 
     def _start(self) -> socket.socket:
         """Start the process. Its environment holds no secret: a hostile file may take it over."""

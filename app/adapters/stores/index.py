@@ -6,9 +6,10 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
@@ -125,6 +126,12 @@ class StoredIndex(ABC):
         self.recipe = recipe
         self._version = folder / "version"
         self._own = folder / "own-documents"
+
+    def with_recipe(self, recipe: Recipe) -> Self:
+        """Return the same index, whose chunks become vectors and words by another recipe."""
+        other = copy(self)
+        other.recipe = recipe
+        return other
 
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None where it cannot be kept."""
