@@ -82,14 +82,18 @@ def retrieval(services: Services, corpus: Path, retriever: ChunkRetriever, aim: 
         retriever.invoke(question)
     times = sorted(_seconds(partial(retriever.invoke, question)) for question in asked)
     strategy = type(retriever).__name__.removesuffix("Retriever").lower()
-    name = f"warm {strategy} retrieval p50 / p95, {services.count()} chunks of {corpus.name}"
+    name = f"warm {strategy} retrieval p50 / p95, {services.store.count()} chunks of {corpus.name}"
     return name, f"{1000 * _percentile(times, 50):.1f} / {1000 * _percentile(times, 95):.1f} ms", aim
 
 
 def unchanged(services: Services, corpus: Path) -> Row:
     """Time an ingestion of what is in the index already."""
     times = [_seconds(partial(services.ingest, [corpus])) for _ in range(3)]
-    return f"ingestion of {services.count()} chunks that are in the index", f"{statistics.median(times):.2f} s", ""
+    return (
+        f"ingestion of {services.store.count()} chunks that are in the index",
+        f"{statistics.median(times):.2f} s",
+        "",
+    )
 
 
 def small_files(services: Services, folder: Path) -> Path:

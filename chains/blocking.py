@@ -1,7 +1,7 @@
 """What the safety checks say of a question and an answer, in the state and in the metadata."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from langchain_core.messages import BaseMessage
 from typing_extensions import TypedDict
@@ -24,12 +24,26 @@ class SafetyVerdict(TypedDict):
     canary: str
 
 
+class Moderation(TypedDict):
+    """What the moderator said of a question, and the categories of harm; `failed` where it gave no verdict in time."""
+
+    result: Literal["allowed", "flagged", "failed"]
+    categories: list[str]
+
+
+class ModerationVerdict(Moderation):
+    """What the moderator said, and what a flagged question is answered with."""
+
+    refusal: str | None
+
+
 class SafetyReport(TypedDict):
     """What the checks found.
 
     `action` says what became of the question, and `reason` why. `redacted` names the kinds of personal data that were
     taken out of it. `injection` is the probability that the question is an attack. `passages_dropped` were not shown to
-    the model; of its words, `links_removed` links, images and tags were taken out.
+    the model; of its words, `links_removed` links, images and tags were taken out. `moderation` is None where no
+    moderator was asked.
     """
 
     action: Literal["none", "guarded", "blocked"]
@@ -38,6 +52,7 @@ class SafetyReport(TypedDict):
     injection: float
     passages_dropped: int
     links_removed: int
+    moderation: NotRequired[Moderation | None]
 
 
 def withheld_because(message: BaseMessage) -> str | None:
@@ -47,14 +62,16 @@ def withheld_because(message: BaseMessage) -> str | None:
 
 
 def is_blocked(state: Mapping[str, Any]) -> bool:
-    """Return whether the safety check blocked the question."""
-    verdict = state.get("safety")
-    return verdict is not None and verdict["refusal"] is not None
+    """Return whether a safety check or the moderator blocked the question."""
+    return _blocked_text(state) is not None
 
 
 def refusal_of(state: Mapping[str, Any]) -> str | None:
-    """Return what a question is told that is not searched for: it is blocked, or out of scope; None for others."""
-    verdict, redirect = state.get("safety"), state.get("scope")
-    if verdict and verdict["refusal"]:
-        return str(verdict["refusal"])
-    return str(redirect["text"]) if redirect else None
+    """Return what a question is told that is not answered: it is blocked, or out of scope; None for others."""
+    blocked, redirect = _blocked_text(state), state.get("scope")
+    return blocked or (str(redirect["text"]) if redirect else None)
+
+
+def _blocked_text(state: Mapping[str, Any]) -> str | None:
+    verdicts = (state.get("safety"), state.get("moderation"))
+    return next((str(verdict["refusal"]) for verdict in verdicts if verdict and verdict["refusal"] is not None), None)

@@ -5,6 +5,10 @@ WaypointError
 ├── SafetyCheckError         the question was stopped before anything was searched
 ├── SessionError             the conversation cannot be read or kept at the moment
 ├── SessionNotFoundError     there is no such conversation, or somebody else began it
+├── ModerationError          the moderation service refuses, or its reply cannot be read
+│   └── ModerationUnavailableError       ... or it cannot be reached, or failed
+│       ├── ModerationRateLimitError     ... or asks to wait
+│       └── ModerationCircuitError       ... so often that it is not called for a while
 ├── ConfigurationError       a setting, a model file or an index does not fit; nothing works until it is mended
 ├── IngestionError           a corpus, or a file of it, cannot be read
 ├── DeadlineError            the time that the question may take is used up
@@ -66,6 +70,33 @@ class SafetyCheckError(WaypointError):
 
     stage = "safety"
     code = "SAFETY_CHECK_ERROR"
+
+
+class ModerationError(WaypointError):
+    """No verdict on a question; it is answered without one."""
+
+    stage = "safety"
+    code = "MODERATION_ERROR"
+
+
+class ModerationUnavailableError(ModerationError):
+    """The moderation service cannot be reached, does not answer in time, or failed on its side."""
+
+    is_retryable = True
+    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
+
+
+class ModerationRateLimitError(ModerationUnavailableError):
+    """The moderation service asks to wait before the next request."""
+
+    breaker_outcome: ClassVar[BreakerOutcome] = None
+
+
+class ModerationCircuitError(ModerationUnavailableError):
+    """The moderation service failed so often that it is not called for a while."""
+
+    is_retryable = False
+    breaker_outcome: ClassVar[BreakerOutcome] = None
 
 
 class SessionError(WaypointError):

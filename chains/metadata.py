@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from chains.blocking import LINKS_REMOVED, SafetyReport, withheld_because
+from chains.blocking import LINKS_REMOVED, Moderation, SafetyReport, withheld_because
 from chains.callbacks.cache_hits import furthest_hit
 from chains.callbacks.stage_timer import stage_timer_of
 from chains.state import Citation, Metadata, Scored
@@ -19,7 +19,7 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
     return Metadata(
         query=state["question"],
         search_query=state.get("search_query") or state["question"],
-        chunks_retrieved=len(state["documents"]),
+        chunks_retrieved=len(state["documents"]) + state.get("passages_dropped", 0),
         chunks_used=count_marked(state["citations"]),
         latency_ms=timer.elapsed_ms() if timer else 0.0,
         timings_ms=dict(timer.laps_ms) if timer else {},
@@ -37,14 +37,17 @@ def _safety(state: Scored) -> SafetyReport | None:
     verdict = state.get("safety")
     if verdict is None:
         return None
+    moderation = state.get("moderation")
     withheld = withheld_because(state["message"])
+    blocked = withheld or ("moderation" if moderation and moderation["refusal"] else None)
     return SafetyReport(
-        action="blocked" if withheld else verdict["action"],
-        reason=withheld or verdict["reason"],
+        action="blocked" if blocked else verdict["action"],
+        reason=blocked or verdict["reason"],
         redacted=verdict["redacted"],
         injection=verdict["injection"],
-        passages_dropped=len(state["context"].get("dropped", [])),
+        passages_dropped=state.get("passages_dropped", 0),
         links_removed=state["message"].response_metadata.get(LINKS_REMOVED, 0),
+        moderation=moderation and Moderation(result=moderation["result"], categories=moderation["categories"]),
     )
 
 

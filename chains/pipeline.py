@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableParallel, RunnableSequence
 
 from chains.callbacks import CacheHits, Deadline, StageTimer, StreamCleanup
 from chains.citations import CiteSources
@@ -18,12 +18,12 @@ from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
 from chains.retrieval import Retriever, retrieve
-from chains.safety import Safety
+from chains.safety import Moderate, Safety
 from chains.stage import Stage, stage
-from chains.state import Answer, Context, Question, Redirect, Reformulated, Scored, Searching
+from chains.state import Answer, Question, Redirect, Reformulated, Scored, Searching
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
-BEFORE = ("safety", "scope")  # Steps whose time counts with the stage behind them.
+BEFORE = ("safety", "scope", "screening")  # Steps whose time counts with the stage behind them.
 
 
 Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformulated]
@@ -62,7 +62,7 @@ def build_chain(
             `chains.reformulation.verbatim` searches for the user's own words.
         history: what of the conversation the model is shown; by default whole turns within 1,000 tokens.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
-        safety: what of question and answer is checked; by default nothing. Its time counts with retrieval's as well.
+        safety: what of question, passages and answer is checked; by default nothing.
         stages: stages of your own (`chains.stage.stage`), each behind the stage that it is keyed by. A new field of
             theirs reaches the answer; a field that is there is replaced for what comes after.
         timeout_s: how long a call may take; DeadlineError after that.
@@ -74,17 +74,19 @@ def build_chain(
     timer = clock or SystemClock()
     cite = citations or CiteSources()
     answer: Runnable[Any, Any] = generate(model, system=system, no_results=no_results, history=history, clock=timer)
-    form: Callable[..., Context] = context or FormatContext()
     if safety is not None:
-        answer, form = safety.checked(answer), safety.screened(form)
+        answer = safety.checked(answer)
     steps: list[Runnable[Any, Any]] = [
         stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
-        stage("retrieval", documents=retrieve(retriever)),
-        stage("context", context=form),
+        _retrieval(retrieve(retriever), safety.moderate if safety else None),
+        stage("context", context=context or FormatContext()),
         stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
         stage("citations", unpack=True, result=cite),
         stage("confidence", confidence=confidence),
     ]
+    if safety is not None:
+        screen = safety.screen
+        steps.insert(2, stage("screening", passages_dropped=screen.count_dropped, documents=screen.kept))
     if scope is not None:
         steps.insert(1, stage("scope", scope=scope))
     if safety is not None:
@@ -104,6 +106,13 @@ def build_chain(
         custom_input_type=Question,
         custom_output_type=Answer,
     )
+
+
+def _retrieval(search: Runnable[Searching, Any], moderate: Moderate | None) -> Stage:
+    """Return stage 1. A moderator judges the question beside the search, and is done before the model is asked."""
+    if moderate is None:
+        return stage("retrieval", documents=search)
+    return stage("retrieval", unpack=True, found=RunnableParallel(documents=search, moderation=moderate))
 
 
 def _with_stages(steps: Sequence[Runnable[Any, Any]], own: Mapping[str, Stage]) -> list[Runnable[Any, Any]]:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import Runnable
 from numpy.typing import NDArray
 
 
@@ -86,3 +87,16 @@ class WordIndex(Protocol):
 
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
         """Return where the given chunks stand by id, without those that are not there."""
+
+
+class ModerationResult(NamedTuple):
+    """Whether a moderator finds a text harmful, and the categories of harm that it names."""
+
+    flagged: bool
+    categories: tuple[str, ...] = ()
+
+
+Moderator = Runnable[str, ModerationResult]
+"""Judges a text. Categories of self-harm begin with `SELF_HARM`."""
+
+SELF_HARM = "self-harm"

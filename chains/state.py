@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from typing_extensions import TypedDict
 
-from chains.blocking import SafetyReport, SafetyVerdict
+from chains.blocking import ModerationVerdict, SafetyReport, SafetyVerdict
 from chains.errors import QuestionError
 
 Outcome = Literal["answered", "no_results", "declined", "ungrounded", "blocked", "degraded"]
@@ -46,14 +46,10 @@ class Passage(TypedDict):
 
 
 class Context(TypedDict):
-    """The text the model is shown, and the passages in it, in the order shown, as they were shown.
-
-    Passages were `dropped` that look like an attack.
-    """
+    """The text the model is shown, and the passages in it, in the order shown, as they were shown."""
 
     text: str
     passages: list[Passage]
-    dropped: NotRequired[list[Passage]]
 
 
 class Citation(TypedDict):
@@ -162,9 +158,11 @@ class Searching(Question):
 
 
 class Retrieved(Searching):
-    """After stage 1."""
+    """After stage 1. `moderation` is None where no moderator was asked."""
 
     documents: list[Passage]
+    moderation: NotRequired[ModerationVerdict | None]
+    passages_dropped: NotRequired[int]
 
 
 class Contextualised(Retrieved):

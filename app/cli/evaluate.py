@@ -153,7 +153,7 @@ def _fit(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"], o
 
 def _facts(services: "Services", questions: str) -> dict[str, object]:
     """Return what was measured, for the report and the experiment."""
-    return {"questions": questions, "chunks": services.count(), **services.settings.model_dump(include=REPORTED)}
+    return {"questions": questions, "chunks": services.store.count(), **services.settings.model_dump(include=REPORTED)}
 
 
 def _report(

@@ -29,6 +29,7 @@ def ingest(
 ) -> None:
     """Bring the index in line with the files: only what changed is embedded again, what vanished is removed."""
     from app.wiring import Services
+    from app.wiring.scope import describe_scope
 
     services = Services(read_settings())
     if services.remote is not None:
@@ -37,7 +38,7 @@ def ingest(
         report = services.ingest(paths or [], reset=reset, dry_run=dry_run, progress=progress)
     for line in problem_lines(report):
         complain(line)
-    scope = services.describe_scope()
+    scope = describe_scope(services.settings, services.index.current())
     show(as_json(asdict(report) | {"scope": scope}) if json else f"{report_text(report)}\nScope: {scope}")
     if report.problems:
         raise typer.Exit(1)
@@ -58,9 +59,9 @@ def open_services(settings: Settings | None = None, *, serving: bool = False) ->
     services = Services(settings or read_settings(), serving=serving)
     if services.remote is not None:
         return services
-    if services.count() == 0 and services.stored.holds_own_documents():
+    if services.store.count() == 0 and services.stored.holds_own_documents():
         complain("The index is empty: it holds none of your documents. Run `waypoint ingest PATH`.")
-    elif services.count() == 0:
+    elif services.store.count() == 0:
         complain("The index is empty: ingesting the sample corpus first.")
         with progress_bar() as progress:
             report = services.ingest([], progress=progress)

@@ -101,6 +101,8 @@ class Metrics:
             self._checks.labels(f"{safety['action']}_{safety['reason']}").inc()
         for kind in safety["redacted"]:
             self._checks.labels(f"redacted_{kind.lower()}").inc()
+        if moderation := safety.get("moderation"):
+            self._checks.labels(f"moderation_{moderation['result']}").inc()
         for check in ("passages_dropped", "links_removed"):
             self._checks.labels(check).inc(safety[check])
 

@@ -202,12 +202,41 @@ class AnsweringFields(BaseSettings):
         description="What becomes of a question that reads like an attack on the model: not answered; answered after a "
         "warning to the model, as are doubtful ones; or nothing, and documents are not looked at either",
     )
+    moderation_provider: Literal["groq", "openai", "off"] = Field(
+        "off",
+        description="Who judges whether a question is harmful: a guard model at Groq, OpenAI's moderation, or nobody; "
+        "without an answer of theirs the question goes on",
+    )
+    moderation_model: str | None = Field(
+        None,
+        description="Its model, like meta-llama/llama-guard-4-12b; empty: openai/gpt-oss-safeguard-20b for groq, "
+        "omni-moderation-latest for openai",
+    )
+    moderation_api_key: SecretStr | None = Field(
+        None, description="Its key; empty: LLM_API_KEY, where LLM_PROVIDER is groq, or openai-compatible for openai"
+    )
+    moderation_base_url: WebAddress | None = Field(
+        None,
+        description="Its address: for groq the host alone, for openai up to /v1; empty: LLM_BASE_URL where its key is "
+        "LLM_API_KEY, else the vendor's own",
+    )
+    moderation_timeout_s: Seconds = Field(10, description="How long it may take, up to three retries included")
+    moderation_ignored: str = Field(
+        "specialized-advice,privacy,intellectual-property",
+        description="Categories of harm that alone do not block a question, separated by commas",
+    )
 
     @property
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else that of the key that there is, else offline."""
         keyed = "groq" if self.llm_api_key else "openrouter" if self.openrouter_api_key else "offline"
         return self.llm_provider or keyed
+
+    @property
+    def moderates_by_llm_key(self) -> bool:
+        """Return whether the provider of the language model moderates too, so that key and address are the same."""
+        same = {"groq": "groq", "openai": "openai-compatible"}
+        return self.moderation_api_key is None and same.get(self.moderation_provider) == self.provider
 
     def context_tokens(self, model: str) -> int:
         """Return what the model reads and writes together, by LLM_CONTEXT_TOKENS."""

@@ -30,6 +30,7 @@ class Settings(ServingFields):
             or _unordered(self)
             or _incomplete_openrouter(self)
             or _incomplete_model(self)
+            or _incomplete_moderation(self)
         ):
             raise ValueError(reason)
         return self
@@ -81,4 +82,11 @@ def _incomplete_openrouter(settings: ServingFields) -> str | None:
         return "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
     if "llm_model" not in settings.model_fields_set:
         return "LLM_PROVIDER=openrouter needs LLM_MODEL or PRIMARY_MODEL_ID, like google/gemma-3n-e2b-it:free"
+    return None
+
+
+def _incomplete_moderation(settings: ServingFields) -> str | None:
+    needs_key = settings.moderation_provider != "off" and not settings.moderates_by_llm_key
+    if needs_key and settings.moderation_api_key is None:
+        return f"MODERATION_PROVIDER={settings.moderation_provider} needs a key in MODERATION_API_KEY"
     return None

@@ -23,11 +23,12 @@ from app.wiring.examples import ExampleQuestions
 from app.wiring.library import Library
 from app.wiring.llm import chat_model, close, providers_of
 from app.wiring.models import current_retriever, embedding_model, remote_retriever, token_counter, word_similarity
+from app.wiring.moderation import Moderation, moderation_of
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
 from app.wiring.parts import Parts
 from app.wiring.reformulation import reformulation_of
 from app.wiring.safety import safe_questions
-from app.wiring.scope import describe_scope, sample_corpus, scope_gate, scope_text
+from app.wiring.scope import sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
 from app.wiring.teams import Teams
 from app.wiring.uploads import Uploads
@@ -160,6 +161,11 @@ class Services:
         return reformulation_of(self.settings, self.word_similarity, self.clock, self.model, words)
 
     @cached_property
+    def moderation(self) -> Moderation | None:
+        """Return what judges whether questions are harmful; None where nothing does."""
+        return moderation_of(self.settings, self.clock)
+
+    @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
         return self.parts.chain or self._pipeline(self.settings.citation_style, self.settings.llm_model)
@@ -186,6 +192,7 @@ class Services:
             similarity=self.word_similarity,
             reformulation=self.reformulation,
             clock=self.clock,
+            moderate=self.moderation.step if self.moderation else None,
             **options,
         )
         facts = {"scope": scope_text(self.settings), "passage_characters": options.get("passage_characters")}
@@ -228,8 +235,9 @@ class Services:
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
             life.push_async_callback(close, self.models)
-            if self.remote is not None:
-                life.push_async_callback(self.remote.aclose)
+            for service in (self.remote, self.moderation):
+                if service is not None:
+                    life.push_async_callback(service.aclose)
             life.callback(self.library.close)
             life.push_async_callback(asyncio.to_thread, self.uploads.close)
             await asyncio.to_thread(self.uploads.resume)
@@ -251,10 +259,6 @@ class Services:
             return None
         return scope_gate(self.settings, self.embeddings, self.index.current)
 
-    def describe_scope(self) -> str:
-        """Say in a sentence which questions are declined before anything is searched."""
-        return describe_scope(self.settings, self.index.current())
-
     @cached_property
     def examples(self) -> ExampleQuestions:
         """Return the questions that the page offers to begin with."""
@@ -264,10 +268,6 @@ class Services:
     def teams(self) -> Teams:
         """Return whom the page names where the documents hold no answer."""
         return Teams(self.settings.teams_file, self.stored.holds_own_documents)
-
-    def count(self) -> int:
-        """Return the number of chunks in the store."""
-        return self.store.count()
 
     def checks(self) -> list[Check]:
         """Return the readiness checks of all that these settings, and the models made so far, depend on."""

@@ -28,6 +28,7 @@ from chains.errors import ConfigurationError
 from chains.history import HistoryWindow
 from chains.pipeline import Reformulation, build_chain
 from chains.ports import TokenCounter, WordSimilarity
+from chains.safety import Moderate
 from chains.state import Answer, CitationStyle, Question, Redirect, Searching
 
 
@@ -43,6 +44,7 @@ def pipeline(
     similarity: WordSimilarity,
     reformulation: Reformulation,
     clock: Clock,
+    moderate: Moderate | None = None,
     passage_characters: int | None = None,
     temperature: float | None = None,
 ) -> Runnable[Question, Answer]:
@@ -84,7 +86,7 @@ def pipeline(
             reformulation=reformulation,
             history=history,
             scope=scope,
-            safety=safety_of(settings, system),
+            safety=safety_of(settings, system, moderate),
             timeout_s=settings.request_timeout_s,
             clock=clock,
         )

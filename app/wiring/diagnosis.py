@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from app.observability.logs import masked
@@ -10,6 +11,7 @@ from app.settings import Settings
 from app.wiring.build import Services
 from app.wiring.llm import first_model, second_model
 from chains.errors import WaypointError
+from chains.ports import Moderator
 
 QUESTION = "Which documents are needed?"
 TIMEOUT_S = 5
@@ -50,7 +52,7 @@ def summary(services: Services) -> dict[str, Any]:
         "model": None if settings.provider == "offline" else settings.llm_model,
         "base_url": masked(_base_url(settings)),
         "store": _store(settings),
-        "chunks": services.count() if services.remote is None else None,
+        "chunks": services.store.count() if services.remote is None else None,
         "without_token": strangers,
     }
 
@@ -58,7 +60,7 @@ def summary(services: Services) -> dict[str, Any]:
 def findings(services: Services) -> Iterator[Finding]:
     """Try the parts one after the other."""
     settings = services.settings
-    for trial in [*_retrieval(services), *_models(settings), *_backends(services)]:
+    for trial in [*_retrieval(services), *_models(settings), *_moderation(services), *_backends(services)]:
         try:
             yield Finding(trial.part, "ok", trial.run() or "works", trial.required)
         except Exception as error:  # Whatever it is, the other parts are tried as well.
@@ -66,6 +68,7 @@ def findings(services: Services) -> Iterator[Finding]:
             yield Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
     for part, name, used in (
         ("language model", "LLM_API_KEY", settings.provider != "offline"),
+        ("moderation", "MODERATION_PROVIDER", services.moderation is not None),
         ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND, SESSION_BACKEND or AUTH_MODE", settings.uses_redis),
         ("rabbitmq", "RABBITMQ_URL", services.outbox is not None),
         ("tracing", "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT", bool(services.tracing.exports)),
@@ -82,7 +85,7 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
 
     def search() -> str:
         found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
-        count = services.count()
+        count = services.store.count()
         empty = "; `waypoint ingest PATH` fills it, and `waypoint ask` with the sample corpus" if count == 0 else ""
         return f"{_store(settings)}: {count} chunks, a search found {len(found)}{empty}"
 
@@ -113,6 +116,16 @@ def _models(settings: Settings) -> Iterator[_Trial]:
         if settings.llm_fallback and settings.llm_fallback_base_url:
             remedy = "check LLM_FALLBACK_BASE_URL, LLM_FALLBACK_MODEL and LLM_FALLBACK_API_KEY"
             yield _Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
+
+
+def _moderation(services: Services) -> Iterator[_Trial]:
+    def judge(moderator: Moderator) -> str:
+        result = moderator.invoke(QUESTION)
+        return f"{services.settings.moderation_provider} {'flags' if result.flagged else 'allows'} {QUESTION!r}"
+
+    if services.moderation is not None:
+        remedy = "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions go on without it"
+        yield _Trial("moderation", partial(judge, services.moderation.moderator), remedy, required=False)
 
 
 def _backends(services: Services) -> Iterator[_Trial]:

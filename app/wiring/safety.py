@@ -7,7 +7,7 @@ from langchain_core.runnables import Runnable
 
 import prompts
 from app.settings import Settings
-from chains.safety import CheckQuestion, CleanQuestions, Reason, Safety, SystemPrompt, Thresholds
+from chains.safety import CheckQuestion, CleanQuestions, Moderate, Reason, Safety, SystemPrompt, Thresholds
 from chains.safety.injection import Scanner
 from chains.safety.pii import redact
 from chains.safety.screening import suspicious_chunks
@@ -26,8 +26,14 @@ def safe_questions(settings: Settings, chain: Runnable[Question, Answer]) -> Run
     return CleanQuestions(chain, None if settings.safety_pii == "off" else redact)
 
 
-def safety_of(settings: Settings, system: str) -> Safety | None:
-    """Return what is checked; None where SAFETY_ENABLED is off. `system` is the prompt that no answer may recite."""
+def safety_of(settings: Settings, system: str, moderate: Moderate | None = None) -> Safety | None:
+    """Return what is checked; None where SAFETY_ENABLED is off.
+
+    Args:
+        settings: the settings.
+        system: the prompt that no answer may recite.
+        moderate: asks a moderator.
+    """
     if not settings.safety_enabled:
         return None
     text = partial(prompts.load, folder=settings.prompts_path)
@@ -44,6 +50,7 @@ def safety_of(settings: Settings, system: str) -> Safety | None:
         prompt=SystemPrompt(system, allowed=spoken),
         guard=text("guard"),
         is_suspicious=scanner.is_suspicious if scanner else None,
+        moderate=moderate,
     )
 
 

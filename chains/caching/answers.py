@@ -169,14 +169,21 @@ class CachedAnswers(DelegatingRunnable):
     def _lifetime_s(self, answer: Answer) -> float:
         """Return `ttl_s` for a good answer, a minute for a poor one, and 0 for one that must not be given again.
 
-        Degraded answers are not kept, because the model may be back; nor are blocked ones, and those that broke off.
-        One that was cut off, by LLM_MAX_TOKENS or the provider's filter, is poor.
+        Degraded answers are not kept, because the model may be back; nor are blocked ones, those that broke off, and
+        those to questions of which the moderator gave no verdict. One that was cut off, by LLM_MAX_TOKENS or the
+        provider's filter, is poor.
         """
         reason = answer["metadata"]["finish_reason"]
-        if answer["outcome"] in {"degraded", "blocked"} or reason == "error":
+        if answer["outcome"] in {"degraded", "blocked"} or reason == "error" or _is_unmoderated(answer):
             return 0.0
         is_poor = answer["outcome"] in _BRIEF or reason not in {None, "stop"}
         return min(BRIEF_TTL_S, self._ttl_s) if is_poor else self._ttl_s
+
+
+def _is_unmoderated(answer: Answer) -> bool:
+    safety = answer["metadata"].get("safety")
+    moderation = safety.get("moderation") if safety else None
+    return moderation is not None and moderation["result"] == "failed"
 
 
 async def _alone(answer: Answer) -> AsyncIterator[Answer]:

@@ -10,6 +10,8 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
 
 from chains.callbacks.lookup import handlers_of
 from chains.clock import Clock
@@ -39,6 +41,11 @@ class Deadline(BaseCallbackHandler):
 def left_s(callbacks: Any) -> float:
     """Return the seconds left to the call that `callbacks` (a manager or a list) belong to; inf without a deadline."""
     return min((deadline.left_s() for deadline in handlers_of(callbacks, Deadline)), default=math.inf)
+
+
+def within(deadline: Deadline, config: RunnableConfig | None) -> RunnableConfig:
+    """Return the config with a deadline of its own beside the call's, for parts that keep one."""
+    return merge_configs(config or {}, {"callbacks": [deadline]})
 
 
 def check_time(callbacks: Any) -> float:

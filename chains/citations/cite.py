@@ -54,7 +54,6 @@ class CiteSources:
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
         shown, written = state["context"]["passages"], state["answer"]
-        dropped = state["context"].get("dropped", [])
         answer, references, notes = self._read(state["message"].text, shown)
         citations, unmarked = self._cite(answer, references, shown, notes)
         outcome, replacement = self._refused(state) or self._judge(answer, citations, shown)
@@ -67,7 +66,7 @@ class CiteSources:
         return CitationResult(
             citations=kept,
             sources=sources_of(kept, shown),
-            related_docs=related_documents([one for one in state["documents"] if one not in dropped]),
+            related_docs=related_documents(state["documents"]),
             outcome=outcome,
             replacement=replacement or (answer if kept and answer != written else None),
         )

@@ -10,10 +10,9 @@ from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import merge_configs
 
 import prompts
-from chains.callbacks.deadline import Deadline, call_in_time, time_limit
+from chains.callbacks.deadline import Deadline, call_in_time, time_limit, within
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.history import Turn, without_markers
@@ -62,7 +61,7 @@ class Condense:
         """Return the question that stands alone; None where the model gave none in time."""
         deadline, reply = self._deadline(), None
         with _failures_logged():
-            messages, own = self._messages(question, turns), _within(deadline, config)
+            messages, own = self._messages(question, turns), within(deadline, config)
             reply = call_in_time([deadline], self._model.invoke, messages, own)
         return usable(reply.text, question, turns) if reply else None
 
@@ -71,7 +70,7 @@ class Condense:
         deadline, reply = self._deadline(), None
         with _failures_logged():
             async with time_limit([deadline]):
-                reply = await self._model.ainvoke(self._messages(question, turns), _within(deadline, config))
+                reply = await self._model.ainvoke(self._messages(question, turns), within(deadline, config))
         return usable(reply.text, question, turns) if reply else None
 
     def _deadline(self) -> Deadline:
@@ -105,11 +104,6 @@ def _is_about(text: str, said: str) -> bool:
 def _shown(turn: Turn) -> str:
     text = without_markers(turn.text) if turn.role == "assistant" else turn.text
     return escape_tag(one_line(text[:TURN_CHARACTERS]), "conversation")
-
-
-def _within(deadline: Deadline, config: RunnableConfig | None) -> RunnableConfig:
-    """Return the config with a deadline of its own beside the call's, for models that keep one."""
-    return merge_configs(config or {}, {"callbacks": [deadline]})
 
 
 @contextmanager

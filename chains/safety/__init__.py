@@ -1,13 +1,15 @@
 """Safety: what a question may not carry in, and what an answer may not carry out.
 
 `CleanQuestions` stands around the chain: what nobody sees in a question goes before anything is logged, traced or
-cached. `CheckQuestion` is a step before the first stage. `CheckedAnswer` stands between the model and the citations:
+cached. `CheckQuestion` is a step before the first stage. `Moderate` asks a moderator while passages are retrieved, and
+`Screen` drops those that look like an attack. `CheckedAnswer` stands between the model and the citations:
 links that lead elsewhere than the sources do, images, HTML and the recited prompt never reach a reader, and in a stream
 they are gone before they are shown.
 """
 
 from chains.safety.checks import Safety
 from chains.safety.leaks import SystemPrompt
+from chains.safety.moderation import Moderate
 from chains.safety.output import CheckedAnswer
 from chains.safety.questions import CleanQuestions
 from chains.safety.sanitizing import sanitize
@@ -17,6 +19,7 @@ __all__ = [
     "CheckQuestion",
     "CheckedAnswer",
     "CleanQuestions",
+    "Moderate",
     "Reason",
     "Safety",
     "SystemPrompt",

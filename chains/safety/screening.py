@@ -1,4 +1,4 @@
-"""Leave passages that look like an attack out of what the model is shown."""
+"""Leave passages that look like an attack out of what the model and the readers are shown."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from threading import Lock
 
 from cachetools import LRUCache, cached
 
-from chains.state import Context, Passage, Retrieved
+from chains.blocking import is_blocked
+from chains.state import Passage, Retrieved
 
 SUSPICIOUS = "suspicious"
 """In a chunk's metadata, where the ingestion found that its document tries to steer the model there."""
@@ -16,24 +17,26 @@ IsSuspicious = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
-class ScreenedContext:
-    """Compute the context of a state from the passages that are not suspicious.
+class Screen:
+    """Tells the passages of a state that may go on from those that look like an attack.
 
     Args:
-        context: makes the context of the passages that are left.
-        is_suspicious: returns whether a text looks like an attack.
+        is_suspicious: returns whether a text looks like an attack; None finds none.
     """
 
-    context: Callable[[Retrieved], Context]
-    is_suspicious: IsSuspicious
+    is_suspicious: IsSuspicious | None
 
-    def __call__(self, state: Retrieved) -> Context:
-        """Return the context, with the passages that were dropped."""
-        dropped = [passage for passage in state["documents"] if self._is_dropped(passage)]
-        kept = [passage for passage in state["documents"] if passage not in dropped]
-        return {**self.context({**state, "documents": kept}), "dropped": dropped}
+    def kept(self, state: Retrieved) -> list[Passage]:
+        """Return the passages that may go on: none for a question that is blocked."""
+        return [] if is_blocked(state) else [one for one in state["documents"] if not self._is_dropped(one)]
+
+    def count_dropped(self, state: Retrieved) -> int:
+        """Return how many passages look like an attack."""
+        return sum(self._is_dropped(passage) for passage in state["documents"])
 
     def _is_dropped(self, passage: Passage) -> bool:
+        if self.is_suspicious is None:
+            return False
         metadata = passage["metadata"]
         named = [str(metadata.get(name) or "") for name in ("title", "section")]
         return bool(metadata.get(SUSPICIOUS)) or self.is_suspicious("\n".join([*named, passage["content"]]))

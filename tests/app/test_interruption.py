@@ -136,7 +136,7 @@ def test_an_index_whose_first_ingestion_was_killed_never_receives_the_sample_cor
 
     services = make_services(tmp_path, vector_store_type=store)
     opened = open_services(services.settings)
-    assert opened.count() == 0
+    assert opened.store.count() == 0
     assert "waypoint ingest PATH" in capsys.readouterr().err
     with pytest.raises(IngestionError, match="waypoint ingest PATH"):
         services.ingest([])
@@ -152,7 +152,7 @@ def test_an_index_that_lost_its_documents_never_receives_the_sample_corpus(tmp_p
         file.unlink()
     assert ingest(tmp_path, corpus).deleted
 
-    assert open_services(make_services(tmp_path).settings).count() == 0
+    assert open_services(make_services(tmp_path).settings).store.count() == 0
 
 
 def test_a_run_of_which_nothing_is_new_copies_nothing(undisturbed, tmp_path):
@@ -175,7 +175,7 @@ def test_a_killed_run_is_gone_on_with_and_nothing_is_embedded_twice(tmp_path):
     services.ingest([corpus])
 
     embeddings: Any = services.embeddings
-    assert 0 < embeddings.embedded < services.count()
+    assert 0 < embeddings.embedded < services.store.count()
 
 
 def test_the_second_of_two_runs_at_once_refuses_and_changes_nothing(undisturbed, tmp_path):

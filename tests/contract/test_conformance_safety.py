@@ -5,16 +5,24 @@ import re
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from pytest_httpserver import HTTPServer
 
+from app.adapters.moderation.openai import OpenAIModeration
 from app.wiring.safety import THRESHOLDS
+from chains import build_chain
+from chains.clock import Clock
 from chains.errors import QuestionError
-from chains.safety import CheckQuestion, sanitize
+from chains.resilience.retry import RetryPolicy
+from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt, sanitize
 from chains.safety.injection import Scanner
 from chains.safety.pii import redact
+from tests.chains.gst import writing
+from tests.clocks import StoppedClock
 from tests.conftest import SHARED
 
 CASES = SHARED / "conformance" / "lcel.jsonl"
-REFUSALS: Any = {"injection": "No.", "pii": "No."}
+REFUSALS: Any = {"injection": "No.", "pii": "No.", "moderation": "No.", "self_harm": "No."}
 # Case -> why ours differs from what is expected.
 DEVIATIONS = {
     "lcel-083": "characters without width leave the question: an attack hides in them from every check behind",
@@ -23,9 +31,9 @@ DEVIATIONS = {
     "lcel-033": "the same: the postal code stays",
     "lcel-037": "two letters and six digits without the word passport are a booking or a permit",
     "lcel-087": "a question above 1,000 characters is refused by the Waypoint contract, never cut",
+    "lcel-227": "moderation runs beside the search, so that no question waits for it: the question is embedded",
 }
 
-NOT_THERE = {"lcel-227": "there is no moderation yet"}
 # The peer's names of kinds, and ours.
 KINDS = {
     "EMAIL": "EMAIL",
@@ -47,6 +55,12 @@ def cases(*areas: str) -> list[Any]:
     rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()] if CASES.exists() else []
     found = [pytest.param(row, id=row["id"]) for row in rows if row["area"] in areas]
     return found or [pytest.param(None, marks=pytest.mark.skip("no conformance cases here"))]
+
+
+def moderator(server: HTTPServer, clock: Clock) -> OpenAIModeration:
+    """Return the client of a moderation service on loopback, whose waits are as long as the policy says."""
+    policy = RetryPolicy(chance=lambda: 0.0)
+    return OpenAIModeration(base_url=server.url_for("/v1"), model="m", api_key=None, policy=policy, clock=clock)
 
 
 def holds(case: dict[str, Any], is_equal: bool) -> None:
@@ -96,11 +110,38 @@ def test_the_check_of_a_question(case: dict[str, Any]):
 
 
 @pytest.mark.parametrize("case", cases("chain_safety"))
-def test_the_chain_answers_or_refuses(case: dict[str, Any]):
-    if case["id"] in NOT_THERE:
-        pytest.skip(NOT_THERE[case["id"]])
-    redacted = redact(case["input"]["question"])
+def test_the_chain_answers_or_refuses(case: dict[str, Any], httpserver: HTTPServer):
+    searched: list[str] = []
+    flagged = {"flagged": "moderation" in case["input"], "categories": {"violence": True}}
+    httpserver.expect_request("/v1/moderations").respond_with_json({"results": [flagged]})
+    moderate = Moderate(moderator(httpserver, StoppedClock()), REFUSALS)
+    safety = Safety(question=check, prompt=SystemPrompt(""), moderate=moderate)
 
-    verdict = check({"question": redacted.text, "redacted": redacted.kinds})
+    def search(query: str) -> list[Document]:
+        searched.append(query)
+        return []
 
-    assert (verdict["action"] != "blocked") is case["expected"]["ok"]
+    chain = build_chain(retriever=search, model=writing(times=0), safety=safety)
+    redacted = redact(case["input"].get("question", "Q?"))
+
+    answer = chain.invoke({"question": redacted.text, "redacted": redacted.kinds})
+
+    expected = case["expected"]
+    assert (answer["outcome"] != "blocked") is expected["ok"]
+    assert answer["metadata"]["model"] is None  # No model was asked.
+    if not expected["ok"]:
+        holds(case, len(searched) == expected["emb_calls"])
+
+
+@pytest.mark.parametrize("case", cases("moderation"))
+def test_moderation(case: dict[str, Any], httpserver: HTTPServer):
+    clock, expected = StoppedClock(), case["expected"]
+    httpserver.expect_request("/v1/moderations").respond_with_data("wait", status=429)
+
+    verdict = Moderate(moderator(httpserver, clock), REFUSALS, clock=clock).invoke({"question": "Q?"})
+
+    assert verdict is not None
+    is_flagged, waits_ms = verdict["result"] == "flagged", [1000 * seconds for seconds in clock.slept]
+    ours = (is_flagged, verdict["categories"], len(httpserver.log), waits_ms)
+    result = expected["result"]
+    holds(case, ours == (result["flagged"], list(result["categories"]), expected["calls"], expected["backoff_ms"]))

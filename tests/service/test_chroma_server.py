@@ -95,7 +95,7 @@ def test_a_whole_question_is_answered_from_a_server(server, tmp_path):
         {"question": "Which services does PIL run?"}, {"configurable": {"audience": "public"}}
     )
 
-    assert services.count() == services.words.count() == report.chunks
+    assert services.store.count() == services.words.count() == report.chunks
     assert answer["documents"]
     delete_collection(server, "whole")
 
@@ -107,7 +107,7 @@ def test_a_store_that_was_deleted_on_the_server_is_filled_again(server, tmp_path
 
     services = Services(settings)
     assert services.ingest([sample_corpus() / "02_carriers"]).added == first.added
-    assert services.count() == services.words.count() == first.chunks
+    assert services.store.count() == services.words.count() == first.chunks
 
 
 @pytest.mark.timeout(400)
@@ -205,7 +205,7 @@ def test_a_killed_reset_on_a_server_leaves_the_old_index_or_the_new_one_whole(se
     assert (found == old) is not new
     assert set(index.words.places(sorted(found))) == found
     assert index.words.count() == len(found)
-    assert ingest(tmp_path, corpus, reset=True, **settings).added == make_services(tmp_path, **settings).count()
+    assert ingest(tmp_path, corpus, reset=True, **settings).added == make_services(tmp_path, **settings).store.count()
 
 
 def test_a_users_index_on_a_server_refuses_the_sample_corpus_from_every_machine(server, tmp_path):

@@ -20,6 +20,7 @@ from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
 from chains.errors import LLMError
+from chains.pipeline import BEFORE
 from tests.fakes import MODEL, FakeGroq, Reply, fake_groq
 from tests.langsmith_stub import Backend, backend
 from tests.traced import CONFIG, QUESTION, ask, tracing, tree
@@ -33,6 +34,7 @@ TREE: dict[str, Any] = {
     "reformulation": {},
     "scope": {},
     "retrieval": {"HybridRetriever": {}},
+    "screening": {},
     "context": {},
     "generation": {"prompt": {}, "ResilientChatModel": {}},
     "citations": {},
@@ -230,7 +232,7 @@ async def test_the_spans_of_a_call_follow_each_other_under_one_root(services, st
     stub.wait_for(lambda: len(stub.spans) == 7)
 
     *stages, root = stub.spans
-    assert [span.name for span in stages] == [name for name in STAGES if name not in {"safety", "scope"}]
+    assert [span.name for span in stages] == [name for name in STAGES if name not in BEFORE]
     assert {span.parent_span_id for span in stages} == {root.span_id}
     assert root.trace_id.hex() == answer["metadata"]["trace_id"].replace("-", "")
     assert all(one.end_time_unix_nano == other.start_time_unix_nano for one, other in pairwise(stages))

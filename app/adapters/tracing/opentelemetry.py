@@ -122,6 +122,7 @@ def _attributes(call: Call) -> dict[str, Any]:
         "waypoint.outcome": answer["outcome"] if answer else None,
         "waypoint.confidence": answer["confidence"]["level"] if answer else None,
         "waypoint.cache": metadata.get("cache"),
+        "waypoint.moderation": ((metadata.get("safety") or {}).get("moderation") or {}).get("result"),
         "gen_ai.response.model": metadata.get("model"),
         **{f"gen_ai.usage.{name}": count for name, count in (metadata.get("usage") or {}).items()},
         "error.type": type(call.error).__name__ if call.error else None,

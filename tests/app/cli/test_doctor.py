@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from tests.fakes import Reply
 from tests.langsmith_stub import backend
 from tests.rabbit import skip_without_broker, url
 
@@ -25,7 +26,7 @@ def test_a_working_desk_is_all_ok_and_says_what_is_off(waypoint, groq, monkeypat
     code, out, err = waypoint("doctor")
 
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == ["ok", "ok", "ok", "ok", "off", "off", "off"]
+    assert [line.split()[0] for line in out.splitlines()] == ["ok", "ok", "ok", "ok", "off", "off", "off", "off"]
     assert "1 chunks, a search found 1" in out
     assert len(groq.requests) == 1
 
@@ -45,6 +46,21 @@ def test_a_model_that_does_not_answer_fails_with_what_to_do_and_exit_code_1(wayp
     assert "failed language model" in out
     assert "check LLM_API_KEY, LLM_BASE_URL and LLM_MODEL" in out
     assert "secret" not in out
+
+
+@pytest.mark.usefixtures("index")
+def test_moderation_is_tried_and_may_fail(waypoint, groq, monkeypatch):
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
+    monkeypatch.setenv("LLM_BASE_URL", groq.url)
+    monkeypatch.setenv("MODERATION_PROVIDER", "groq")
+    groq.replies = [Reply("yes"), Reply("safe"), Reply("yes"), Reply("perhaps")]
+
+    (first, works, _), (second, fails, _) = waypoint("doctor"), waypoint("doctor")
+
+    assert (first, second) == (0, 0)
+    assert "groq allows 'Which documents are needed?'" in works
+    assert "failed moderation" in fails
+    assert "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions go on without it" in fails
 
 
 def test_settings_that_do_not_fit_are_a_finding(waypoint, monkeypatch):
@@ -99,6 +115,7 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypat
         "embedding model": "ok",
         "vector store": "ok",
         "language model": "off",
+        "moderation": "off",
         "redis": "failed",
         "events file": "ok",
         "rabbitmq": "ok",

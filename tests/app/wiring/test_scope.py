@@ -5,6 +5,7 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
+from app.wiring.scope import describe_scope
 from chains.errors import ConfigurationError
 from chains.ingestion.files import find_files
 from chains.scope import SCOPE_FILE
@@ -29,6 +30,10 @@ def folder(path: Path, *, scope: str | None = None, title: str = "GST Guide") ->
     return path
 
 
+def described(of: Services) -> str:
+    return describe_scope(of.settings, of.index.current())
+
+
 def redirect(of: Services) -> object:
     assert of.scope is not None
     return of.scope.invoke(DECLINED)
@@ -41,7 +46,7 @@ def test_the_scope_file_of_a_folder_counts_once_the_folder_is_ingested(tmp_path,
 
     own.ingest([folder(tmp_path / "desk", scope=SCOPE)])
     assert redirect(own) == REDIRECT
-    assert own.describe_scope() == f"questions are declined before the search by {tmp_path / 'desk' / SCOPE_FILE}"
+    assert described(own) == f"questions are declined before the search by {tmp_path / 'desk' / SCOPE_FILE}"
 
 
 @STORES
@@ -53,7 +58,7 @@ def test_a_folder_without_a_scope_file_may_answer_anything(tmp_path, store, rese
 
     own.ingest([other], reset=reset)
     assert redirect(own) is None
-    assert own.describe_scope() == f"no question is declined before the search: {other} has no {SCOPE_FILE}"
+    assert described(own) == f"no question is declined before the search: {other} has no {SCOPE_FILE}"
 
 
 def test_what_one_of_two_folders_answers_is_not_declined(tmp_path):
@@ -112,7 +117,7 @@ def test_the_sample_corpus_brings_its_scope(tmp_path):
 
 def test_the_gate_can_be_turned_off():
     assert services(scope_enabled="off").scope is None
-    assert services(scope_enabled="off").describe_scope().startswith("SCOPE_ENABLED=false")
+    assert described(services(scope_enabled="off")).startswith("SCOPE_ENABLED=false")
 
 
 def test_scope_file_takes_the_place_of_those_of_the_folders(tmp_path):
@@ -121,7 +126,7 @@ def test_scope_file_takes_the_place_of_those_of_the_folders(tmp_path):
     own.ingest([folder(tmp_path / "desk")])
 
     assert redirect(own) == REDIRECT
-    assert own.describe_scope().endswith(f"SCOPE_FILE={tmp_path / 'own.yaml'}")
+    assert described(own).endswith(f"SCOPE_FILE={tmp_path / 'own.yaml'}")
 
 
 def test_a_scope_file_that_is_named_but_not_there_is_an_error(tmp_path):

@@ -61,7 +61,7 @@ def test_the_words_stay_in_step_with_what_is_ingested(corpus, store):
     (corpus / "01_regulatory/gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate is eight.")
     (corpus / "02_carriers/line.md").unlink()
     services.ingest([corpus])
-    assert services.count() == services.words.count() == 2
+    assert services.store.count() == services.words.count() == 2
     assert not services.words.search("nine percent", 5, {})
     assert services.words.search("eight", 5, {})
 
@@ -73,7 +73,7 @@ def test_an_older_store_without_words_gets_them_when_it_is_opened(corpus, store)
     services.words.delete(services.store.ids())
 
     opened = make(vector_store_type=store)
-    assert opened.count() == opened.words.count() == 3
+    assert opened.store.count() == opened.words.count() == 3
 
 
 @pytest.mark.parametrize("store", ["chroma", "memory"])
@@ -82,7 +82,7 @@ def test_a_reset_rebuilds_the_store_and_the_words(corpus, store):
     services.ingest([corpus])
 
     assert services.ingest([corpus], reset=True).added == 3
-    assert services.count() == services.words.count() == 3
+    assert services.store.count() == services.words.count() == 3
     assert found(services, PUBLIC) == {"01_regulatory_gst"}
 
 
@@ -103,7 +103,7 @@ def test_a_broken_memory_store_is_mended_by_a_reset(corpus):
     services.settings.memory_store_path.write_text("{")
 
     with pytest.raises(ConfigurationError, match="waypoint ingest --reset"):
-        make(vector_store_type="memory").count()
+        make(vector_store_type="memory").store.count()
     assert make(vector_store_type="memory").ingest([corpus], reset=True).added == 3
 
 

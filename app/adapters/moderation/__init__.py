@@ -1,0 +1,1 @@
+"""Moderators: services and models that tell whether a question is harmful."""

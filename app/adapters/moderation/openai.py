@@ -1,0 +1,109 @@
+"""OpenAI's moderation, or any service with its `POST /moderations`, as a moderator."""
+
+from typing import Any, Unpack
+
+import httpx
+from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+from langchain_core.runnables import Runnable, RunnableConfig
+from pydantic import BaseModel, Field, SecretStr, ValidationError
+
+from app.adapters.http_client import async_client, client
+from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
+from chains.errors import (
+    ModerationCircuitError,
+    ModerationError,
+    ModerationRateLimitError,
+    ModerationUnavailableError,
+)
+from chains.ports import ModerationResult
+
+OPENAI = "https://api.openai.com/v1"
+KIND = ServiceKind(
+    name="moderation service",
+    address="MODERATION_BASE_URL",
+    settings="MODERATION_BASE_URL and MODERATION_MODEL",
+    suspects={
+        400: "MODERATION_MODEL",
+        401: "MODERATION_API_KEY",
+        403: "MODERATION_API_KEY",
+        404: "MODERATION_BASE_URL and MODERATION_MODEL",
+    },
+    unreadable="no verdict",
+    refused=ModerationError,
+    unavailable=ModerationUnavailableError,
+    rate_limited=ModerationRateLimitError,
+    circuit_open=ModerationCircuitError,
+)
+
+
+class _Verdict(BaseModel):
+    flagged: bool
+    categories: dict[str, bool | None] = {}
+
+
+class _Reply(BaseModel):
+    results: list[_Verdict] = Field(min_length=1)
+
+
+class OpenAIModeration(Runnable[str, ModerationResult]):
+    """Asks `POST {base_url}/moderations` whether a text is harmful.
+
+    Args:
+        base_url: the address up to and with `/v1`.
+        model: the model's name.
+        api_key: sent as Bearer token.
+        options: the limits of its calls.
+
+    Raises:
+        ModerationError: the service refuses, or answers what does not fit.
+        ModerationUnavailableError: it cannot be reached, or failed, also after the retries.
+        DeadlineError: the time for it is used up.
+    """
+
+    name = "moderation"
+
+    def __init__(self, *, base_url: str, model: str, api_key: SecretStr | None, **options: Unpack[CallOptions]) -> None:
+        self._calls = ServiceCalls(KIND, f"{base_url.rstrip('/')}/moderations", **options)
+        self._headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
+        self._model = model
+        self._client, self._async_client = client(headers={"Connection": "close"}), async_client()
+
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationResult:
+        """Return the verdict."""
+        return self._call_with_config(self._ask, input, config)
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationResult:
+        """Return the verdict."""
+        return await self._acall_with_config(self._aask, input, config)
+
+    async def aclose(self) -> None:
+        """Close the connections; the service cannot be asked any more."""
+        self._client.close()
+        await self._async_client.aclose()
+
+    def _ask(self, text: str, run_manager: CallbackManagerForChainRun) -> ModerationResult:
+        def attempt() -> ModerationResult:
+            with self._calls.attempt(run_manager) as timeout_s:
+                return self._read(self._client.post(self._calls.url, **self._request(text, timeout_s)))
+
+        return self._calls.retrying(run_manager)(attempt)
+
+    async def _aask(self, text: str, run_manager: AsyncCallbackManagerForChainRun) -> ModerationResult:
+        async def attempt() -> ModerationResult:
+            with self._calls.attempt(run_manager) as timeout_s:
+                return self._read(await self._async_client.post(self._calls.url, **self._request(text, timeout_s)))
+
+        verdict: ModerationResult = await self._calls.aretrying(run_manager)(attempt)
+        return verdict
+
+    def _request(self, text: str, timeout_s: float) -> dict[str, Any]:
+        return {"json": {"model": self._model, "input": text}, "headers": self._headers, "timeout": timeout_s}
+
+    def _read(self, response: httpx.Response) -> ModerationResult:
+        response.raise_for_status()
+        try:
+            [verdict, *_] = _Reply.model_validate_json(response.content).results
+        except ValidationError as error:
+            raise self._calls.misfit(KIND.unreadable) from error
+        named = tuple(name for name, is_named in verdict.categories.items() if is_named)
+        return ModerationResult(flagged=verdict.flagged, categories=named)
