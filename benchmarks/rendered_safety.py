@@ -6,6 +6,12 @@ from benchmarks.figures import read_figures
 from benchmarks.tables import table, verdicts
 
 LEAST_PASSED, LEAST_CAUGHT, MOST_ALARMS, LEAST_F2, QUESTION_MS, PASSAGES_MS = 0.88, 0.78, 0.02, 0.85, 5, 10
+MOST_MB, MOST_SLOWER_S = 60, 0.2
+UNSEEN = {
+    "family": "ours, without the family of the text",
+    "language": "ours, without the language of the text",
+    "public": "PIGuard, the half that no threshold was chosen on",
+}
 
 RATES = ("precision", "recall", "f2")
 
@@ -14,7 +20,6 @@ def aims_table() -> str:
     """Return what was aimed at and what was found."""
     found = read_figures()["safety"]["values"]
     injection, pii = found["injection"], found["pii"]
-    question_ms, passages_ms, _ = found["ms"].values()
     documents = sum(one["documents"] for one in found["clean"].values())
     alarms = sum(one["alarms"] for one in found["clean"].values())
     return verdicts(
@@ -31,16 +36,6 @@ def aims_table() -> str:
                 f"{pii['pattern_f2']:.3f} ({_range(pii['intervals']['pattern'])})",
                 pii["pattern_f2"] >= LEAST_F2,
             ),
-            (
-                f"a question of 200 characters, at most {QUESTION_MS} ms",
-                f"{question_ms} ms",
-                question_ms <= QUESTION_MS,
-            ),
-            (
-                f"8,000 characters of passages, at most {PASSAGES_MS} ms",
-                f"{passages_ms} ms",
-                passages_ms <= PASSAGES_MS,
-            ),
         ]
     )
 
@@ -50,6 +45,47 @@ def curve_table() -> str:
     curve = read_figures()["safety"]["values"]["injection"]["curve"]
     rows = [(at["threshold"], f"{at['harmless_passed']:.3f}", f"{at['attacks_caught']:.3f}") for at in curve]
     return table(("threshold", "harmless passed", "attacks caught"), rows)
+
+
+def unseen_table() -> str:
+    """Return what phrases and classifier find in texts that they were not made from."""
+    found = read_figures()["injection"]["values"]
+    rows = [
+        (told, name, *(_rate(one, key) for key in ("harmless_passed", "attacks_caught")))
+        for part, told in UNSEEN.items()
+        for name, one in found[part].items()
+    ]
+    return table(("texts", "by", "harmless passed", "attacks caught"), rows)
+
+
+def unseen_curve_table() -> str:
+    """Return the shares at each threshold, of texts whose family the classifier has not seen."""
+    found = read_figures()["injection"]["values"]["family"]
+    names = ("phrases", "classifier", "both")
+    rows = [
+        (at[0]["threshold"], *(f"{one['harmless_passed']:.3f}, {one['attacks_caught']:.3f}" for one in at))
+        for at in zip(*(found[name]["curve"] for name in names), strict=True)
+    ]
+    return table(("threshold", *names), rows)
+
+
+def cost_table() -> str:
+    """Return what the local checks cost."""
+    found = read_figures()["safety_cost"]["values"]
+    ask = found["ask"]
+    slower = {name: ask["on"][name] - ask["off"][name] for name in ask["on"]}
+    return verdicts(
+        [
+            _time("a question of 200 characters", found["question"], QUESTION_MS),
+            _time("8,000 characters of passages that were not seen before", found["passages"], PASSAGES_MS),
+            (f"memory, at most {MOST_MB} MB", f"{found['memory_mb']} MB", found["memory_mb"] <= MOST_MB),
+            (
+                f"`waypoint ask` in a fresh process, at most {MOST_SLOWER_S} s slower",
+                f"{slower['least']:+.2f} s (median {slower['median']:+.2f} s; {ask['off']['least']:.2f} s without)",
+                slower["least"] <= MOST_SLOWER_S,
+            ),
+        ]
+    )
 
 
 def entity_table() -> str:
@@ -83,8 +119,13 @@ def _share(name: str, least: float, found: dict[str, Any], key: str) -> tuple[st
     return f"{name} {least:.0%}", f"{value:.3f} of {count} ({_range(interval)})", value >= least
 
 
-def _time(name: str, found_ms: float, most_ms: float) -> tuple[str, str, bool]:
-    return f"{name}, at most {most_ms} ms", f"{found_ms} ms", found_ms <= most_ms
+def _time(name: str, found: dict[str, float], most_ms: float) -> tuple[str, str, bool]:
+    shown = f"{found['least']:.2f} ms (median {found['median']:.2f} ms)"
+    return f"{name}, at most {most_ms} ms", shown, found["least"] <= most_ms
+
+
+def _rate(found: dict[str, Any], key: str) -> str:
+    return f"{found[key]:.3f} of {found['counts'][key]} ({_range(found['intervals'][key])})"
 
 
 def _range(interval: list[float | None]) -> str:

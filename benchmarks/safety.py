@@ -1,32 +1,23 @@
 """Measure the safety checks: `python -m benchmarks.safety SHARED`, where SHARED holds `eval` and `kb`.
 
-Attacks and personal data on labelled texts; false alarms and chance numbers on clean documents; the time of all checks.
+Attacks and personal data on labelled texts; false alarms and chance numbers on clean documents.
+What the checks cost is measured by `benchmarks.safety_cost`.
 """
 
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from app.wiring import sample_corpus
 from app.wiring.safety import THRESHOLDS
 from benchmarks.figures import write_figures
-from chains.safety import sanitize
 from chains.safety.injection import Scanner
-from chains.safety.links import KnownLinks
-from chains.safety.markup import MarkupFilter
-from chains.safety.pii import find_entities, redact
+from chains.safety.pii import find_entities
 from evals.safety import measure_injection, measure_pii, read_labelled, summary
 
 CHARACTERS = 4000
-QUESTION = (
-    "How do I ship a container of lithium batteries from Singapore to Jakarta, which permits do I need before the "
-    "cut-off on Friday, and who prepares the documents? Please list each with its deadline."
-)
-CONTEXT_CHARACTERS = 8000
-ROUNDS = 31
 
 
 def main(shared: Path) -> None:
@@ -44,11 +35,11 @@ def main(shared: Path) -> None:
         "kb/waypoint": shared / "kb" / "waypoint",
         "eval/mtrag/corpus": shared / "eval" / "mtrag" / "corpus",
         "eval/clapnq/corpus": shared / "eval" / "clapnq" / "corpus",
+        "eval/chunk_spans": shared / "eval" / "chunk_spans",
         "sample corpus": sample_corpus(),
     }
     found["clean"] = {name: clean(folder, scanner) for name, folder in corpora.items()}
-    found["ms"] = times(scanner)
-    print(found["clean"], found["ms"], sep="\n")
+    print(found["clean"])
     write_figures("safety", found)
 
 
@@ -64,40 +55,6 @@ def parts(text: str) -> Iterator[str]:
     """Yield a text in stretches of so many characters; a short rest goes with the one before."""
     for start in range(0, max(1, len(text) - CHARACTERS // 2), CHARACTERS):
         yield text[start : start + CHARACTERS]
-
-
-def times(scanner: Scanner) -> dict[str, float]:
-    """Return the milliseconds of all checks of a question, of the passages, and of an answer; medians."""
-    file = max(sample_corpus().rglob("*.md"), key=lambda path: path.stat().st_size)
-    context = (file.read_text(encoding="utf-8") * 3)[:CONTEXT_CHARACTERS]
-    chunks = [context[start : start + 800] for start in range(0, CONTEXT_CHARACTERS, 800)]
-
-    def ask() -> None:
-        scanner.question(redact(sanitize(QUESTION)).text)
-
-    def answer() -> None:
-        markup = MarkupFilter(KnownLinks([]).allow)
-        for start in range(0, 2000, 40):
-            markup.feed(context[start : start + 40])
-        markup.flush()
-
-    return {
-        f"question of {len(QUESTION)} characters": median_ms(ask),
-        f"passages of {CONTEXT_CHARACTERS} characters": median_ms(
-            lambda: [scanner.is_suspicious(one) for one in chunks]
-        ),
-        "answer of 2000 characters, in pieces": median_ms(answer),
-    }
-
-
-def median_ms(action: Callable[[], object]) -> float:
-    """Return the median time of the action."""
-    laps = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        action()
-        laps.append(1000 * (time.perf_counter() - started))
-    return round(sorted(laps)[ROUNDS // 2], 2)
 
 
 if __name__ == "__main__":
