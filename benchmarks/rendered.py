@@ -105,10 +105,10 @@ def hostile_table() -> str:
     return f"{_dated(group)}\n\n{table(('tried', 'cases', 'held', 'held means'), group['values']['rows'])}"
 
 
-def corpora_table(group_name: str) -> str:
-    """Return what was measured corpus by corpus, with its date and command."""
+def corpora_table(group_name: str, *, first: str = "corpus") -> str:
+    """Return what was measured corpus by corpus, with its date and command; `first` heads the first column."""
     group = read_figures()[group_name]
-    head = ("corpus", *next(iter(group["values"].values())))
+    head = (first, *next(iter(group["values"].values())))
     return f"{_dated(group)}\n\n{table(head, [[name, *cells.values()] for name, cells in group['values'].items()])}"
 
 

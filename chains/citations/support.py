@@ -3,8 +3,8 @@
 Every content word of the sentence looks for itself in the evidence. A match counts as much as the evidence around it
 speaks of the sentence's other words, so that chance matches far apart carry little (a directed, position-aware
 relative of Corley and Mihalcea 2005, "Measuring the semantic similarity of texts", with the window kernel of
-Lv and Zhai 2009, "Positional language models for information retrieval"). Nothing here is learnt: the weights are
-round numbers on a flat optimum, checked by cross-validation on the WiCE development set (Kamoi et al. 2023).
+Lv and Zhai 2009, "Positional language models for information retrieval"). The weights of the words are round numbers on
+a flat optimum; what missing numbers and names take away is fitted (`losses`).
 """
 
 import re
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence, Span
+from chains.citations.losses import missing, packaged_losses
 from chains.ports import WordSimilarity
 from chains.text.sentences import MARKER
 from chains.text.tokens import MONTHS, ORDINALS, Token, fold, tokens
@@ -85,10 +86,11 @@ def support(
     strengths = match(words, evidence, similarity)
     if not strengths.any():
         return Support(0.0, "", 0, 0, contradicted=False)
-    score = align(strengths, weights)
+    aligned = min(1.0, align(strengths, weights))
+    score = packaged_losses().support(aligned, missing(words, strengths, evidence))
     clash = compare_numbers(sentence, everything, words, evidence, strengths)
     start, end = quote(strengths, weights, evidence)
-    score = round(min(1.0, score) * CLASH_FACTORS[clash], 4)
+    score = round(score * CLASH_FACTORS[clash], 4)
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from chains.citations.evidence import prepare
+from chains.citations.evidence import evidence_of
 from chains.citations.sentences import Sentence
 from chains.citations.support import ceiling, support
 from chains.ports import WordSimilarity
@@ -33,11 +33,11 @@ def verify(sentences: Sequence[str], passages: Sequence[Passage], similarity: Wo
     All pairs are compared by shared stems, and the best few again with word vectors, which cost more.
     """
     pairs = list(product(passages, sentences))
-    scored = [(support(sentence, prepare(passage["content"])), passage, sentence) for passage, sentence in pairs]
+    scored = [(support(sentence, evidence_of(passage)), passage, sentence) for passage, sentence in pairs]
     if similarity is not None:
         scored.sort(key=lambda entry: -entry[0].score)
         scored = [
-            (support(sentence, prepare(passage["content"]), similarity=similarity), passage, sentence)
+            (support(sentence, evidence_of(passage), similarity=similarity), passage, sentence)
             for _, passage, sentence in scored[:COMPARED_AGAIN]
         ]
     best = Verified(passages[0] if passages else None)
@@ -49,7 +49,7 @@ def verify(sentences: Sequence[str], passages: Sequence[Passage], similarity: Wo
 
 def attribute(sentences: Sequence[Sentence], shown: Sequence[Passage]) -> Iterator[tuple[Sentence, Verified]]:
     """Yield the sentences that a shown passage supports well by its own words, each with that passage."""
-    evidence = [prepare(passage["content"]) for passage in shown]
+    evidence = [evidence_of(passage) for passage in shown]
     for sentence in sentences:
         words = [word for word in tokens(sentence.words) if word.weight > 0]
         if len(words) < FEWEST_WORDS_TO_ATTRIBUTE:

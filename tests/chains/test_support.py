@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.wice import auroc
 from chains.citations.evidence import from_sentences, prepare
 from chains.citations.support import QUOTE_LIMIT, Support, ceiling, support
 from chains.text.tokens import tokens
@@ -121,10 +120,6 @@ def test_similarity_lets_a_synonym_count():
 )
 def test_numbers_and_abbreviations_have_one_form(text, keys):
     assert [token.key for token in tokens(text)] == keys
-
-
-def test_auroc_counts_ties_half():
-    assert auroc(np.array([True, True, False, False]), np.array([2.0, 1.0, 1.0, 0.0])) == 0.875
 
 
 @given(sentence=ANY_TEXT, chunk=ANY_TEXT)

@@ -1,0 +1,69 @@
+"""What a sentence loses with the numbers and names that its passage lacks."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chains.citations.evidence import evidence_of, prepare
+from chains.citations.losses import Losses, Missing, packaged_losses, read_losses
+from chains.citations.support import support
+from chains.state import Passage
+
+PASSAGE = "Free time is 5 days for import containers. After that, demurrage is charged per day and container."
+SHARE = st.floats(0, 1)
+COUNT = st.integers(0, 30)
+
+
+def score(sentence: str, title: str = "", section: str = "") -> float:
+    metadata = {"title": title, "section": section}
+    return support(sentence, evidence_of(Passage(content=PASSAGE, metadata=metadata, score=None))).score
+
+
+@pytest.mark.parametrize("foreign", ["in Jakarta ", "from 3 companies ", "on weekdays at Tanjung Priok "])
+def test_a_name_or_a_number_that_the_passage_lacks_costs_more_than_a_word(foreign):
+    sentence = "Import containers {}get free time of 5 days."
+    assert score(sentence.format(foreign)) < score(sentence.format("usually loaded "))
+
+
+@pytest.mark.parametrize("place", ["title", "section"])
+def test_a_name_in_the_title_or_section_is_not_missing(place):
+    sentence = "Import containers at Jakarta get free time of 5 days."
+    assert score(sentence, **{place: "Jakarta terminal"}) > score(sentence)
+
+
+@given(fewer=SHARE, more=SHARE, numbers=COUNT, names=COUNT)
+def test_more_words_found_and_fewer_missing_never_lower_the_support(fewer, more, numbers, names):
+    losses = packaged_losses()
+    fewer, more = sorted((fewer, more))
+    support_of_more = losses.support(more, Missing(numbers, names))
+    assert 0 <= losses.support(fewer, Missing(numbers, names)) <= support_of_more <= 1
+    assert losses.support(more, Missing(numbers + 1, names)) <= support_of_more
+    assert losses.support(more, Missing(numbers, names + 1)) <= support_of_more
+
+
+@given(aligned=SHARE)
+def test_nothing_missing_leaves_the_share_of_words_as_it_is(aligned):
+    assert packaged_losses().support(aligned, Missing(0, 0)) == aligned
+
+
+def test_what_is_kept_in_the_file_is_read_again():
+    losses = Losses(0.3, 0.1, "some claims")
+    assert read_losses(losses.text()) == losses
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"version": 2}, {"numbers": -0.1}],
+    ids=["another version", "a gain"],
+)
+def test_a_file_that_cannot_be_meant_is_refused(change):
+    with pytest.raises(ValueError, match=r"losses\.json has to be"):
+        read_losses(json.dumps(json.loads(packaged_losses().text()) | change))
+
+
+def test_a_heading_adds_no_words_to_quote_from():
+    evidence = prepare(PASSAGE, "Jakarta terminal")
+    assert evidence.text == PASSAGE
+    assert support("Jakarta terminal", evidence).score == 0
