@@ -13,13 +13,18 @@ from langchain_core.documents import Document
 from chains.audience import Audience, audience_of
 from chains.text.letters import letters
 
-Kind = Literal["markdown", "html", "pdf", "docx", "text"]
+Kind = Literal["markdown", "html", "pdf", "docx", "text", "slides", "table", "email", "book", "records"]
 
 KINDS: dict[str, Kind] = {
     **dict.fromkeys((".md", ".markdown"), "markdown"),
     **dict.fromkeys((".htm", ".html", ".xhtml"), "html"),
     ".pdf": "pdf",
     ".docx": "docx",
+    ".pptx": "slides",
+    **dict.fromkeys((".csv", ".tsv", ".xlsm", ".xlsx"), "table"),
+    ".eml": "email",
+    ".epub": "book",
+    **dict.fromkeys((".jsonl", ".ndjson"), "records"),
 }
 # Of a longer document only so many characters around the wanted place are put together.
 MOST_CHARACTERS = 300_000

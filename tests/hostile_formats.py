@@ -22,7 +22,7 @@ def pages() -> Files:
         "page_entities.html": lambda: (
             b"<!DOCTYPE html [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><p>words &a; &#xD800; &#0;"
         ),
-        "page_entity_bomb.xhtml": lambda: _entity_bomb(b"html") + b"<html><p>words &e9;</p></html>",
+        "page_entity_bomb.xhtml": lambda: entity_bomb(b"html") + b"<html><p>words &e9;</p></html>",
         "page_null_bytes.html": lambda: b"<p>wo\0rds</p>" * 1000,
         "page_utf16.html": lambda: "<p>words".encode("utf-16"),
         "page_unknown_encoding.html": lambda: b'<meta charset="x-none"><p>words \xff',
@@ -34,7 +34,7 @@ def pages() -> Files:
     }
 
 
-def _entity_bomb(root: bytes) -> bytes:
+def entity_bomb(root: bytes) -> bytes:
     entities = [b'<!ENTITY e0 "lol">'] + [b'<!ENTITY e%d "%s">' % (n, b"&e%d;" % (n - 1) * 10) for n in range(1, 10)]
     return b'<?xml version="1.0"?><!DOCTYPE %s [%s]>' % (root, b"".join(entities))
 
@@ -48,7 +48,7 @@ def word_documents() -> Files:
         "word_empty.docx": lambda: b"",
         "word_no_zip.docx": lambda: b"words",
         "word_cut_off.docx": lambda: whole[: len(whole) // 2],
-        "word_no_parts.docx": lambda: _zipped({}),
+        "word_no_parts.docx": lambda: zipped({}),
         "word_bomb_of_paragraphs.docx": lambda: _changed(
             whole, "word/document.xml", lambda old: _repeated(old, paragraph("x"), 1_500_000)
         ),
@@ -56,11 +56,11 @@ def word_documents() -> Files:
             whole, "word/document.xml", lambda old: _repeated(old, paragraph("x " * 100), 60_000)
         ),
         "word_bomb_of_blanks.docx": lambda: _changed(whole, "word/document.xml", lambda old: old + " " * 100_000_000),
-        "word_bomb_beside.docx": lambda: _zipped({"word/media/x.bin": b"\0" * 100_000_000}),
+        "word_bomb_beside.docx": lambda: zipped({"word/media/x.bin": b"\0" * 100_000_000}),
         "word_deep_tables.docx": lambda: docx("<w:tbl><w:tr><w:tc>" * 5_000 + words + "</w:tc></w:tr></w:tbl>" * 5_000),
         "word_wide_table.docx": lambda: docx(table(["a"] * 2_000, *[["b"] * 2_000] * 20)),
         "word_entity_bomb.docx": lambda: _changed(
-            whole, "word/document.xml", lambda old: _entity_bomb(b"w:document").decode() + old.replace("words", "&e9;")
+            whole, "word/document.xml", lambda old: entity_bomb(b"w:document").decode() + old.replace("words", "&e9;")
         ),
         "word_entity_file.docx": lambda: _changed(
             whole,
@@ -71,18 +71,18 @@ def word_documents() -> Files:
             whole, "docProps/core.xml", lambda _: outside + core.format("f")
         ),
         "word_entity_bomb_in_title.docx": lambda: _changed(
-            whole, "docProps/core.xml", lambda _: _entity_bomb(b"x").decode() + core.format("e9")
+            whole, "docProps/core.xml", lambda _: entity_bomb(b"x").decode() + core.format("e9")
         ),
         "word_not_well_formed.docx": lambda: docx("<w:p><w:r>"),
-        "word_many_entries.docx": lambda: _zipped({f"word/x{number}.xml": b"x" for number in range(40_000)}),
+        "word_many_entries.docx": lambda: zipped({f"word/x{number}.xml": b"x" for number in range(40_000)}),
         "word_same_entry_twice.docx": lambda: _overlapping(whole),
-        "word_path_out.docx": lambda: _zipped({"../../../tmp/waypoint_hostile": b"x"}),
+        "word_path_out.docx": lambda: zipped({"../../../tmp/waypoint_hostile": b"x"}),
         "word_long_title.docx": lambda: docx(words, title="x " * 500_000),
         "word_many_headings.docx": lambda: docx("".join(heading(f"h{number}", 1) + words for number in range(30_000))),
     }
 
 
-def _zipped(parts: Mapping[str, bytes]) -> bytes:
+def zipped(parts: Mapping[str, bytes]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, content in parts.items():
@@ -93,7 +93,7 @@ def _zipped(parts: Mapping[str, bytes]) -> bytes:
 def _changed(document: bytes, part: str, change: Callable[[str], str]) -> bytes:
     with zipfile.ZipFile(io.BytesIO(document)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    return _zipped(parts | {part: change(parts[part].decode()).encode()})
+    return zipped(parts | {part: change(parts[part].decode()).encode()})
 
 
 def _repeated(document: str, element: str, times: int) -> str:

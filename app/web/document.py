@@ -10,7 +10,7 @@ from app.web.chips import without_bidi
 from chains.library import Kind, Part
 
 _HEADING = re.compile("<(/?)h([1-6])>")
-PLAIN: frozenset[Kind] = frozenset({"pdf", "text"})
+PLAIN: frozenset[Kind] = frozenset({"email", "pdf", "slides", "text"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,9 @@ _NUMBER = re.compile(rf"[\s(]*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)\.?[\s)]*", re.IGNO
 _LABELLED_NUMBER = re.compile(rf"\s*(?:{_LABEL}\s*\d+(?:\.\d+)*|\d+(?:\.\d+)+)\.?\s*", re.IGNORECASE)
 _LEADING_NUMBER = re.compile(rf"\W*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)(?![\w.]*\d)[.):]?\s*", re.IGNORECASE)
 _PAGE = re.compile(r"[\s(]*(?:pages?|pp?\.?)\s*(\d+)[\s)]*", re.IGNORECASE)
-_ENDING = re.compile(r"\.(?:md|markdown|pdf|docx?|html?|txt)\s*$", re.IGNORECASE)
+_ENDING = re.compile(
+    r"\.(?:md|markdown|pdf|docx?|html?|txt|pptx|xls[xm]|[ct]sv|eml|epub|jsonl|ndjson)\s*$", re.IGNORECASE
+)
 _FILE_SIGNS = re.compile(r"[\s_./\\-]+")
 
 

@@ -110,7 +110,8 @@ class Chunker:
 
     def _split_page(self, source: str, page: Page) -> list[Chunk]:
         chunks = self.split_text(source, start=page.start, end=page.end)
-        return [replace(chunk, page=page.number) for chunk in chunks]
+        path = (page.section,) if page.section else ()
+        return [replace(chunk, page=page.number, section=page.section, section_path=path) for chunk in chunks]
 
     def split_markdown(self, source: str, *, start: int = 0, title: str = "") -> list[Chunk]:
         """Return the chunks of `source[start:]`, their offsets counted in `source`.

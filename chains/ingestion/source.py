@@ -18,11 +18,12 @@ _NO_CHARACTERS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Page(NamedTuple):
-    """A page of a source, counted from 1, and where its text begins and ends."""
+    """A page of a source, counted from 1, where its text begins and ends, and its title where it has one."""
 
     number: int
     start: int
     end: int
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,19 @@
 """Read Word documents (.docx) as markdown, by mammoth: headings, lists and tables stay."""
 
-import zipfile
 from pathlib import Path
-from typing import IO
 
 import mammoth
 from bs4 import BeautifulSoup
 
+from app.adapters.documents.archives import open_archive
 from app.adapters.documents.html import PARSER, markdown_of, words_of
-from chains.errors import IngestionError
+from app.adapters.documents.office import office_properties
 from chains.ingestion.source import SourceText, open_file, title_of
 
 # Beside mammoth's own: the document's title as a heading, and no pictures, which would be text of a megabyte.
 STYLES = "p[style-name='Title'] => h1:fresh"
-UNPACKED_BYTES = 32 * 2**20  # Of XML; pictures and fonts are not unpacked.
+# What is not unpacked: pictures and fonts.
 MEDIA = ("word/media/", "word/embeddings/", "word/fonts/")
-PROPERTIES = "docProps/core.xml"
 
 
 def load_docx(path: Path) -> SourceText:
@@ -25,23 +23,9 @@ def load_docx(path: Path) -> SourceText:
         IngestionError: the file cannot be opened, unpacks to too much, or has no text. Other errors mean damage.
     """
     with open_file(path) as file:
-        properties = _properties(file)
+        with open_archive(file, besides=MEDIA) as archive:
+            properties = office_properties(archive)
         html = mammoth.convert_to_html(file, style_map=STYLES, convert_image=lambda image: []).value
     page = BeautifulSoup(html, PARSER)
-    title = properties.get("title") or words_of(page.select_one("h1")) or title_of(path)
-    metadata = {"title": title, "last_updated": properties.get("modified", "")[:10]}
-    return SourceText(markdown_of(page), 0, {name: value for name, value in metadata.items() if value})
-
-
-def _properties(file: IO[bytes]) -> dict[str, str]:
-    with zipfile.ZipFile(file) as archive:
-        if (
-            sum(entry.file_size for entry in archive.infolist() if not entry.filename.startswith(MEDIA))
-            > UNPACKED_BYTES
-        ):
-            msg = f"the document unpacks to more than {UNPACKED_BYTES // 2**20} MB; split it"
-            raise IngestionError(msg)
-        if PROPERTIES not in archive.namelist():
-            return {}
-        properties = BeautifulSoup(archive.read(PROPERTIES), "lxml-xml")
-    return {entry.name: " ".join(entry.get_text().split()) for entry in properties.find_all(["title", "modified"])}
+    title = words_of(page.select_one("h1")) or title_of(path)
+    return SourceText(markdown_of(page), 0, {"title": title} | properties)

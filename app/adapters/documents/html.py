@@ -29,7 +29,7 @@ def load_html(path: Path) -> SourceText:
     """
     page = BeautifulSoup(read_bytes(path), PARSER)
     metadata = _metadata(page, path)
-    return SourceText(markdown_of(_main_part(page)), 0, metadata)
+    return SourceText(markdown_of(main_part(page)), 0, metadata)
 
 
 def markdown_of(page: Tag) -> str:
@@ -65,7 +65,8 @@ class _Converter(MarkdownConverter):
     convert_b = convert_em = convert_i = convert_strong
 
 
-def _main_part(page: BeautifulSoup) -> Tag:
+def main_part(page: BeautifulSoup) -> Tag:
+    """Return the part of a page that is its content; what surrounds it is removed from the page."""
     for tag in page.select(NON_CONTENT):
         tag.decompose()
     parts = page.select("main, [role=main]") or page.select("article")

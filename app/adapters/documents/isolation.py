@@ -17,7 +17,10 @@ from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import open_file
 
 # The formats whose libraries only the worker imports.
-ENDINGS = frozenset({".docx", ".htm", ".html", ".pdf", ".xhtml"})
+ENDINGS = frozenset(
+    {".csv", ".docx", ".eml", ".epub", ".htm", ".html", ".jsonl", ".ndjson", ".pdf", ".pptx", ".tsv", ".xhtml", ".xlsm"}
+    | {".xlsx"}
+)
 # Files of text up to this size are parsed in the calling process.
 LOCAL_BYTES = 64 * 1024
 

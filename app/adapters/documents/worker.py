@@ -5,9 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from app.adapters.documents import limits
+from app.adapters.documents.book import load_epub
 from app.adapters.documents.docx import load_docx
 from app.adapters.documents.html import load_html
+from app.adapters.documents.json_lines import load_json_lines
+from app.adapters.documents.mail import load_eml
 from app.adapters.documents.pdf import load_pdf
+from app.adapters.documents.slides import load_pptx
+from app.adapters.documents.spreadsheet import load_csv, load_xlsx
 from chains.errors import IngestionError
 from chains.ingestion import text_files
 from chains.ingestion.chunks import Chunker
@@ -16,8 +21,14 @@ from chains.ingestion.parsing import parse_file
 LOADERS = {
     **text_files.LOADERS,
     **dict.fromkeys((".htm", ".html", ".xhtml"), load_html),
+    **dict.fromkeys((".csv", ".tsv"), load_csv),
+    **dict.fromkeys((".jsonl", ".ndjson"), load_json_lines),
+    **dict.fromkeys((".xlsm", ".xlsx"), load_xlsx),
     ".docx": load_docx,
+    ".eml": load_eml,
+    ".epub": load_epub,
     ".pdf": load_pdf,
+    ".pptx": load_pptx,
 }
 
 

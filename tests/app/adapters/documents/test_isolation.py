@@ -82,6 +82,7 @@ def test_the_memory_of_the_ingestion_itself_does_not_count_as_the_worker_s(docum
     ("bomb", "reason"),
     [
         ("word_bomb_of_blanks.docx", "unpacks to more than 32 MB"),
+        ("sheet_bomb_of_blanks.xlsx", "unpacks to more than 32 MB"),
         ("many_headings.md", "INGEST_FILE_MEMORY_MB|INGEST_FILE_TIMEOUT_S"),
         ("page_blank_lines.html", "INGEST_FILE_TIMEOUT_S"),
     ],
@@ -122,6 +123,7 @@ def test_the_worker_knows_no_secret_of_this_process(documents, monkeypatch):
 
 def test_no_outside_file_is_read_by_an_entity(tmp_path):
     names = ["word_entity_file.docx", "word_entity_file_in_title.docx", "page_entities.html"]
+    names += ["slides_entity_file.pptx", "book_entity_file.epub"]
     with parser() as isolated:
         for name in names:
             (tmp_path / name).write_bytes(hostile_files.content(name))
@@ -154,6 +156,9 @@ SMALL = [name for name in hostile_files.names() if name.startswith("front_matter
     *("line_separators.md", "word_entity_bomb.docx", "page_entity_bomb.xhtml", "page_colspan.html"),
     *("word_no_parts.docx", "page_utf7.html", "pdf_pages_loop.pdf", "pdf_form_in_itself.pdf"),
     *("pdf_xref_loop.pdf", "pdf_deep_dictionary.pdf", "word_same_entry_twice.docx"),
+    *("slides_entity_bomb.pptx", "slides_no_parts.pptx", "sheet_false_size.xlsx", "sheet_formula.xlsx"),
+    *("values_null_bytes.csv", "lines_deep.jsonl", "lines_half_characters.jsonl", "mail_unknown_charset.eml"),
+    *("mail_false_date.eml", "book_path_out.epub", "book_entity_file.epub", "book_no_parts.epub"),
 ]
 
 

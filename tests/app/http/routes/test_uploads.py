@@ -16,6 +16,7 @@ from app.wiring import Parts, Services, sample_corpus
 from tests.access import bearer, key_entry, settings_over
 from tests.documents import pdf
 from tests.fakes import WordEmbeddings
+from tests.office_documents import eml, epub, pptx, xlsx
 from tests.served import served
 from tests.waiting import wait_until
 
@@ -127,6 +128,25 @@ def test_a_file_that_cannot_be_read_is_named_and_not_left_behind(client, service
     assert not (folder / "void.txt").exists()
     assert (folder / "good.md").exists()
     assert "good" in ids(client)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "quote", "page"),
+    [
+        ("slides.pptx", pptx(("Cover", "Words"), ("Fee", "The winch costs 9.")), "The winch costs 9.", 2),
+        ("sheet.xlsx", xlsx({"Fees": [["Thing", "Fee"], ["Winch", 9]]}), "Thing: Winch; Fee: 9", None),
+        ("values.csv", b"Thing,Fee\nWinch,9\n", "Thing: Winch; Fee: 9", None),
+        ("mail.eml", eml("The winch costs 9.", Subject="Fee of a winch"), "The winch costs 9.", None),
+        ("book.epub", epub("<h1>Fees</h1><p>The winch costs 9."), "The winch costs 9.", None),
+        ("lines.jsonl", b'{"title": "Winch", "text": "The winch costs 9."}', "The winch costs 9.", None),
+    ],
+    ids=["slides", "sheet", "values", "mail", "book", "lines"],
+)
+def test_every_format_is_added_and_shown_with_the_quoted_words_marked(client, name, content, quote, page):
+    assert upload(client, {name: content})["report"]["problems"] == []
+    shown = client.get(f"/documents/{name.partition('.')[0]}", params={"quote": quote}, headers=STAFF).json()
+    assert (shown["marked"], shown["page"]) == (True, page)
+    assert "<mark" in shown["html"]
 
 
 def test_files_are_counted_by_what_became_of_them(client, services):
