@@ -74,13 +74,7 @@ class Place(NamedTuple):
 
 
 class WordIndex(Protocol):
-    """Finds chunks by their words; kept in step by the store, which hands it what is added and deleted."""
-
-    def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
-        """Put the chunks in; one replaces what had its id."""
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """Take the chunks out; an unknown id is not an error."""
+    """Finds chunks by their words."""
 
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known."""

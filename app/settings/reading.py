@@ -17,7 +17,7 @@ _OUR_PREFIXES = re.compile(
     r"RATE_LIMIT|OPENROUTER|PRIMARY_MODEL|ENABLE_QUERY)_?"
 )
 _OUR_NAMES = {
-    *("SESSION_TTL", "DATABASE_URL", "RETRIEVAL_URL"),
+    *("SESSION_TTL", "RETRIEVAL_URL"),
     *("REDIS_HOST", "REDIS_PORT", "RABBITMQ_HOST", "RABBITMQ_PORT"),
 }
 _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)

@@ -31,6 +31,7 @@ class Settings(ServingFields):
             or _incomplete_openrouter(self)
             or _incomplete_model(self)
             or _incomplete_moderation(self)
+            or _incomplete_store(self)
         ):
             raise ValueError(reason)
         return self
@@ -50,6 +51,12 @@ def _contradiction(settings: ServingFields) -> str | None:
         return "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
     if settings.langsmith_tracing and settings.langsmith_endpoint == LANGSMITH and settings.langsmith_api_key is None:
         return "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
+    return None
+
+
+def _incomplete_store(settings: ServingFields) -> str | None:
+    if settings.vector_store_type == "postgres" and settings.database_url is None:
+        return "VECTOR_STORE_TYPE=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
     return None
 
 

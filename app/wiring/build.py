@@ -43,8 +43,7 @@ from chains.state import Answer, CitationStyle, Question, Redirect, Searching
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
     from app.adapters.retrieval import RemoteRetriever
-    from app.adapters.stores.fts import LexicalIndex
-    from app.adapters.stores.index import Store, StoredIndex
+    from app.adapters.stores.index import Store, StoredIndex, Words
     from app.observability.metrics import Metrics
     from app.wiring.ingestion import Ingestion
     from chains.ingestion.index import Report
@@ -118,7 +117,7 @@ class Services:
         return self.index.current().store
 
     @property
-    def words(self) -> "LexicalIndex":
+    def words(self) -> "Words":
         """Return the index of the words that the store holds."""
         return self.index.current().words
 

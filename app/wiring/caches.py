@@ -30,6 +30,7 @@ MEMORY_BYTES = 32 * 2**20
 # What of the settings an answer depends on: those of what answers, and how chunks are cut; not where services are.
 # A new setting of what answers is in the key by itself; leaving one out would return wrong answers.
 _PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
+_PLACES |= {"database_url", "database_pool_size"}
 _DEPENDED_ON = {*AnsweringFields.model_fields, "chunk_size", "chunk_overlap"} - _PLACES
 
 

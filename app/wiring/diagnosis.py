@@ -100,9 +100,7 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
     if services.remote is not None:
         yield _Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
         return
-    yield _Trial(
-        "vector store", search, "check VECTOR_STORE_TYPE, CHROMA_PATH or CHROMA_HOST; `waypoint ingest --reset PATH`"
-    )
+    yield _Trial("vector store", search, f"check VECTOR_STORE_TYPE, {_place(settings)}; `waypoint ingest --reset PATH`")
 
 
 def _models(settings: Settings) -> Iterator[_Trial]:
@@ -164,6 +162,16 @@ def _store(settings: Settings) -> str:
         return str(masked(settings.retrieval_url))
     if settings.vector_store_type == "memory":
         return f"memory in {settings.memory_store_path}"
+    if settings.vector_store_type == "postgres":
+        from app.wiring.storage import database_of
+
+        return f"postgres at {database_of(settings).address}"
     if settings.chroma_host is None:
         return f"chroma in {settings.chroma_path}"
     return f"chroma at {settings.chroma_host}:{settings.chroma_port}"
+
+
+def _place(settings: Settings) -> str:
+    """Return the settings that say where the index is."""
+    places = {"memory": "MEMORY_STORE_PATH", "postgres": "DATABASE_URL"}
+    return places.get(settings.vector_store_type, "CHROMA_PATH or CHROMA_HOST")

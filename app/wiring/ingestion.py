@@ -3,7 +3,7 @@
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from app.adapters.stores.index import Change, Contents, StoredIndex
 from app.settings import Settings
@@ -102,7 +102,7 @@ class Ingestion:
             raise IngestionError(msg)
 
 
-def _keep_scopes(change: Change, paths: list[Path]) -> list[Problem]:
+def _keep_scopes(change: Change[Any], paths: list[Path]) -> list[Problem]:
     """Take the scope files of the folders into the index, and return what is wrong with them."""
     _, sources = change.latest.records()
     known = change.latest.scopes()
@@ -118,4 +118,4 @@ def _index(contents: Contents) -> Index:
         for some in (records, sources):
             if keys := some.list_keys():
                 some.delete_keys(keys)
-    return Index(cast("VectorStore", contents.store), records, sources, contents.store.ids)
+    return Index(cast("VectorStore", contents.store), records, sources, contents.store.ids, contents.transaction)

@@ -112,7 +112,7 @@ def retriever_of(
     """Return the retriever that RETRIEVER_TYPE names; `model` is asked for by compression only."""
     limits: dict[str, Any] = {"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold}
     # A server does the work itself, and is asked as often as there are questions.
-    in_process = settings.vector_store_type == "memory" or settings.chroma_host is None
+    in_process = not settings.asks_a_server
     threads: dict[str, Any] = {"executor": half_of_the_cores("search") if in_process else None}
     match settings.retriever_type:
         case "compression":

@@ -16,7 +16,7 @@ from chains.ports import WordSimilarity
 from chains.reformulation import Condense, Reformulate, verbatim
 
 if TYPE_CHECKING:
-    from app.adapters.stores.fts import LexicalIndex
+    from app.adapters.stores.index import Words
 
 
 def reformulation_of(
@@ -24,7 +24,7 @@ def reformulation_of(
     similarity: WordSimilarity,
     clock: Clock,
     model: BaseChatModel | None = None,
-    words: "Callable[[], LexicalIndex] | None" = None,
+    words: "Callable[[], Words] | None" = None,
 ) -> Reformulation:
     """Return what ENABLE_QUERY_REFORMULATION names, with the deployment's own texts where there are any.
 

@@ -10,6 +10,7 @@ from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.adapters.documents.isolation import IsolatedParser
+    from app.adapters.stores.postgres.database import Database
 
 
 def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
@@ -21,6 +22,10 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
         from app.adapters.stores.memory import MemoryIndex
 
         return MemoryIndex(settings.memory_store_path, recipe)
+    if settings.vector_store_type == "postgres":
+        from app.adapters.stores.postgres.index import PostgresIndex
+
+        return PostgresIndex(database_of(settings), settings.collection_name, recipe)
     from app.adapters.stores.chroma.client import Server
     from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
 
@@ -31,6 +36,14 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
         settings.chroma_host, settings.chroma_port, settings.chroma_ssl, key, settings.vector_store_timeout_s
     )
     return ServerIndex(server, settings.collection_name, settings.chroma_path, recipe)
+
+
+def database_of(settings: Settings) -> "Database":
+    """Return the database at DATABASE_URL; no connection is opened yet."""
+    from app.adapters.stores.postgres.database import Database
+
+    url = settings.database_url.get_secret_value() if settings.database_url else ""
+    return Database(url, pool_size=settings.database_pool_size, timeout_s=settings.vector_store_timeout_s)
 
 
 class IndexReader:

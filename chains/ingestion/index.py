@@ -69,15 +69,15 @@ def ingest(
     sources = Sources(into.sources)
     found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], engine.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
-    writer = Writer(into, sources, writable=None if dry_run else writable or (lambda: into))
-    for number, (file, parsed) in enumerate(zip(found.files, engine.read(found.files), strict=True), start=1):
-        try:
-            report = _add(report, file, parsed, writer=writer)
-        except IngestionError as error:
-            report.problems.append(Problem(file.relative, str(error)))
-        if progress:
-            progress(number - writer.waiting, len(found.files), file.relative)
-    writer.flush()
+    with Writer(into, sources, writable=None if dry_run else writable or (lambda: into)) as writer:
+        for number, (file, parsed) in enumerate(zip(found.files, engine.read(found.files), strict=True), start=1):
+            try:
+                report = _add(report, file, parsed, writer=writer)
+            except IngestionError as error:
+                report.problems.append(Problem(file.relative, str(error)))
+            if progress:
+                progress(number - writer.waiting, len(found.files), file.relative)
+        writer.flush()
     if progress:
         progress(len(found.files), len(found.files), "done")
     present = {file.path for file in found.files}

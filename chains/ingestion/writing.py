@@ -9,8 +9,10 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.indexing import RecordManager, index
@@ -32,13 +34,15 @@ KEYS_A_BATCH = 1000
 class Index:
     """Where chunks live: the store, its records (chunk id by document), and the sources of the documents.
 
-    `list_ids` returns the ids of all chunks in the store, for which LangChain's stores have no common method.
+    `list_ids` returns the ids of all chunks in the store, for which LangChain's stores have no common method. What is
+    written inside `transaction` is one change where the store can: readers see all of it or nothing.
     """
 
     store: VectorStore
     records: RecordManager
     sources: RecordManager
     list_ids: Callable[[], Iterable[str]]
+    transaction: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,15 @@ class Writer:
         self._stale: list[str] = []
         self._waiting: dict[str, Source] = {}
         self._begun: deque[Batch] = deque()
+        self._transaction = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Return itself; what is not complete at the end of the body is undone, where the store can."""
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        """Undo what is not complete."""
+        self._transaction.__exit__(*failure)
 
     @property
     def waiting(self) -> int:
@@ -141,11 +154,16 @@ class Writer:
         self._new, self._stale, self._waiting = [], [], {}
 
     def _write(self, batch: Batch) -> None:
+        """Write a batch; those of one document are one transaction."""
         target = self._open_target()
+        if batch.sources:
+            self._transaction.enter_context(target.transaction())
         for sources in batch_iterate(KEYS_A_BATCH, batch.sources):
             self.sources.record(sources)
         _add(target, batch.new)
         _delete(target, batch.stale)
+        if batch.documents:
+            self._transaction.close()
 
     def remove(self, sources: Collection[Source]) -> Changes:
         """Remove documents with all their chunks."""
@@ -155,9 +173,11 @@ class Writer:
         stale = self.held.intersection(keys)
         self.held -= stale
         if self._writable and sources:
-            _delete(self._open_target(), sorted(stale))
-            for batch in batches:
-                self.sources.forget(batch)
+            target = self._open_target()
+            with target.transaction():
+                _delete(target, sorted(stale))
+                for batch in batches:
+                    self.sources.forget(batch)
         return Changes(deleted=len(stale))
 
     def _open_target(self) -> Index:

@@ -47,7 +47,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("LLM_BASE_URL", "api.groq.example", "like https://host"),
         ("COLLECTION_NAME", "ab", "pattern"),
         ("RETRIEVER_TYPE", "bm25", "'hybrid', 'similarity', 'mmr' or 'compression'"),
-        ("VECTOR_STORE_TYPE", "faiss", "'chroma' or 'memory'"),
+        ("VECTOR_STORE_TYPE", "faiss", "'chroma', 'memory' or 'postgres'"),
         ("CHROMA_HOST", "http://host", "pattern"),
         ("CHROMA_SSL", "maybe", "not one of 1, 0, true"),
         ("MMR_LAMBDA", "2", "less than or equal to 1"),

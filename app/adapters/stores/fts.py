@@ -7,16 +7,17 @@ broken, of another version or out of date is rebuilt from the store.
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 from langchain_core.documents import Document
 from langchain_core.utils import batch_iterate
 
-from app.adapters.stores.search_words import SearchWords
+from app.adapters.stores.index import Fields, HeldDocument
+from app.adapters.stores.search_words import choose, misspelt
+from app.adapters.stores.vocabulary import FtsVocabulary
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
 
@@ -63,18 +64,6 @@ NEAR_WEIGHT = 0.9
 BATCH = 1000
 
 
-class HeldDocument(NamedTuple):
-    """A document's id, the number of its chunks, and the ids of the first and the last one."""
-
-    doc_id: str
-    chunks: int
-    first: str
-    last: str
-
-
-Fields = Callable[[Document], tuple[str, str, str]]
-
-
 class LexicalIndex:
     """BM25 over chunks in an SQLite file, for any number of threads, each with a connection of its own.
 
@@ -86,7 +75,8 @@ class LexicalIndex:
     def __init__(self, path: Path, *, fields: Fields, budget: int = 5000) -> None:
         self._path = path
         self._fields = fields
-        self._local = _Local(budget)
+        self._budget = budget
+        self._local = _Local()
         self._open()
 
     def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
@@ -115,7 +105,7 @@ class LexicalIndex:
         one; what it finds counts for less.
         """
         with self._reading() as connection:
-            words, near = self._local.words.chosen(connection, question)
+            words, near = choose(question, self._local.words.over(connection), budget=self._budget)
             found = _search(connection, words, limit, where)
             for id_, score in _search(connection, near, limit, where).items():
                 found[id_] = found.get(id_, 0.0) + NEAR_WEIGHT * score
@@ -124,7 +114,7 @@ class LexicalIndex:
     def misspelt(self, question: str) -> list[str]:
         """Return the words of the question that no chunk holds, and that may be typing errors of words some hold."""
         with self._reading() as connection:
-            return self._local.words.misspelt(connection, question)
+            return misspelt(question, self._local.words.over(connection))
 
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
         """Return the places of the given chunks by id; an unknown id is left out."""
@@ -211,9 +201,9 @@ class LexicalIndex:
 class _Local(threading.local):
     """A thread's own connection, and what it knows of words."""
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self) -> None:
         self.connection: sqlite3.Connection | None = None
-        self.words = SearchWords(budget)
+        self.words = FtsVocabulary()
 
     def connect(self, path: Path) -> sqlite3.Connection:
         if self.connection is None:

@@ -1,37 +1,63 @@
-"""An index and all that belongs to it: open it for questions, lock it, change it, replace it as a whole."""
+"""What every index offers, wherever it is kept: open it for questions, lock it, change it, replace it as a whole."""
 
-import json
-import os
-import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from filelock import FileLock, Timeout
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from app.adapters.atomic_file import write_atomically
-from app.adapters.stores.fts import Fields, LexicalIndex
-from chains.errors import IndexBusyError, VectorStoreError
-from chains.ports import ChunkStore
+from chains.ports import ChunkStore, WordIndex
 
 if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
 
-# In the folder of an index: the texts of the scope files of the folders that were ingested.
-SCOPES = "scopes.json"
+Fields = Callable[[Document], tuple[str, str, str]]
+"""The searched parts of a chunk: its title, its section path and its text."""
+
+
+class HeldDocument(NamedTuple):
+    """A document's id, the number of its chunks, and the ids of the first and the last one."""
+
+    doc_id: str
+    chunks: int
+    first: str
+    last: str
 
 
 class Store(ChunkStore, Protocol):
     """A vector store that says when it has to be opened again."""
 
     gone: bool
+
+
+class Words(WordIndex, Protocol):
+    """An index of words that also knows the documents whose chunks it holds."""
+
+    def count(self) -> int:
+        """Return the number of chunks."""
+
+    def misspelt(self, question: str) -> list[str]:
+        """Return the words of the question that no chunk holds, and that may be typing errors of words some hold."""
+
+    def documents(self) -> list[HeldDocument]:
+        """Return what is held of every document."""
+
+    def chunks_of(self, document: str) -> list[str]:
+        """Return the ids of a document's chunks, in order; empty where it is unknown."""
+
+
+class FollowingWords(Protocol):
+    """An index of words that a store keeps in step: it hands over what is added and deleted."""
+
+    def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
+        """Put the chunks in; one replaces what had its id."""
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Take the chunks out; an unknown id is not an error."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +70,12 @@ class Recipe:
     fields: Fields
 
 
-@dataclass(frozen=True, eq=False)
-class Contents:
-    """The chunks of an index in their store, and the folder of the records of them."""
+class Contents(Protocol):
+    """The chunks of an index in their store, the records of them, and the scope files of their folders."""
 
-    store: Store
-    folder: Path
+    @property
+    def store(self) -> Store:
+        """The store of the chunks."""
 
     def records(self) -> "tuple[RecordManager, RecordManager]":
         """Open the records: the chunks of each document, and the sources of the documents.
@@ -57,21 +83,12 @@ class Contents:
         Raises:
             VectorStoreError: they cannot be written.
         """
-        from app.adapters.stores.records import open_records  # noqa: PLC0415 - SQLAlchemy; questions do without it.
-
-        return open_records(self.folder, "chunks"), open_records(self.folder, "sources")
 
     def scopes(self) -> dict[str, str | None]:
         """Return the text of the scope file of each folder that was ingested; None where it has none."""
-        try:
-            kept: dict[str, str | None] = json.loads((self.folder / SCOPES).read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # An index from before there were any.
-            return {}
-        return kept
 
     def keep_scopes(self, scopes: Mapping[str, str | None]) -> None:
         """Remember the scope files with the chunks that they belong to."""
-        write_atomically(self.folder / SCOPES, json.dumps(scopes, ensure_ascii=False, sort_keys=True))
 
     def source_times(self) -> dict[str, float]:
         """Return when each source was last written, by its key in the records, in seconds since 1970.
@@ -79,36 +96,46 @@ class Contents:
         Raises:
             VectorStoreError: the records cannot be read.
         """
-        from app.adapters.stores.records import read_times  # noqa: PLC0415 - as above.
 
-        return read_times(self.folder, "sources")
+    def transaction(self) -> AbstractContextManager[object]:
+        """Make what the body writes one change, where the store can: readers see all of it or nothing."""
 
 
-@dataclass(frozen=True, eq=False)
-class Snapshot(Contents):
+class Snapshot(Contents, Protocol):
     """An index as it was opened, with the index of its words."""
 
-    words: LexicalIndex
-    version: str | None
+    @property
+    def words(self) -> Words:
+        """The index of the words."""
+
+    @property
+    def version(self) -> str | None:
+        """What the version of the index was when it was opened."""
+
+    def __hash__(self) -> int:
+        """Return a number of its own: no two openings are alike."""
+
+
+Target = TypeVar("Target", bound=Contents)
 
 
 @dataclass
-class Change:
+class Change(Generic[Target]):
     """One ingestion's hold on an index: `before` is what it starts from; nothing is written until it asks to."""
 
-    before: Contents
-    prepare: Callable[[], Contents]
-    finish: Callable[[Contents], object]
-    _target: Contents | None = field(default=None)
+    before: Target
+    prepare: Callable[[], Target]
+    finish: Callable[[Target], object]
+    _target: Target | None = field(default=None)
 
-    def writable(self) -> Contents:
+    def writable(self) -> Target:
         """Return what to write into; it may be another copy than `before`."""
         if self._target is None:
             self._target = self.prepare()
         return self._target
 
     @property
-    def latest(self) -> Contents:
+    def latest(self) -> Target:
         """Return what was written so far, or what the ingestion starts from."""
         return self._target or self.before
 
@@ -119,13 +146,10 @@ class Change:
 
 
 class StoredIndex(ABC):
-    """An index of chunks; `folder` holds its version, its lock and the mark of a user's own documents."""
+    """An index of chunks, made by a recipe."""
 
-    def __init__(self, folder: Path, recipe: Recipe) -> None:
-        self.folder = folder
+    def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self._version = folder / "version"
-        self._own = folder / "own-documents"
 
     def with_recipe(self, recipe: Recipe) -> Self:
         """Return the same index, whose chunks become vectors and words by another recipe."""
@@ -133,39 +157,26 @@ class StoredIndex(ABC):
         other.recipe = recipe
         return other
 
+    @abstractmethod
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None where it cannot be kept."""
-        try:
-            return self._read_version() or self._renew_version()
-        except OSError:
-            return None
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    @abstractmethod
+    def locked(self) -> AbstractContextManager[None]:
         """Hold the lock of an ingestion while the body runs.
 
         Raises:
             IndexBusyError: another ingestion holds it.
-            VectorStoreError: the folder cannot be written.
+            VectorStoreError: the index cannot be written.
         """
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / "ingest.lock", timeout=0):
-                yield
-        except Timeout as error:
-            msg = "another ingestion into the same store is at work; wait until it is done"
-            raise IndexBusyError(msg) from error
-        except OSError as error:
-            raise self._unwritable(error) from error
 
+    @abstractmethod
     def holds_own_documents(self) -> bool:
         """Say whether a user's documents ever went in, or were about to: the sample corpus must not."""
-        return self._own.exists()
 
+    @abstractmethod
     def mark_own_documents(self) -> None:
         """Remember for good that a user's documents go in."""
-        if not self._own.exists():
-            write_atomically(self._own, "")
 
     def abandon(self) -> None:  # noqa: B027 - what is changed in place has nothing to forget.
         """Forget, under the lock, what a failed ingestion has written and not published."""
@@ -180,82 +191,10 @@ class StoredIndex(ABC):
         """
 
     @abstractmethod
-    def change(self, *, reset: bool) -> Change:
+    def change(self, *, reset: bool) -> Change[Any]:
         """Begin an ingestion, under the lock; with `reset` it starts from nothing.
 
         Raises:
             ConfigurationError: as `open`, but not with `reset`.
             VectorStoreError: as `open`.
         """
-
-    def _words(self, folder: Path) -> LexicalIndex:
-        return LexicalIndex(folder / "words.sqlite3", fields=self.recipe.fields)
-
-    def _read_version(self) -> str:
-        try:
-            return self._version.read_text(encoding="ascii", errors="replace")
-        except FileNotFoundError:
-            return ""
-
-    def _write_version(self, version: str) -> str:
-        write_atomically(self._version, version)
-        return version
-
-    def _renew_version(self) -> str:
-        return self._write_version(str(uuid4()))
-
-    def _unwritable(self, error: OSError) -> VectorStoreError:
-        return VectorStoreError(
-            f"the vector store in {str(self.folder)!r} cannot be written ({error.strerror}); "
-            "check CHROMA_PATH and the disk"
-        )
-
-
-class ChangedInPlace(StoredIndex):
-    """An index whose store is changed while others read it; only a reset is built beside it."""
-
-    def open(self) -> Snapshot:
-        """Open the index as it is now, the words in line with the store."""
-        version, words = self.version(), self._words(self.folder)
-        store = self._open_store(words)
-        words.align(store)
-        return Snapshot(store, self.folder, words, version)
-
-    def change(self, *, reset: bool) -> Change:
-        """Begin an ingestion: in place, or beside the index for a `reset`."""
-        if not reset:
-            before = self.open()
-            return Change(before, lambda: self._begin(before), lambda _: self._renew_version())
-        building = self.folder / "building"
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(parents=True)
-        target = Contents(self._open_beside(), building)
-        return Change(target, lambda: target, self._replace, target)
-
-    @abstractmethod
-    def _open_store(self, words: LexicalIndex | None) -> Store:
-        """Open the store that is in use, or make it."""
-
-    @abstractmethod
-    def _open_beside(self) -> Store:
-        """Return an empty store beside the one in use."""
-
-    @abstractmethod
-    def _swap(self) -> None:
-        """Put the store that was built beside in the place of the one in use."""
-
-    def _begin(self, before: Snapshot) -> Contents:
-        # What is kept while the index changes, or after a run that was killed, is of a version that the end replaces.
-        self._renew_version()
-        return before
-
-    def _replace(self, target: Contents) -> None:
-        self._renew_version()
-        target.records()  # They exist even if nothing was written.
-        self._swap()
-        target.keep_scopes(target.scopes())
-        for name in (SCOPES, "records.sqlite3"):
-            os.replace(target.folder / name, self.folder / name)
-        shutil.rmtree(target.folder, ignore_errors=True)
-        self.open()  # This brings the words in line.
-        self._renew_version()

@@ -18,10 +18,10 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from numpy.typing import NDArray
 
 from app.adapters.atomic_file import write_atomically
-from app.adapters.stores.index import ChangedInPlace, Recipe
+from app.adapters.stores.folder import ChangedInPlace
+from app.adapters.stores.index import FollowingWords, Recipe
 from app.adapters.stores.label import FORMAT, REBUILD, check_label
 from chains.errors import ConfigurationError, VectorStoreError
-from chains.ports import WordIndex
 from chains.vectors import cosines
 
 VERSION = "1.0.0"
@@ -44,7 +44,7 @@ class SavedMemoryStore(InMemoryVectorStore):
         *,
         embedding_model: str,
         indexed_text: Callable[[Document], str],
-        words: WordIndex | None = None,
+        words: FollowingWords | None = None,
     ) -> None:
         super().__init__(embeddings)
         self._path = path
@@ -166,7 +166,7 @@ class MemoryIndex(ChangedInPlace):
         """Say whether a user's documents ever went in; of a file that an earlier version made it is not known."""
         return super().holds_own_documents() or (self._file.exists() and not self.folder.exists())
 
-    def _open_store(self, words: WordIndex | None) -> SavedMemoryStore:
+    def _open_store(self, words: FollowingWords | None) -> SavedMemoryStore:
         return self._opened(self._file, words)
 
     def _open_beside(self) -> SavedMemoryStore:
@@ -177,7 +177,7 @@ class MemoryIndex(ChangedInPlace):
             self._open_beside().delete()  # This writes the file of an empty store.
         os.replace(self._beside, self._file)
 
-    def _opened(self, file: Path, words: WordIndex | None) -> SavedMemoryStore:
+    def _opened(self, file: Path, words: FollowingWords | None) -> SavedMemoryStore:
         recipe = self.recipe
         return SavedMemoryStore(
             file, recipe.embeddings, embedding_model=recipe.embedding_model, indexed_text=recipe.text, words=words

@@ -1,11 +1,8 @@
-"""The words of a question that an FTS5 index is searched by: with those near to its typing errors, rarest first."""
+"""The words of a question that an index is searched by: with those near to its typing errors, rarest first."""
 
-import json
-import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from string import ascii_lowercase
-
-from cachetools import LRUCache
+from typing import NamedTuple, Protocol
 
 from chains.text.words import plain_words, stem, word_set
 
@@ -16,89 +13,76 @@ STOP_WORDS = word_set("""
     the their them then there these they this those to under up us was we were what when where which who whom why
     will with would you your
     """)
-NEAREST = "SELECT term FROM terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
 # Shorter stems have too many neighbours to tell a typing error from another word.
 SHORTEST_CORRECTED = 5
 # A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
 MOST_CORRECTED = 5
-# Words that a thread remembers: a question may hold any.
-MOST_REMEMBERED = 10_000
 
 
-class SearchWords:
-    """Chooses the words of one thread's searches, and remembers what it read of them while the index stays the same.
+class Vocabulary(Protocol):
+    """What an index knows of its words."""
 
-    Args:
-        budget: About how many matching rows a search may read.
+    def frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Return the number of chunks that hold each word; 0 for one that none does."""
+
+    def most_frequent(self, stems: Collection[str]) -> str | None:
+        """Return the stem that most chunks hold, of several the first by letters; None where none is known."""
+
+
+class Chosen(NamedTuple):
+    """What a question is searched by, rarest first: its words, and the known stems near to its unknown words."""
+
+    words: list[str]
+    near: list[str]
+
+
+def choose(question: str, vocabulary: Vocabulary, *, budget: int) -> Chosen:
+    """Return the words to search by, so that about `budget` rows match at most.
+
+    The rarest word that is known is always among them.
     """
-
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
-        self._frequencies: LRUCache[str, int] = LRUCache(MOST_REMEMBERED)  # The number of chunks of a word.
-        self._nearest_to: LRUCache[str, str | None] = LRUCache(MOST_REMEMBERED)  # The known stem one error away.
-        self._version = -1
-
-    def chosen(self, connection: sqlite3.Connection, question: str) -> tuple[list[str], list[str]]:
-        """Return the words of the question, and the known stems near to its unknown words; rarest first."""
-        self._refresh(connection)
-        words = _words(question)
-        asked = {*words, *map(stem, words)}
-        near = {self._nearest(connection, stem(word)) for word in self._unknown(connection, words)}
-        affordable = self._affordable(connection, [*words, *(word for word in near if word and word not in asked)])
-        return [word for word in affordable if word in words], [word for word in affordable if word not in words]
-
-    def misspelt(self, connection: sqlite3.Connection, question: str) -> list[str]:
-        """Return the words of the question that the index does not hold, but that are near to one it holds."""
-        self._refresh(connection)
-        return [word for word in self._unknown(connection, _words(question)) if self._nearest(connection, stem(word))]
-
-    def _refresh(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA data_version").fetchone()
-        if version != self._version:  # Another connection has written.
-            self.forget()
-            self._version = version
-
-    def forget(self) -> None:
-        """Forget what was read: the index changes."""
-        self._frequencies.clear()
-        self._nearest_to.clear()
-
-    def _unknown(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-        """Return the first few words that the index does not hold."""
-        return [word for word in words if word.isalpha() and not self._frequency(connection, word)][:MOST_CORRECTED]
-
-    def _nearest(self, connection: sqlite3.Connection, unknown: str) -> str | None:
-        """Return the most frequent known stem that is one typing error away."""
-        if len(unknown) < SHORTEST_CORRECTED:
-            return None
-        known = self._nearest_to
-        if unknown not in known:
-            row = connection.execute(NEAREST, (json.dumps(sorted(_one_error_away(unknown))),)).fetchone()
-            known[unknown] = str(row[0]) if row else None
-        return known[unknown]
-
-    def _affordable(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-        """Return the words, rarest first, within the budget; the rarest that the index holds is always included."""
-        chosen: list[str] = []
-        spent = 0
-        for frequency, word in sorted((self._frequency(connection, word), word) for word in words):
-            if not spent or spent + frequency <= self._budget:
-                chosen.append(word)
-                spent += frequency
-        return chosen
-
-    def _frequency(self, connection: sqlite3.Connection, word: str) -> int:
-        known = self._frequencies
-        if word not in known:
-            query = "SELECT count(*) FROM words WHERE words MATCH ?"
-            (known[word],) = connection.execute(query, (f'"{word}"',)).fetchone()
-        return int(known[word])
+    words = words_of(question)
+    frequencies = dict(vocabulary.frequencies(words))
+    asked = {*words, *map(stem, words)}
+    known = [_nearest(word, vocabulary) for word in _unknown(words, frequencies)]
+    near = [word for word in dict.fromkeys(known) if word and word not in asked]
+    frequencies |= vocabulary.frequencies(near)
+    affordable = _affordable([*words, *near], frequencies, budget)
+    return Chosen([word for word in affordable if word in words], [word for word in affordable if word not in words])
 
 
-def _words(question: str) -> list[str]:
+def misspelt(question: str, vocabulary: Vocabulary) -> list[str]:
+    """Return the words of the question that the index does not hold, but that are near to one it holds."""
+    words = words_of(question)
+    return [word for word in _unknown(words, vocabulary.frequencies(words)) if _nearest(word, vocabulary)]
+
+
+def words_of(question: str) -> list[str]:
     """Return the distinct words that are not stop words, or all words if there are no others."""
     words = list(dict.fromkeys(plain_words(question)))
     return [word for word in words if word not in STOP_WORDS] or words
+
+
+def _unknown(words: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
+    """Return the first few words that the index does not hold."""
+    return [word for word in words if word.isalpha() and not frequencies[word]][:MOST_CORRECTED]
+
+
+def _nearest(word: str, vocabulary: Vocabulary) -> str | None:
+    """Return the most frequent known stem that is one typing error away."""
+    unknown = stem(word)
+    return vocabulary.most_frequent(_one_error_away(unknown)) if len(unknown) >= SHORTEST_CORRECTED else None
+
+
+def _affordable(words: Sequence[str], frequencies: Mapping[str, int], budget: int) -> list[str]:
+    """Return the words, rarest first, within the budget; the rarest that the index holds is always included."""
+    chosen: list[str] = []
+    spent = 0
+    for frequency, word in sorted((frequencies[word], word) for word in words):
+        if not spent or spent + frequency <= budget:
+            chosen.append(word)
+            spent += frequency
+    return chosen
 
 
 def _one_error_away(word: str) -> set[str]:

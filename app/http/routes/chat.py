@@ -120,8 +120,10 @@ async def health(request: Request) -> ChatHealth:
 def _retrieval_url(settings: Any) -> str:
     if settings.retrieval_url:
         return str(masked(settings.retrieval_url))
-    if settings.vector_store_type != "chroma" or settings.chroma_host is None:
+    if not settings.asks_a_server:
         return "in-process"
+    if settings.vector_store_type == "postgres":
+        return "postgresql"
     scheme = "https" if settings.chroma_ssl else "http"
     return f"{scheme}://{settings.chroma_host}:{settings.chroma_port}"
 

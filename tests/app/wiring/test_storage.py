@@ -23,6 +23,16 @@ def corpus(tmp_path):
     return tmp_path / "corpus"
 
 
+STORES = ["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)]
+
+
+@pytest.fixture
+def store(request, collection):
+    """The settings of a kind of store."""
+    options = {"database_url": request.getfixturevalue("database_url")} if request.param == "postgres" else {}
+    return {"vector_store_type": request.param, "collection_name": collection, **options}
+
+
 def make(**settings):
     return Services(load_settings(scope_enabled=False, **settings), parts=Parts(embeddings=WordEmbeddings()))
 
@@ -33,11 +43,11 @@ def found(services, config=None):
     }
 
 
-@pytest.mark.parametrize("store", ["chroma", "memory"])
+@pytest.mark.parametrize("store", STORES, indirect=True)
 @pytest.mark.parametrize("retriever", ["hybrid", "similarity", "mmr", "compression"])
 def test_every_strategy_runs_on_every_store_and_keeps_what_is_internal_from_the_public(corpus, groq, store, retriever):
     options = {"llm_api_key": "k", "llm_base_url": groq.url} if retriever == "compression" else {}
-    services = make(vector_store_type=store, retriever_type=retriever, relevance_threshold=0, **options)
+    services = make(**store, retriever_type=retriever, relevance_threshold=0, **options)
     services.ingest([corpus])
 
     assert found(services) == {"01_regulatory_gst", "02_carriers_line", "04_internal_synthetic_desk"}
@@ -52,9 +62,9 @@ def test_hybrid_is_the_default_and_the_settings_reach_it():
     assert (mmr.fetch_k, mmr.weight) == (7, 0.2)
 
 
-@pytest.mark.parametrize("store", ["chroma", "memory"])
+@pytest.mark.parametrize("store", STORES, indirect=True)
 def test_the_words_stay_in_step_with_what_is_ingested(corpus, store):
-    services = make(vector_store_type=store)
+    services = make(**store)
     services.ingest([corpus])
     assert services.words.search("nine percent", 5, {})
 
@@ -66,19 +76,19 @@ def test_the_words_stay_in_step_with_what_is_ingested(corpus, store):
     assert services.words.search("eight", 5, {})
 
 
-@pytest.mark.parametrize("store", ["chroma", "memory"])
+@pytest.mark.parametrize("store", ["chroma", "memory"], indirect=True)
 def test_an_older_store_without_words_gets_them_when_it_is_opened(corpus, store):
-    services = make(vector_store_type=store)
+    services = make(**store)
     services.ingest([corpus])
     services.words.delete(services.store.ids())
 
-    opened = make(vector_store_type=store)
+    opened = make(**store)
     assert opened.store.count() == opened.words.count() == 3
 
 
-@pytest.mark.parametrize("store", ["chroma", "memory"])
+@pytest.mark.parametrize("store", STORES, indirect=True)
 def test_a_reset_rebuilds_the_store_and_the_words(corpus, store):
-    services = make(vector_store_type=store)
+    services = make(**store)
     services.ingest([corpus])
 
     assert services.ingest([corpus], reset=True).added == 3

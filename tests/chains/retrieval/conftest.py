@@ -9,7 +9,12 @@ from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import DocumentChroma, open_chroma
 from app.adapters.stores.fts import LexicalIndex
+from app.adapters.stores.index import Recipe
 from app.adapters.stores.memory import SavedMemoryStore
+from app.adapters.stores.postgres.database import Database
+from app.adapters.stores.postgres.index import PostgresIndex
+from app.adapters.stores.postgres.store import PostgresStore
+from chains.ports import WordIndex
 from tests.fakes import WordEmbeddings
 
 TEXTS = {
@@ -26,8 +31,8 @@ TEXTS = {
 class Desk:
     """A store with the documents, and the index of their words."""
 
-    store: DocumentChroma | SavedMemoryStore
-    words: LexicalIndex
+    store: DocumentChroma | SavedMemoryStore | PostgresStore
+    words: WordIndex
 
 
 def document(name: str) -> Document:
@@ -37,8 +42,10 @@ def document(name: str) -> Document:
     return Document(id=name, page_content=text, metadata=place | labels)
 
 
-@pytest.fixture(params=["chroma", "memory"])
+@pytest.fixture(params=["chroma", "memory", pytest.param("postgres", marks=pytest.mark.service)])
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
+    if request.param == "postgres":
+        return in_postgres(request.getfixturevalue("database_url"), request.getfixturevalue("collection"))
     words = LexicalIndex(tmp_path / "words.sqlite3", fields=lambda chunk: ("", "", chunk.page_content))
     options: dict[str, Any] = {
         "embedding_model": "words",
@@ -52,3 +59,13 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
         store = SavedMemoryStore(tmp_path / "store.json", WordEmbeddings(), **options)
     store.add_documents([document(name) for name in TEXTS], ids=list(TEXTS))
     return Desk(store, words)
+
+
+def in_postgres(url: str, collection: str) -> Desk:
+    recipe = Recipe(
+        WordEmbeddings(), "words", lambda chunk: chunk.page_content, lambda chunk: ("", "", chunk.page_content)
+    )
+    index = PostgresIndex(Database(url, pool_size=5, timeout_s=30), collection, recipe)
+    index.open().store.add_documents([document(name) for name in TEXTS], ids=list(TEXTS))
+    opened = index.open()
+    return Desk(opened.store, opened.words)

@@ -17,8 +17,9 @@ from app.adapters.stores.chroma.store import (
     open_chroma,
     rename_collection,
 )
+from app.adapters.stores.folder import ChangedInPlace, FileBackedIndex, FolderSnapshot
 from app.adapters.stores.fts import LexicalIndex
-from app.adapters.stores.index import Change, ChangedInPlace, Contents, Recipe, Snapshot, StoredIndex
+from app.adapters.stores.index import Change, Recipe
 from app.adapters.stores.label import REBUILD
 from chains.errors import ConfigurationError, VectorStoreError
 
@@ -28,7 +29,7 @@ DATABASE = "chroma.sqlite3"
 OWN_DOCUMENTS = "own_documents"
 
 
-class FolderIndex(StoredIndex):
+class FolderIndex(FileBackedIndex):
     """An index in a folder of generations, each whole: Chroma's files, the words, the records.
 
     Chroma's files bear no second process while they change, so an ingestion changes a copy and then names it in the
@@ -49,7 +50,7 @@ class FolderIndex(StoredIndex):
         """Say whether a user's documents ever went in; of an index that an earlier version made it is not known."""
         return super().holds_own_documents() or self._made_by_an_earlier_version()
 
-    def open(self) -> Snapshot:
+    def open(self) -> FolderSnapshot:
         """Open the generation in use."""
         version = self.version() or self._make_first()
         try:
@@ -59,7 +60,7 @@ class FolderIndex(StoredIndex):
                 raise
         return self.open()  # It was replaced meanwhile.
 
-    def change(self, *, reset: bool) -> Change:
+    def change(self, *, reset: bool) -> Change[FolderSnapshot]:
         """Begin an ingestion: nothing is copied before the first write."""
         if reset:
             target = self._begin(uuid4().hex, after="")
@@ -75,7 +76,7 @@ class FolderIndex(StoredIndex):
         """Forget the copy that was written into; the next ingestion starts from the generation in use."""
         self._building.unlink(missing_ok=True)
 
-    def _opened(self, generation: str, *, create: bool = False) -> Snapshot:
+    def _opened(self, generation: str, *, create: bool = False) -> FolderSnapshot:
         folder, recipe = self.folder / generation, self.recipe
         if not create and not (folder / DATABASE).exists():
             msg = f"the index in {str(folder)!r} is missing; {REBUILD}"
@@ -91,7 +92,7 @@ class FolderIndex(StoredIndex):
             create=create,
         )
         words.align(store)
-        return Snapshot(store, folder, words, generation)
+        return FolderSnapshot(store, folder, words, generation)
 
     def _make_first(self) -> str:
         if self._made_by_an_earlier_version():
@@ -109,7 +110,7 @@ class FolderIndex(StoredIndex):
         self._opened(generation, create=True)
         return generation
 
-    def _copied(self, before: Snapshot) -> str:
+    def _copied(self, before: FolderSnapshot) -> str:
         generation = uuid4().hex
         try:
             shutil.copytree(
@@ -125,14 +126,14 @@ class FolderIndex(StoredIndex):
             raise VectorStoreError(msg) from error
         return generation
 
-    def _begin(self, generation: str, *, after: str) -> Snapshot:
+    def _begin(self, generation: str, *, after: str) -> FolderSnapshot:
         """Open a generation to write into; what is neither in use nor written into is deleted."""
         write_atomically(self._building, f"{generation} {after}")
         with FileLock(self.folder / "first.lock", timeout=60):
             self._clean(keep={generation, self._read_version()})
         return self._opened(generation, create=True)
 
-    def _publish(self, target: Contents) -> None:
+    def _publish(self, target: FolderSnapshot) -> None:
         target.store.count()  # Chroma applies what it has only logged so far; then readers have nothing to write.
         self._write_version(target.folder.name)
         self._building.unlink(missing_ok=True)

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from app.adapters.stores.chroma.cache import FetchCache
 from app.adapters.stores.chroma.client import Server, client_of, close, connected
 from app.adapters.stores.chroma.compat import collection_of
+from app.adapters.stores.index import FollowingWords
 from app.adapters.stores.label import FORMAT, REBUILD, check_label
 from chains.errors import ConfigurationError, VectorStoreError, WaypointError
-from chains.ports import WordIndex
 
 SPACE = "cosine"
 # Fixed when a collection is made; the library's default of 100 loses a fifth of the true neighbours at 100,000 chunks.
@@ -44,7 +44,7 @@ class DocumentChroma(Chroma):
         self,
         *,
         indexed_text: Callable[[Document], str],
-        words: WordIndex | None = None,
+        words: FollowingWords | None = None,
         client: Client,
         **kwargs: Any,
     ) -> None:
@@ -152,7 +152,7 @@ def open_chroma(
     *,
     embedding_model: str,
     indexed_text: Callable[[Document], str],
-    words: WordIndex | None = None,
+    words: FollowingWords | None = None,
     create: bool = True,
     metadata: Mapping[str, Any] | None = None,
 ) -> DocumentChroma:

@@ -9,7 +9,8 @@ from langchain_core.documents import Document
 
 from app.adapters.stores.fts import NEAR_WEIGHT, LexicalIndex
 from app.adapters.stores.memory import SavedMemoryStore
-from app.adapters.stores.search_words import SearchWords
+from app.adapters.stores.search_words import choose
+from app.adapters.stores.vocabulary import FtsVocabulary
 from chains.errors import VectorStoreError
 from chains.ports import Place
 from tests.fakes import WordEmbeddings
@@ -77,7 +78,7 @@ def test_of_the_words_that_are_near_the_most_frequent_is_searched(index):
 
 def test_the_question_keeps_its_words_as_they_were_typed(index, tmp_path):
     with closing(sqlite3.connect(tmp_path / "words.sqlite3")) as connection:
-        words, near = SearchWords(100).chosen(connection, "prcels for zebras of weight")
+        words, near = choose("prcels for zebras of weight", FtsVocabulary().over(connection), budget=100)
 
     assert sorted(words) == ["prcels", "weight", "zebras"]
     assert near == ["parcel"]

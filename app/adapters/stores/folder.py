@@ -1,0 +1,180 @@
+"""An index that keeps its version, its lock, its words and its records in files of a folder."""
+
+import json
+import os
+import shutil
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from app.adapters.atomic_file import write_atomically
+from app.adapters.stores.fts import LexicalIndex
+from app.adapters.stores.index import Change, Recipe, Store, StoredIndex
+from chains.errors import IndexBusyError, VectorStoreError
+
+if TYPE_CHECKING:
+    from langchain_core.indexing import RecordManager
+
+# In the folder of an index: the texts of the scope files of the folders that were ingested.
+SCOPES = "scopes.json"
+
+
+@dataclass(frozen=True, eq=False)
+class FolderContents:
+    """The chunks of an index in their store, and the folder of the records of them."""
+
+    store: Store
+    folder: Path
+
+    def records(self) -> "tuple[RecordManager, RecordManager]":
+        """Open the records: the chunks of each document, and the sources of the documents."""
+        from app.adapters.stores.records import open_records  # noqa: PLC0415 - SQLAlchemy; questions do without it.
+
+        return open_records(self.folder, "chunks"), open_records(self.folder, "sources")
+
+    def scopes(self) -> dict[str, str | None]:
+        """Return the text of the scope file of each folder that was ingested; None where it has none."""
+        try:
+            kept: dict[str, str | None] = json.loads((self.folder / SCOPES).read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # An index from before there were any.
+            return {}
+        return kept
+
+    def keep_scopes(self, scopes: Mapping[str, str | None]) -> None:
+        """Remember the scope files with the chunks that they belong to."""
+        write_atomically(self.folder / SCOPES, json.dumps(scopes, ensure_ascii=False, sort_keys=True))
+
+    def source_times(self) -> dict[str, float]:
+        """Return when each source was last written, by its key in the records, in seconds since 1970."""
+        from app.adapters.stores.records import read_times  # noqa: PLC0415 - as above.
+
+        return read_times(self.folder, "sources")
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """Files know no transaction: what a run that was killed left is put right by the next one."""
+        return nullcontext()
+
+
+@dataclass(frozen=True, eq=False)
+class FolderSnapshot(FolderContents):
+    """An index as it was opened, with the index of its words."""
+
+    words: LexicalIndex
+    version: str | None
+
+
+class FileBackedIndex(StoredIndex):
+    """An index whose `folder` holds its version, its lock and the mark of a user's own documents."""
+
+    def __init__(self, folder: Path, recipe: Recipe) -> None:
+        super().__init__(recipe)
+        self.folder = folder
+        self._version = folder / "version"
+        self._own = folder / "own-documents"
+
+    def version(self) -> str | None:
+        """Return what changes whenever the index does, for any process; None where it cannot be kept."""
+        try:
+            return self._read_version() or self._renew_version()
+        except OSError:
+            return None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of an ingestion while the body runs."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.folder / "ingest.lock", timeout=0):
+                yield
+        except Timeout as error:
+            msg = "another ingestion into the same store is at work; wait until it is done"
+            raise IndexBusyError(msg) from error
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def holds_own_documents(self) -> bool:
+        """Say whether a user's documents ever went in, or were about to."""
+        return self._own.exists()
+
+    def mark_own_documents(self) -> None:
+        """Remember for good that a user's documents go in."""
+        if not self._own.exists():
+            write_atomically(self._own, "")
+
+    def _words(self, folder: Path) -> LexicalIndex:
+        return LexicalIndex(folder / "words.sqlite3", fields=self.recipe.fields)
+
+    def _read_version(self) -> str:
+        try:
+            return self._version.read_text(encoding="ascii", errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def _write_version(self, version: str) -> str:
+        write_atomically(self._version, version)
+        return version
+
+    def _renew_version(self) -> str:
+        return self._write_version(str(uuid4()))
+
+    def _unwritable(self, error: OSError) -> VectorStoreError:
+        return VectorStoreError(
+            f"the vector store in {str(self.folder)!r} cannot be written ({error.strerror}); "
+            "check CHROMA_PATH and the disk"
+        )
+
+
+class ChangedInPlace(FileBackedIndex):
+    """An index whose store is changed while others read it; only a reset is built beside it."""
+
+    def open(self) -> FolderSnapshot:
+        """Open the index as it is now, the words in line with the store."""
+        version, words = self.version(), self._words(self.folder)
+        store = self._open_store(words)
+        words.align(store)
+        return FolderSnapshot(store, self.folder, words, version)
+
+    def change(self, *, reset: bool) -> Change[FolderContents]:
+        """Begin an ingestion: in place, or beside the index for a `reset`."""
+        if not reset:
+            before = self.open()
+            return Change[FolderContents](before, lambda: self._begin(before), lambda _: self._renew_version())
+        building = self.folder / "building"
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir(parents=True)
+        target = FolderContents(self._open_beside(), building)
+        return Change(target, lambda: target, self._replace, target)
+
+    @abstractmethod
+    def _open_store(self, words: LexicalIndex | None) -> Store:
+        """Open the store that is in use, or make it."""
+
+    @abstractmethod
+    def _open_beside(self) -> Store:
+        """Return an empty store beside the one in use."""
+
+    @abstractmethod
+    def _swap(self) -> None:
+        """Put the store that was built beside in the place of the one in use."""
+
+    def _begin(self, before: FolderContents) -> FolderContents:
+        # What is kept while the index changes, or after a run that was killed, is of a version that the end replaces.
+        self._renew_version()
+        return before
+
+    def _replace(self, target: FolderContents) -> None:
+        self._renew_version()
+        target.records()  # They exist even if nothing was written.
+        self._swap()
+        target.keep_scopes(target.scopes())
+        for name in (SCOPES, "records.sqlite3"):
+            os.replace(target.folder / name, self.folder / name)
+        shutil.rmtree(target.folder, ignore_errors=True)
+        self.open()  # This brings the words in line.
+        self._renew_version()

@@ -1,0 +1,1 @@
+"""The schema of the database, changed step by step by alembic."""

@@ -1,0 +1,77 @@
+"""The tables of one index: its rows of chunks, terms and postings, and its index of vectors."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from app.adapters.stores.postgres.schema import SCHEMA
+from chains.errors import ConfigurationError
+
+TABLES = ("chunks", "terms", "postings")
+# Most dimensions that pgvector indexes: as numbers of 32 bits, and of 16.
+MOST_OF_32, MOST_OF_16 = 2000, 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The tables of the index with this number."""
+
+    number: int
+
+    @property
+    def chunks(self) -> str:
+        """The table of its chunks."""
+        return self.table("chunks")
+
+    @property
+    def terms(self) -> str:
+        """The table of its terms."""
+        return self.table("terms")
+
+    @property
+    def postings(self) -> str:
+        """The table that says which chunk holds which term how often."""
+        return self.table("postings")
+
+    def table(self, name: str) -> str:
+        """Return the name of one of its tables."""
+        return f"{SCHEMA}.{name}_{self.number}"
+
+    def create(self, connection: Connection) -> None:
+        """Make its tables."""
+        for name in TABLES:
+            made = f"CREATE TABLE {self.table(name)} PARTITION OF {SCHEMA}.{name} FOR VALUES IN ({self.number})"
+            connection.execute(text(made))
+
+    def drop(self, connection: Connection) -> None:
+        """Delete its tables; they may be gone."""
+        for name in TABLES:
+            connection.execute(text(f"DROP TABLE IF EXISTS {self.table(name)}"))
+
+    def index_vectors(self, connection: Connection, dimensions: int) -> None:
+        """Make the index of its vectors, which is looked up by cosine."""
+        name = f"vectors_{self.number}"
+        operators = f"({vector_of('embedding', dimensions)}) {kind_of(dimensions)}_cosine_ops"
+        connection.execute(text(f"CREATE INDEX IF NOT EXISTS {name} ON {self.chunks} USING hnsw ({operators})"))
+
+    def analyze(self, connection: Connection) -> None:
+        """Let the server count the rows, so that it plans for as many."""
+        for name in TABLES:
+            connection.execute(text(f"ANALYZE {self.table(name)}"))
+
+
+def kind_of(dimensions: int) -> str:
+    """Return the type that vectors of so many dimensions are indexed as.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if dimensions > MOST_OF_16:
+        msg = f"PostgreSQL indexes vectors of {MOST_OF_16} dimensions at most, not {dimensions}; set EMBEDDING_MODEL"
+        raise ConfigurationError(msg)
+    return "vector" if dimensions <= MOST_OF_32 else "halfvec"
+
+
+def vector_of(value: str, dimensions: int) -> str:
+    """Return a value as the type that its index is of."""
+    return f"CAST({value} AS {kind_of(dimensions)}({dimensions}))"

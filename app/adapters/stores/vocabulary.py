@@ -1,0 +1,54 @@
+"""What a thread knows of the words in an FTS5 index, remembered until the index changes."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+
+from cachetools import LRUCache
+
+NEAREST = "SELECT term FROM terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
+# Words that a thread remembers: a question may hold any.
+MOST_REMEMBERED = 10_000
+
+
+class FtsVocabulary:
+    """The words of one thread's connection."""
+
+    def __init__(self) -> None:
+        self._frequencies: LRUCache[str, int] = LRUCache(MOST_REMEMBERED)  # The number of chunks of a word.
+        self._most_frequent: LRUCache[frozenset[str], str | None] = LRUCache(MOST_REMEMBERED)
+        self._version = -1
+        self._connection: sqlite3.Connection
+
+    def over(self, connection: sqlite3.Connection) -> "FtsVocabulary":
+        """Return itself, asking this connection; what another connection has changed meanwhile is forgotten."""
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        if version != self._version:
+            self.forget()
+            self._version = version
+        self._connection = connection
+        return self
+
+    def forget(self) -> None:
+        """Forget what was read: the index changes."""
+        self._frequencies.clear()
+        self._most_frequent.clear()
+
+    def frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """Return the number of chunks that hold each word; 0 for one that none does."""
+        return {word: self._frequency(word) for word in words}
+
+    def most_frequent(self, stems: Collection[str]) -> str | None:
+        """Return the stem that most chunks hold, of several the first by letters; None where none is known."""
+        key, known = frozenset(stems), self._most_frequent
+        if key not in known:
+            row = self._connection.execute(NEAREST, (json.dumps(sorted(stems)),)).fetchone()
+            known[key] = str(row[0]) if row else None
+        return known[key]
+
+    def _frequency(self, word: str) -> int:
+        known = self._frequencies
+        if word not in known:
+            query = "SELECT count(*) FROM words WHERE words MATCH ?"
+            (known[word],) = self._connection.execute(query, (f'"{word}"',)).fetchone()
+        return int(known[word])

