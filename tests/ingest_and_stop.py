@@ -12,7 +12,7 @@ from langchain_classic.indexes import SQLRecordManager
 
 from app.adapters.stores.chroma import DocumentChroma
 from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
-from app.adapters.stores.index import StoredIndex
+from app.adapters.stores.folder import FileBackedIndex
 from app.adapters.stores.memory import MemoryIndex, SavedMemoryStore
 from app.cli import main
 from app.settings import load_settings
@@ -34,7 +34,7 @@ POINTS: dict[str, tuple[Any, str, bool]] = {
     "swapped in memory": (MemoryIndex, "_swap", True),
     "renamed": (ServerIndex, "_rename", True),
     "swapped": (ServerIndex, "_swap", True),
-    "version written": (StoredIndex, "_write_version", True),
+    "version written": (FileBackedIndex, "_write_version", True),
 }
 
 

@@ -38,7 +38,7 @@ def earlier_folder(tmp_path):
 
 def test_an_index_of_an_earlier_version_is_refused_with_the_command_that_rebuilds_it(earlier_folder):
     with pytest.raises(ConfigurationError, match=r"earlier version.*waypoint ingest --reset PATH"):
-        services().count()
+        services().store.count()
 
 
 def test_it_is_never_replaced_by_the_sample_corpus(earlier_folder):
@@ -48,7 +48,7 @@ def test_it_is_never_replaced_by_the_sample_corpus(earlier_folder):
 
 def test_a_reset_replaces_it_and_deletes_what_it_held(earlier_folder, tmp_path):
     assert services().ingest([write_document(tmp_path)], reset=True).added == 1
-    assert services().count() == 1
+    assert services().store.count() == 1
     with closing(sqlite3.connect(earlier_folder / "chroma.sqlite3")) as connection:
         assert connection.execute("SELECT count(*) FROM collections").fetchone() == (0,)
 
@@ -61,4 +61,4 @@ def test_a_file_of_an_earlier_version_is_refused_too(tmp_path):
     (tmp_path / "store.json").write_text(json.dumps(kept))
 
     with pytest.raises(ConfigurationError, match=r"earlier version.*waypoint ingest --reset PATH"):
-        services(**options).count()
+        services(**options).store.count()
