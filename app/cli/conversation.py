@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from langchain_core.runnables import Runnable
 
@@ -17,19 +17,12 @@ from chains.state import Answer, Citation, check_question
 STOPPED = "\n(stopped)\n"
 
 
-class Exchange(NamedTuple):
-    """A question and its answer."""
-
-    question: str
-    answer: Answer
-
-
 class Conversation:
     """Asks the chain, keeps what was said, and obeys commands, which begin with a slash."""
 
     def __init__(self, chain: Runnable[Any, Any]) -> None:
         self._chain = chain
-        self.exchanges: list[Exchange] = []
+        self.answers: list[Answer] = []
         self.ended = False
         self.commands: Mapping[str, tuple[Callable[[list[str]], None], str]] = {
             "/sources": (self._sources, "/sources [N]: the words that answer N rests on, or all of the last answer"),
@@ -64,13 +57,13 @@ class Conversation:
             return
         finally:
             stream.close()  # type: ignore[attr-defined]
-        self.exchanges.append(Exchange(question, merge(parts)))
+        self.answers.append(merge(parts))
 
     def _history(self) -> list[dict[str, str]]:
         return [
             {"role": role, "content": text}
-            for exchange in self.exchanges
-            for role, text in (("user", exchange.question), ("assistant", exchange.answer["answer"]))
+            for answer in self.answers
+            for role, text in (("user", answer["question"]), ("assistant", answer["answer"]))
         ]
 
     def _obey(self, text: str) -> None:
@@ -82,10 +75,10 @@ class Conversation:
         known[0](words)
 
     def _sources(self, words: list[str]) -> None:
-        if not self.exchanges:
+        if not self.answers:
             complain("Nothing has been answered yet.")
             return
-        matched = [one for one in self.exchanges[-1].answer["citations"] if one["matched"]]
+        matched = [one for one in self.answers[-1]["citations"] if one["matched"]]
         wanted = [one for one in matched if not words or str(one["number"]) == words[0].strip("[]")]
         if not wanted:
             complain(f"The last answer has no source {' '.join(words)}".rstrip() + ".")
@@ -93,14 +86,14 @@ class Conversation:
             show(text)
 
     def _new(self, words: list[str]) -> None:
-        self.exchanges.clear()
+        self.answers.clear()
         show("A new conversation begins.")
 
     def _save(self, words: list[str]) -> None:
         if len(words) != 1:
             complain("Name one file, like /save answers.md.")
             return
-        Path(words[0]).expanduser().write_text(as_markdown(self.exchanges), encoding="utf-8")
+        Path(words[0]).expanduser().write_text(as_markdown(self.answers), encoding="utf-8")
         show(f"Saved to {words[0]}.")
 
     def _help(self, words: list[str]) -> None:
@@ -110,15 +103,15 @@ class Conversation:
         self.ended = True
 
 
-def as_markdown(exchanges: Iterable[Exchange]) -> str:
+def as_markdown(answers: Iterable[Answer]) -> str:
     """Return the conversation: each question as a heading, its answer, and the words that it rests on."""
-    return "\n".join(line for exchange in exchanges for line in _markdown(exchange))
+    return "\n".join(line for answer in answers for line in _markdown(answer))
 
 
-def _markdown(exchange: Exchange) -> Iterator[str]:
-    yield f"## {' '.join(exchange.question.split())}\n"
-    yield f"{exchange.answer['answer'].strip()}\n"
-    matched = [one for one in exchange.answer["citations"] if one["matched"]]
+def _markdown(answer: Answer) -> Iterator[str]:
+    yield f"## {' '.join(answer['question'].split())}\n"
+    yield f"{answer['answer'].strip()}\n"
+    matched = [one for one in answer["citations"] if one["matched"]]
     yield from dict.fromkeys(f"> {_name(one)}: {' '.join(one['quote'].split())}\n" for one in matched)
 
 

@@ -46,6 +46,7 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
     yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
     confidence, metadata = answer["confidence"], answer["metadata"]
+    yield from _removed(metadata.get("safety"))
     yield f"Confidence: {confidence['level']} ({confidence['reason']})\n"
     yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms\n"
 
@@ -55,6 +56,12 @@ def _broken(finish_reason: str | None) -> Iterator[str]:
         yield "The answer was cut off at LLM_MAX_TOKENS.\n\n"
     if finish_reason == "error":
         yield "The answer above is not whole: the language model broke off. Ask again.\n\n"
+
+
+def _removed(safety: Mapping[str, Any] | None) -> Iterator[str]:
+    if safety and safety["redacted"]:
+        kinds = ", ".join(kind.replace("_", " ").lower() for kind in safety["redacted"])
+        yield f"Removed from the question: {kinds}\n"
 
 
 def _worth_listing(citations: list[dict[str, Any]]) -> list[dict[str, Any]]:

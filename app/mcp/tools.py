@@ -13,7 +13,7 @@ from app.wiring import Services
 from app.wiring.search import search
 from chains.citations.sources import external_urls
 from chains.naming import cited_by_number, place_name
-from chains.state import Answer, Citation, Passage, Question, check_question
+from chains.state import Answer, Citation, Passage, Question
 from chains.tool import content_of, numbered_text
 
 DOCUMENTS = "waypoint://documents/"
@@ -49,7 +49,7 @@ async def ask(services: Services, asked: AskInput, config: RunnableConfig) -> Re
 
 async def find(services: Services, wanted: SearchInput, config: RunnableConfig) -> Result:
     """Return the passages nearest to the query."""
-    found = await search(services, check_question(wanted.query), config, top_k=wanted.top_k)
+    found = await search(services, wanted.query, config, top_k=wanted.top_k)
     passages = [_passage(passage) for passage in found]
     text = "\n\n".join(f"[{one.id}] {place_name(one.title, one.section)}\n{one.text}" for one in passages)
     return text or "Nothing was found.", SearchOutput(passages=passages)

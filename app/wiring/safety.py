@@ -7,9 +7,9 @@ from langchain_core.runnables import Runnable
 
 import prompts
 from app.settings import Settings
-from chains.safety import CheckQuestion, CleanQuestions, Moderate, Reason, Safety, SystemPrompt, Thresholds
+from chains.safety import CheckQuestion, CleanQuestions, Moderate, Reason, Safety, SystemPrompt, Thresholds, clean
 from chains.safety.injection import Scanner
-from chains.safety.pii import redact
+from chains.safety.pii import Redacted, redact
 from chains.safety.screening import suspicious_chunks
 from chains.state import Answer, Question
 
@@ -21,9 +21,16 @@ NEVER_BLOCKED = Thresholds(guard=0.5, block=2)
 
 def safe_questions(settings: Settings, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
     """Return the chain, asked without what must not reach its logs, traces and caches."""
-    if not settings.safety_enabled:
-        return chain
-    return CleanQuestions(chain, None if settings.safety_pii == "off" else redact)
+    return CleanQuestions(chain, _redact(settings)) if settings.safety_enabled else chain
+
+
+def safe_text(settings: Settings, text: str) -> str:
+    """Return a text without what must not reach logs, traces and other services."""
+    return clean(text, _redact(settings)).text if settings.safety_enabled else text
+
+
+def _redact(settings: Settings) -> Callable[[str], Redacted] | None:
+    return None if settings.safety_pii == "off" else redact
 
 
 def safety_of(settings: Settings, system: str, moderate: Moderate | None = None) -> Safety | None:

@@ -11,7 +11,7 @@ from chains.safety.checks import Safety
 from chains.safety.leaks import SystemPrompt
 from chains.safety.moderation import Moderate
 from chains.safety.output import CheckedAnswer
-from chains.safety.questions import CleanQuestions
+from chains.safety.questions import CleanQuestions, clean
 from chains.safety.sanitizing import sanitize
 from chains.safety.verdict import CheckQuestion, Reason, Thresholds
 
@@ -24,5 +24,6 @@ __all__ = [
     "Safety",
     "SystemPrompt",
     "Thresholds",
+    "clean",
     "sanitize",
 ]

@@ -11,7 +11,8 @@ from chains.safety.pii import Redacted
 from chains.safety.sanitizing import sanitize
 from chains.state import Answer, Question
 
-Clean = Callable[[str], str]
+Rewrite = Callable[[str], str]
+Redact = Callable[[str], Redacted]
 
 
 class CleanQuestions(DelegatingRunnable):
@@ -22,7 +23,7 @@ class CleanQuestions(DelegatingRunnable):
         redact: returns a text with the kinds of personal data in place of the data; None leaves them in.
     """
 
-    def __init__(self, bound: Runnable[Question, Answer], redact: Callable[[str], Redacted] | None = None) -> None:
+    def __init__(self, bound: Runnable[Question, Answer], redact: Redact | None = None) -> None:
         super().__init__(bound)
         self._redact = redact
 
@@ -46,32 +47,40 @@ class CleanQuestions(DelegatingRunnable):
     def _cleaned(self, question: Any) -> Any:
         if not isinstance(question, Mapping) or not isinstance(question.get("question"), str):
             return question  # The chain says what is wrong with it.
-        kinds: list[str] = []
-
-        def clean(text: str) -> str:
-            sane = sanitize(text)
-            if self._redact is None:
-                return sane
-            redacted = self._redact(sane)
-            kinds.extend(kind for kind in redacted.kinds if kind not in kinds)
-            return redacted.text
-
-        cleaned = {**question, "question": clean(question["question"])}
+        asked = clean(question["question"], self._redact)
+        cleaned = {**question, "question": asked.text}
         if history := question.get("history"):
-            cleaned["history"] = rewrite_turns(history, clean)
-        return cleaned | ({"redacted": kinds} if kinds else {})
+            cleaned["history"] = rewrite_turns(history, lambda text: clean(text, self._redact).text)
+        return cleaned | ({"redacted": asked.kinds} if asked.kinds else {})
 
 
-def rewrite_turns(history: Any, clean: Clean) -> Any:
-    """Return the turns of a conversation, as messages of LangChain or as records, each with its text cleaned."""
-    return [_rewritten(turn, clean) for turn in history] if isinstance(history, list) else history
+def clean(text: str, redact: Redact | None) -> Redacted:
+    """Return a text without what nobody sees in it, and where `redact` is given without personal data."""
+    sane = sanitize(text)
+    return redact(sane) if redact else Redacted(sane, [])
 
 
-def _rewritten(turn: Any, clean: Clean) -> Any:
-    if isinstance(turn, BaseMessage) and isinstance(turn.content, str):
-        return turn.model_copy(update={"content": clean(turn.content)})
-    if isinstance(turn, Mapping) and isinstance(turn.get("content"), str):
-        return {**turn, "content": clean(turn["content"])}
-    if isinstance(turn, list | tuple) and len(turn) == len(("role", "content")) and isinstance(turn[1], str):
-        return type(turn)((turn[0], clean(turn[1])))
-    return turn
+def rewrite_turns(history: Any, rewrite: Rewrite) -> Any:
+    """Return the turns of a conversation, as messages of LangChain or as records, each with its text rewritten."""
+    return [_rewritten(turn, rewrite) for turn in history] if isinstance(history, list | tuple) else history
+
+
+def _rewritten(turn: Any, rewrite: Rewrite) -> Any:
+    if isinstance(turn, BaseMessage):
+        return turn.model_copy(update={"content": _content(turn.content, rewrite)})
+    if isinstance(turn, Mapping) and "content" in turn:
+        return {**turn, "content": _content(turn["content"], rewrite)}
+    if isinstance(turn, list | tuple) and len(turn) == len(("role", "content")):
+        return type(turn)((turn[0], _content(turn[1], rewrite)))
+    return rewrite(turn) if isinstance(turn, str) else turn
+
+
+def _content(content: Any, rewrite: Rewrite) -> Any:
+    """Return a message's content with its text rewritten: words, or a list of parts."""
+    if isinstance(content, str):
+        return rewrite(content)
+    if isinstance(content, list):
+        return [_content(part, rewrite) for part in content]
+    if isinstance(content, Mapping) and isinstance(content.get("text"), str):
+        return {**content, "text": rewrite(content["text"])}
+    return content

@@ -12,6 +12,7 @@ from app.http.openapi import error_responses, ok_response
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route
 from app.observability.analytics_events import message
+from app.wiring.safety import safe_text
 
 COMMENT_MAX_CHARACTERS = 2000
 
@@ -41,6 +42,7 @@ _RESPONSES |= ok_response({"status": "accepted"}, "Accepted", status=202)
 async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Take a score for an answer, with a comment where there is more to say."""
     services, metadata = request.app.state.services, run_config(request)["metadata"]
+    body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
     if services.outbox:
         correlation_id = metadata.get("request_id") or str(uuid4())
         payload = feedback_payload(body, user_id=metadata.get("user_id"))

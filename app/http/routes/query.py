@@ -69,6 +69,13 @@ class QueryConfidence(_Camel):
     factors: _CamelKeys[float]
 
 
+class QueryModeration(_Camel):
+    """What the moderator said of the question."""
+
+    result: Literal["allowed", "flagged", "failed"] = Field(description="failed: no verdict came in time.")
+    categories: list[str]
+
+
 class QuerySafety(_Camel):
     """What the checks of question, passages and answer found."""
 
@@ -78,6 +85,7 @@ class QuerySafety(_Camel):
     injection: float = Field(description="How likely the question is an attack, 0 to 1.")
     passages_dropped: int
     links_removed: int = Field(description="Links, images and tags that were taken out of the answer.")
+    moderation: QueryModeration | None = Field(None, description="Null where no moderator was asked.")
 
 
 class QueryMetadata(_Camel):

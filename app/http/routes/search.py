@@ -10,7 +10,7 @@ from app.http.questions import QUERY_SCHEMA, TopK, run_config
 from app.http.routes.json_route import bad_request_route
 from app.wiring.search import search
 from chains.citations.sources import external_urls
-from chains.state import Passage, check_question
+from chains.state import Passage
 
 # What of a passage's metadata is told beside the contract: what a citation needs, and who may see it.
 TOLD = (
@@ -75,8 +75,7 @@ async def search_passages(request: Request, body: SearchBody) -> SearchResults:
     config = run_config(request)
     if body.audience == "public":
         config["configurable"]["audience"] = "public"
-    query = check_question(body.query)
-    found = await search(request.app.state.services, query, config, top_k=body.top_k)
+    found = await search(request.app.state.services, body.query, config, top_k=body.top_k)
     return SearchResults(query=body.query, results=[_result(passage) for passage in found])
 
 

@@ -55,6 +55,13 @@ def test_an_answer_that_is_not_whole_says_so(reason, told):
     assert told in text
 
 
+def test_what_was_taken_out_of_the_question_is_named():
+    safety = {"redacted": ["EMAIL", "CREDIT_CARD"]}
+    text = "".join(answer_text(parts(metadata={"model": "m", "latency_ms": 1.0, "safety": safety})))
+
+    assert "\nRemoved from the question: email, credit card\n" in text
+
+
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\x7f\r\u202e\ud800"
 
 

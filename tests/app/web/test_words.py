@@ -8,6 +8,7 @@ import pytest
 
 from app import web
 from app.web import words
+from chains.safety.pii.kinds import KINDS
 
 PACKAGE = Path(web.__file__).parent
 SCRIPTS = [*PACKAGE.glob("static/js/**/*.js")]
@@ -33,6 +34,10 @@ def test_every_language_has_the_same_keys_in_order_and_the_same_places_to_fill()
             key: set(PLACE.findall(text)) for key, text in english.items()
         }
         assert [key for key, text in table.items() if text != text.strip() or not text] == []
+
+
+def test_every_kind_of_personal_data_has_a_name():
+    assert {f"redacted.{kind.name}" for kind in KINDS} <= set(words.languages()["en"])
 
 
 def test_no_key_stands_twice_in_a_file():

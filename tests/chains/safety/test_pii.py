@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import HumanMessage
 
 from chains.safety import CleanQuestions
 from chains.safety.pii import find_entities, redact
@@ -60,8 +61,21 @@ def test_entities_follow_each_other_and_none_is_left_in_the_redacted_text(text: 
     assert redact(text).text.count("<") == len(entities)
 
 
-@pytest.mark.parametrize("asked", ["ask", "history"])
-async def test_the_chain_gets_the_kinds_and_never_the_data(asked: str):
+NAMED = "I am S1234567D."
+PART = {"type": "text", "text": NAMED}
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ({"question": NAMED}, ["NRIC"]),
+        ({"question": "Rate?", "history": [{"role": "user", "content": NAMED}]}, None),
+        ({"question": "Rate?", "history": [{"role": "user", "content": [PART, NAMED]}]}, None),
+        ({"question": "Rate?", "history": (("user", NAMED), NAMED)}, None),
+        ({"question": "Rate?", "history": [HumanMessage(NAMED), HumanMessage([PART])]}, None),
+    ],
+)
+async def test_the_chain_gets_the_kinds_in_the_question_and_never_the_data(question: Any, kinds: list[str] | None):
     seen: list[Any] = []
 
     class Watched(CleanQuestions):
@@ -69,14 +83,9 @@ async def test_the_chain_gets_the_kinds_and_never_the_data(asked: str):
             seen.append(super()._cleaned(question))
             return seen[-1]
 
-    chain = Watched(gst_chain("Nine percent [GST Guide > Rate]."), redact)
-    named = "I am S1234567D."
-    question: dict[str, Any] = {"question": named} if asked == "ask" else {"question": "Rate?"}
-    if asked == "history":
-        question["history"] = [{"role": "user", "content": named}]
-
-    answer = await chain.ainvoke(question)
+    answer = await Watched(gst_chain("Nine percent [GST Guide > Rate]."), redact).ainvoke(question)
 
     assert "1234567" not in str(seen)
+    assert "<NRIC>" in str(seen)
     assert "1234567" not in str(answer)
-    assert seen[0]["redacted"] == ["NRIC"]
+    assert seen[0].get("redacted") == kinds

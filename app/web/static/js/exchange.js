@@ -6,7 +6,7 @@ import { connect } from "./chips.js";
 import { element } from "./elements.js";
 import { failure } from "./failure.js";
 import { Growing, replace } from "./growing.js";
-import { banner, nextSteps, offersDocuments } from "./outcomes.js";
+import { banner, nextSteps, offersDocuments, removed } from "./outcomes.js";
 import { parts } from "./parts.js";
 import { levelOf, sourcesOf } from "./sources.js";
 import { t } from "./words.js";
@@ -65,8 +65,7 @@ export class ExchangeView {
 
   #surround() {
     const { exchange } = this;
-    const above = banner(exchange);
-    this.above.replaceChildren(...(above ? [above] : []));
+    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), banner(exchange)].filter(Boolean)));
     const below = exchange.state === "done" ? [nextSteps(exchange, this.steps), ...parts(exchange, !offersDocuments(exchange))] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
@@ -126,7 +125,7 @@ export class ExchangeView {
     if (words instanceof HTMLElement) words.querySelectorAll(".chip").forEach((chip) => chip.remove());
     const sources = t("answer.sources", { count: sourcesOf(exchange).length });
     const confidence = t(`confidence.${levelOf(exchange.confidence?.level)}`);
-    return [outcome, words.textContent?.trim(), sources, confidence].filter(Boolean).map((part) => part?.replace(/\.$/, "")).join(". ");
+    return [removed(exchange)?.textContent, outcome, words.textContent?.trim(), sources, confidence].filter(Boolean).map((part) => part?.replace(/\.$/, "")).join(". ");
   }
 
   /** @param {string} text */

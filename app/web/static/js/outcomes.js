@@ -1,7 +1,7 @@
 // What an answer is where it is no plain answer, and what to do next: six outcomes, each with its own look.
 import { button, element, icon } from "./elements.js";
 import { documentChips } from "./parts.js";
-import { t } from "./words.js";
+import { language, t } from "./words.js";
 
 /** @typedef {{again: () => void, edit: () => void}} Steps */
 
@@ -14,10 +14,20 @@ const OFFERS = /** @type {Record<string, string[]>} */ ({
   blocked: ["edit"],
 });
 
-/** Return what stands above an answer that is none, or none that is whole; null above others.
+/** Return what says which personal data was taken out of the question; null where none was.
  * @param {import("./records.js").Exchange} exchange */
-export function banner({ outcome = "answered", replaced }) {
-  if (!(outcome in OFFERS)) return null;
+export function removed({ metadata }) {
+  /** @type {string[]} */
+  const kinds = (metadata?.safety?.redacted ?? []).map((/** @type {string} */ kind) => t(`redacted.${kind}`));
+  const listed = new Intl.ListFormat(language, { type: "unit" }).format(kinds);
+  return kinds.length ? element("p", { class: "removed", text: t("redacted.title", { kinds: listed }) }) : null;
+}
+
+/** Return what stands above an answer that is none, or none that is whole; null above others. What a moderator flagged is
+ * answered with words that need none.
+ * @param {import("./records.js").Exchange} exchange */
+export function banner({ outcome = "answered", replaced, metadata }) {
+  if (!(outcome in OFFERS) || metadata?.safety?.reason === "moderation") return null;
   const withdrawn = replaced && element("p", { class: "replaced", text: t("outcome.replaced") });
   return element("div", { class: "banner" }, icon(outcome === "degraded" || outcome === "ungrounded" ? "warning" : outcome === "blocked" ? "stop" : "nothing"),
     element("div", {}, element("p", { class: "banner-title", text: t(`outcome.${outcome}`) }), element("p", { text: t(`outcome.${outcome}.text`) }), withdrawn));

@@ -71,12 +71,12 @@ async def test_a_score_reaches_langsmith_under_the_trace_of_its_answer(langsmith
     def sent() -> list[dict]:
         return [json.loads(request.data) for request, _ in langsmith.log if request.path == "/feedback"]
 
-    await give({"trace_id": TRACE, "score": -1, "comment": "Out of date."}, services)
+    await give({"trace_id": TRACE, "score": -1, "comment": "Out of date. Tell anna@example.org."}, services)
     await await_until(sent)
 
     [score] = sent()
     kept = {name: score[name] for name in ("key", "score", "comment", "trace_id")}
-    assert kept == {"key": "user_score", "score": -1, "comment": "Out of date.", "trace_id": TRACE}
+    assert kept == {"key": "user_score", "score": -1, "comment": "Out of date. Tell <EMAIL>.", "trace_id": TRACE}
 
 
 async def test_a_langsmith_that_is_away_costs_the_score_and_nothing_else():
