@@ -4,6 +4,7 @@ import io
 import zipfile
 from collections.abc import Sequence
 
+from fpdf import FPDF, XPos, YPos
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
@@ -42,6 +43,23 @@ def pdf(*pages: str, metadata: dict[str, str] | None = None, password: str | Non
 def _page_content(lines: Sequence[str]) -> str:
     shown = " ".join(f"({line}) Tj T*" for line in lines)
     return f"BT /F1 12 Tf 14 TL 72 720 Td {shown} ET" if lines else ""
+
+
+def laid_out_pdf(*pages: Sequence[str], by_column: bool = False) -> bytes:
+    """Return a PDF of these lines: `# ` begins a bold heading, `| ` a row of a table; tables may be drawn by column."""
+    document = FPDF()
+    for lines in pages:
+        document.add_page()
+        rows = [line.removeprefix("| ").split(" | ") for line in lines if line.startswith("| ")]
+        for column in range(max(map(len, rows), default=0)) if by_column else ():
+            for place, row in enumerate(rows):
+                document.set_font("Times", "", 10)
+                document.text(20 + 60 * column, 20 + 6 * place, row[column])
+        for line in lines if not by_column else ():
+            document.set_font("Times", "B" if line.startswith("# ") else "", 10)
+            document.multi_cell(0, 6, line.removeprefix("# "), new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+            document.ln(2)
+    return bytes(document.output())
 
 
 def docx(body: str, *, title: str = "", modified: str = "") -> bytes:

@@ -7,9 +7,10 @@ cut; table rows stay whole, and a chunk that starts inside a table carries the t
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
@@ -17,7 +18,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from chains.ingestion.source import MAX_NAME, Page, SourceText, without_controls
+from chains.ingestion.source import MAX_NAME, Heading, Page, SourceText, without_controls
 
 NEWLINE = re.compile(r"\r\n?|\n")
 LINE = re.compile(r"[^\r\n]+")
@@ -57,15 +58,6 @@ class Span(NamedTuple):
     end: int
 
 
-class Heading(NamedTuple):
-    """A heading, where it begins and where the text below it begins; level 0 stands above the first heading."""
-
-    text: str
-    level: int
-    start: int
-    end: int
-
-
 class Table(NamedTuple):
     """Where a table's header row begins, where its first body row begins, and where it ends."""
 
@@ -98,7 +90,7 @@ class Chunker:
     def split(self, source: SourceText) -> list[Chunk]:
         """Return the chunks of what a loader made of a file."""
         if source.pages:
-            return [chunk for page in source.pages for chunk in self._split_page(source.text, page)]
+            return list(self._split_pages(source))
         if source.plain:
             return self.split_text(source.text, start=source.body_start)
         return self.split_markdown(source.text, start=source.body_start, title=source.metadata["title"])
@@ -107,6 +99,23 @@ class Chunker:
         """Return the chunks of `source[start:end]`, a text without markup, their offsets counted in `source`."""
         whole = Span(start, len(source) if end is None else end)
         return [Chunk(source[span.start : span.end], *span) for span in self._cut(source, whole, [])]
+
+    def _split_pages(self, source: SourceText) -> Iterator[Chunk]:
+        """Yield the chunks of pages; a section goes on, over the pages, until the next heading."""
+        path: list[Heading] = []
+        for page in source.pages:
+            first, last = (bisect_left(source.headings, place, key=START) for place in (page.start, page.end))
+            chunks = []
+            for heading, end in _sections(source.headings[first:last], page):
+                path = [above for above in path if above.level < (heading.level or inf)] + [heading] * bool(
+                    heading.level
+                )
+                names = tuple(above.text for above in path)
+                for span in self._cut_section(source.text, heading, end, []):
+                    text = source.text[span.start : span.end]
+                    chunks.append(Chunk(text, *span, "".join(names[-1:]), names, page=page.number))
+            # A page of headings only, such as a cover, is text as well.
+            yield from chunks or self._split_page(source.text, page)
 
     def _split_page(self, source: str, page: Page) -> list[Chunk]:
         chunks = self.split_text(source, start=page.start, end=page.end)
@@ -188,6 +197,13 @@ class Chunker:
             cut = span
         if cut:
             yield cut
+
+
+def _sections(headings: Sequence[Heading], page: Page) -> Iterator[tuple[Heading, int]]:
+    """Yield the headings of a page, before them one of level 0 for what stands above, each with the end of its text."""
+    top, bottom = (Heading("", 0, place, place) for place in (page.start, page.end))
+    for heading, following in pairwise([top, *headings, bottom]):
+        yield heading, following.start
 
 
 def _trim(source: str, start: int, end: int) -> Span:

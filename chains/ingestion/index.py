@@ -148,13 +148,13 @@ def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
 
 
 def indexed_fields(chunk: Document) -> tuple[str, str, str]:
-    """Return what of a chunk is searched: its title, its section path, and its words under the head of their table."""
-    path = json.loads(chunk.metadata.get("section_path") or "[]")
+    """Return what of a chunk is searched: title, section path and page, and its words under the head of their table."""
+    path, page = json.loads(chunk.metadata.get("section_path") or "[]"), chunk.metadata.get("page")
     words = "\n".join(filter(None, [chunk.metadata.get("table_head"), chunk.page_content]))
-    return chunk.metadata.get("title") or "", " > ".join(path), words
+    return chunk.metadata.get("title") or "", " > ".join([*path, f"page {page}"] if page else path), words
 
 
 def indexed_text(chunk: Document) -> str:
-    """Return what of a chunk is embedded: `title > section path`, and below it its words."""
+    """Return what of a chunk is embedded: `title > section path > page`, and below it its words."""
     title, path, words = indexed_fields(chunk)
     return "\n".join(filter(None, [" > ".join(filter(None, [title, path])), words]))

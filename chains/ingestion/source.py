@@ -26,13 +26,22 @@ class Page(NamedTuple):
     section: str = ""
 
 
+class Heading(NamedTuple):
+    """A heading, where it begins and where the text below it begins; level 0 stands above the first heading."""
+
+    text: str
+    level: int
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class SourceText:
     """The text of a file, the offset of its body, and its metadata as plain values that any store can keep.
 
     The text is what chunks are slices of: the file itself for markdown and plain text, and what was extracted from it
-    for the other formats. A text is markdown unless it is `plain` or has `pages`; no chunk crosses a page. `warnings`
-    tell, in words, what of the file could not be read.
+    for the other formats. A text is markdown unless it is `plain` or has `pages`; no chunk crosses a page, and its
+    `headings` are those that the loader found. `warnings` tell, in words, what of the file could not be read.
     """
 
     text: str
@@ -40,6 +49,7 @@ class SourceText:
     metadata: dict[str, str]
     plain: bool = False
     pages: tuple[Page, ...] = ()
+    headings: tuple[Heading, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pypdfium2
 from numpy.typing import NDArray
-from pypdf import PdfReader
 
 from app.adapters.documents import limits
-from app.adapters.documents.pdf import page_text, unlock
+from app.adapters.documents.pdf import open_pdf, page_lines
+from app.adapters.documents.pdf_lines import text_of
 from chains.text.letters import letters, placed_letters
 
 # A page may be a thousand times as high as it is wide.
@@ -27,9 +27,9 @@ FINENESS = 10_000  # Positions are counted in so many steps across the page.
 def answer(task: dict[str, Any]) -> dict[str, Any]:
     """Return what is asked for of one page, as far as the file still holds the page that was indexed."""
     try:
-        if not _is_unchanged(Path(task["path"]), task["page"], task["chunks"]):
-            return {"problem": "the file has changed"}
-        with pypdfium2.PdfDocument(task["path"]) as document:
+        with open_pdf(Path(task["path"])) as document:
+            if not _is_unchanged(document, task["page"], task["chunks"]):
+                return {"problem": "the file has changed"}
             page = document[task["page"] - 1]
             return {
                 "pages": len(document),
@@ -41,13 +41,12 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
         return {"problem": f"the page cannot be drawn ({type(error).__name__})"}
 
 
-def _is_unchanged(path: Path, number: int, chunks: list[str]) -> bool:
+def _is_unchanged(document: pypdfium2.PdfDocument, number: int, chunks: list[str]) -> bool:
     """Say whether the page still has the words of its chunks, or none where it had none."""
-    with path.open("rb") as file:
-        reader = PdfReader(file)
-        unlock(reader)
-        text = page_text(reader.pages[number - 1]) or "" if 0 < number <= len(reader.pages) else None
-    return text is not None and (all(chunk in text for chunk in chunks) if chunks else not text)
+    if not 0 < number <= len(document):
+        return False
+    text, _ = text_of(page_lines(document, number - 1) or [])
+    return all(chunk in text for chunk in chunks) if chunks else not text
 
 
 def _picture(page: pypdfium2.PdfPage, width: int) -> dict[str, Any]:

@@ -1,24 +1,25 @@
-"""Read the pages of PDF files, by pypdf."""
+"""Read PDF files by pdfium: the text of their pages, their headings, and what the file tells about itself."""
 
-import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pypdf import PageObject, PdfReader
-from pypdf.errors import DependencyError, PyPdfError
+import pypdfium2
+from pypdfium2 import raw
 
+from app.adapters.documents.pdf_headings import headings, without_running
+from app.adapters.documents.pdf_lines import Line, read_lines, text_of
 from chains.errors import IngestionError
-from chains.ingestion.source import Page, SourceText, open_file, storable, title_of
+from chains.ingestion.cover import report_title, says_something
+from chains.ingestion.source import Heading, Page, SourceText, open_file, title_of, without_controls
 
 PAGE_BREAK = "\n\f\n"
+# The pages on which a report says whose it is, and of which year.
+COVER_PAGES = 2
 
 _PRINTED_FROM = re.compile(r"^Microsoft (?:Word|Excel|PowerPoint) - |\.(?:docx?|xlsx?|pptx?|rtf|pdf)$", re.IGNORECASE)
 _DATE = re.compile(r"^(?:D:)?(\d{4})-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])")
-_SPACES = re.compile(r"[^\S\n]+")
-_PADDED_LINE_END = re.compile(r" ?\n ?")
-_EMPTY_LINES = re.compile(r"\n{3,}")
 
 
 def load_pdf(path: Path) -> SourceText:
@@ -27,65 +28,94 @@ def load_pdf(path: Path) -> SourceText:
     Raises:
         IngestionError: it cannot be opened, asks for a password, or has no text. Other errors mean damage.
     """
-    with _quiet(), open_file(path) as file:
-        reader = PdfReader(file)
-        unlock(reader)
-        texts = [page_text(page) for page in reader.pages]
-        return _source(texts, _metadata(reader, path))
+    with open_pdf(path) as document:
+        pages = [page_lines(document, number) for number in range(len(document))]
+        return _source(pages, document.get_metadata_dict(), path)
 
 
-def unlock(reader: PdfReader) -> None:
-    """Open an encrypted file that asks for no password.
+@contextmanager
+def open_pdf(path: Path) -> Iterator[pypdfium2.PdfDocument]:
+    """Open a PDF, also one that is encrypted with an empty password, as many are only to forbid changes.
 
     Raises:
-        IngestionError: it asks for one, or its encryption is not known.
+        IngestionError: it asks for a password, or its encryption is not known. Other errors mean damage.
     """
-    try:
-        # Many documents are encrypted with an empty password, only to forbid changes.
-        if reader.is_encrypted and not reader.decrypt(""):
-            msg = "the PDF is protected by a password; save it without one"
-            raise IngestionError(msg)
-    except (DependencyError, NotImplementedError) as error:
-        msg = "the PDF is encrypted; save it without encryption"
-        raise IngestionError(msg) from error
+    with open_file(path) as file:
+        try:
+            document = pypdfium2.PdfDocument(file)
+        except pypdfium2.PdfiumError as error:
+            if error.err_code == raw.FPDF_ERR_PASSWORD:
+                msg = "the PDF is protected by a password; save it without one"
+                raise IngestionError(msg) from error
+            if error.err_code == raw.FPDF_ERR_SECURITY:
+                msg = "the PDF is encrypted; save it without encryption"
+                raise IngestionError(msg) from error
+            raise
+        with document:
+            yield document
 
 
-def page_text(page: PageObject) -> str | None:
-    """Return the text of a page with its spaces evened out; None where it cannot be read."""
+def page_lines(document: pypdfium2.PdfDocument, number: int) -> list[Line] | None:
+    """Return the lines of a page, counted from 0; None where it cannot be read."""
     try:
-        text = page.extract_text()
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        page = document[number]
+    except pypdfium2.PdfiumError:
         return None
-    lines = _PADDED_LINE_END.sub("\n", _SPACES.sub(" ", storable(text).replace("\r", "\n")))
-    return _EMPTY_LINES.sub("\n\n", lines).strip()
+    try:
+        return read_lines(page)
+    except pypdfium2.PdfiumError:
+        return None
+    finally:
+        page.close()
 
 
-def _source(texts: list[str | None], metadata: dict[str, str]) -> SourceText:
-    if not any(texts):
-        msg = f"none of its {len(texts)} pages has text; if it is a scan, run a text recognition on it first"
+def _source(pages: list[list[Line] | None], about: dict[str, str], path: Path) -> SourceText:
+    if not any(pages):
+        msg = f"none of its {len(pages)} pages has text; if it is a scan, run a text recognition on it first"
         raise IngestionError(msg)
-    pages, place = [], 0
-    for number, text in enumerate(texts, start=1):
-        if text:
-            pages.append(Page(number, place, place + len(text)))
-        place += len(text or "") + len(PAGE_BREAK)
-    text = PAGE_BREAK.join(text or "" for text in texts)
-    return SourceText(text, 0, metadata, pages=tuple(pages), warnings=tuple(_warnings(texts)))
+    kept = without_running([lines or [] for lines in pages])
+    texts = [text_of(lines) for lines in kept]
+    places = list(_places([text for text, _ in texts]))
+    return SourceText(
+        PAGE_BREAK.join(text for text, _ in texts),
+        0,
+        _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES])),
+        pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
+        headings=tuple(_headings(kept, places, [starts for _, starts in texts])),
+        warnings=tuple(_warnings(pages)),
+    )
 
 
-def _warnings(texts: list[str | None]) -> Iterator[str]:
+def _places(texts: Sequence[str]) -> Iterator[Page]:
+    place = 0
     for number, text in enumerate(texts, start=1):
-        if text is None:
+        yield Page(number, place, place + len(text))
+        place += len(text) + len(PAGE_BREAK)
+
+
+def _headings(
+    pages: Sequence[Sequence[Line]], places: Sequence[Page], starts: Sequence[list[int]]
+) -> Iterator[Heading]:
+    """Yield the headings with their places in the text."""
+    for found in headings(pages):
+        before, begins = places[found.page].start, starts[found.page]
+        end = begins[found.end] if found.end < len(begins) else places[found.page].end - before
+        yield Heading(without_controls(found.text), found.level, before + begins[found.first], before + end)
+
+
+def _warnings(pages: Sequence[list[Line] | None]) -> Iterator[str]:
+    for number, lines in enumerate(pages, start=1):
+        if lines is None:
             yield f"page {number} cannot be read"
-        elif not text:
+        elif not lines:
             yield f"page {number} has no text; it may be a scanned image"
 
 
-def _metadata(reader: PdfReader, path: Path) -> dict[str, str]:
-    about: dict[str, object] = dict(reader.metadata or {})
-    title = _PRINTED_FROM.sub("", _plain(about.get("/Title"))) or title_of(path)
-    date = day(_plain(about.get("/ModDate"))) or day(_plain(about.get("/CreationDate")))
-    found = {"title": title, "author": _plain(about.get("/Author")), "last_updated": date}
+def _metadata(about: dict[str, str], path: Path, cover: str) -> dict[str, str]:
+    named = _PRINTED_FROM.sub("", _plain(about.get("Title", "")))
+    title = named if says_something(named) else report_title(cover) or named or title_of(path)
+    date = day(_plain(about.get("ModDate", ""))) or day(_plain(about.get("CreationDate", "")))
+    found = {"title": title, "author": _plain(about.get("Author", "")), "last_updated": date}
     return {name: value for name, value in found.items() if value}
 
 
@@ -95,17 +125,5 @@ def day(stamp: str) -> str:
     return "-".join(found.groups()) if found else ""
 
 
-def _plain(value: object) -> str:
-    return " ".join(str(value or "").replace("\0", "").split())
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what pypdf logs about imperfect files, which are most, from the terminal."""
-    log = logging.getLogger("pypdf")
-    before = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
+def _plain(value: str) -> str:
+    return " ".join(value.replace("\0", "").split())

@@ -29,7 +29,7 @@ NEEDLESS = [
     "sqlalchemy",
     "langchain_groq",
     "onnx",
-    "pypdf",
+    "pypdfium2",
 ]
 QUESTION = "What is the GST rate on imports into Singapore?"
 

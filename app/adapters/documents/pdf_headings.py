@@ -1,0 +1,177 @@
+"""Tell headings, and what every page repeats, from the text of a PDF: by size, weight, capitals and place."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from app.adapters.documents.pdf_lines import Line
+
+# A line is looked at as a running head or foot where it is one of so many at the edge of its page.
+EDGE_LINES = 3
+# It is one where so many pages, and such a part of all pages, have it; one with two numbers may be the head of tables
+# that begin pages, and has to be on more.
+FEWEST_PAGES, PART_OF_PAGES, PART_WITH_NUMBERS = 3, 0.15, 0.5
+LARGER = 1.1  # Than the text, by this factor, is a heading.
+LONGEST, MOST_WORDS, MOST_LINES = 200, 25, 3
+SHORTEST_CAPITALS = 6
+# In heights of a line: a bold line nearer below a row of amounts is a label of its table, and what is nearer below a
+# heading is its second line.
+LABEL_GAP, LINE_GAP = 0.8, 0.5
+NUMBERED = 1
+
+_DIGITS = re.compile(r"\d+")
+_LETTERS = re.compile(r"[^\W\d_]")
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:page\s*)?(?:\d{1,4}|[ivxlc]{1,6}|[A-Z]-\d{1,3})(?:\s*(?:of|/)\s*\d{1,4})?\W*", re.IGNORECASE
+)
+# How a row of amounts ends, or a line of a table of contents; a heading may end with a year.
+_AMOUNT = re.compile(r"(?:\.\s?){4}|\s[($€£]*(?!(?:19|20)\d\d$)[\d,.]+[%)]*$")
+_CONTINUED = re.compile(r"\s*[(\[]?\bcontinued\b[)\]]?\.?$", re.IGNORECASE)
+# What reports and laws number their parts by, the outer first. What has no number stands below all of these.
+_PARTS = [
+    re.compile(rf"{name}\b", re.IGNORECASE) for name in (r"part\s+[ivx\d]+", r"(?:item|chapter|article)\s+\d+[a-z]?")
+]
+_NOTE = re.compile(r"note\s+\d+\b|\d+\.\s", re.IGNORECASE)
+
+
+class Found(NamedTuple):
+    """A heading: the number of its page in the list, its first line and the one after its last, its words and level."""
+
+    page: int
+    first: int
+    end: int
+    text: str
+    level: int
+
+
+class _Style(NamedTuple):
+    """What headings of one level have in common; the smallest stands highest."""
+
+    size: float
+    part: int
+
+
+def without_running(pages: Sequence[list[Line]]) -> list[list[Line]]:
+    """Return the pages without running heads and feet and page numbers; one of nothing else stays as it is.
+
+    The first page keeps its words: what other pages repeat may be the title there.
+    """
+    counts = Counter(key for lines in pages for key in {_key(lines[number]) for number in _edges(lines)})
+    repeated = {
+        key
+        for key, count in counts.items()
+        if count
+        >= max(
+            FEWEST_PAGES, (PART_OF_PAGES if "#" in key or not _DIGITS.search(key) else PART_WITH_NUMBERS) * len(pages)
+        )
+    }
+    return [_kept(lines, repeated if number else set()) for number, lines in enumerate(pages)]
+
+
+def _kept(lines: list[Line], repeated: set[str]) -> list[Line]:
+    edges = set(_edges(lines))
+    kept = [
+        line
+        for number, line in enumerate(lines)
+        if number not in edges or not (_key(line) in repeated or _PAGE_NUMBER.fullmatch(line.text))
+    ]
+    return kept or lines
+
+
+def _edges(lines: Sequence[Line]) -> list[int]:
+    """Return the numbers of the lines that stand highest and lowest on the page."""
+    by_place = sorted(range(len(lines)), key=lambda number: lines[number].top)
+    return [*by_place[:EDGE_LINES], *by_place[-EDGE_LINES:]]
+
+
+def _key(line: Line) -> str:
+    """Return what a line has in common with the same on other pages: its words, and its number as `#`."""
+    text = line.text.casefold()
+    masked = _DIGITS.sub("#", text)
+    return masked if line.numbers < 2 or "page # of #" in masked else text  # noqa: PLR2004 - One is the page's.
+
+
+def headings(pages: Sequence[Sequence[Line]]) -> list[Found]:
+    """Return the headings in order. Levels count from 1, by size, then by what parts are numbered by."""
+    size, bold = _body(pages)
+    found = [(number, *one) for number, lines in enumerate(pages) for one in _on_page(lines, size, bold)]
+    styles = sorted({style for *_, style in found})
+    levels = {style: level for level, style in enumerate(styles, start=1)}
+    return [Found(page, first, end, text, levels[style]) for page, first, end, text, style in found]
+
+
+def _body(pages: Sequence[Sequence[Line]]) -> tuple[float, bool]:
+    """Return the size and the weight that most of the text has."""
+    sizes: Counter[float] = Counter()
+    weights: Counter[bool] = Counter()
+    for lines in pages:
+        for line in lines:
+            sizes[line.size] += len(line.text)
+            weights[line.bold] += len(line.text)
+    return (sizes.most_common(1)[0][0], weights.most_common(1)[0][0]) if sizes else (0.0, False)
+
+
+def _on_page(lines: Sequence[Line], size: float, bold: bool) -> Iterator[tuple[int, int, str, _Style]]:
+    """Yield first line, end, words and style of each heading of a page."""
+    place = 0
+    while place < len(lines):
+        style = _style(lines, place, size, bold)
+        end = place + 1
+        while style and end < len(lines) and _continues(lines[end - 1], lines[end], style):
+            end += 1
+        text = " ".join(line.text for line in lines[place:end])
+        if style and end - place <= MOST_LINES and len(text) <= LONGEST:
+            yield place, end, _CONTINUED.sub("", text), style
+        place = end
+
+
+def _continues(above: Line, line: Line, style: _Style) -> bool:
+    """Say whether a line is the next one of a heading: close below it, alike, and not numbered itself."""
+    near = above.bottom - line.top < LINE_GAP * line.size
+    alike = (line.size, line.bold, _is_capitals(line.text)) == (above.size, above.bold, _is_capitals(above.text))
+    return near and alike and (_part(line.text) >= style.part or _part(line.text) > NUMBERED) and not line.cells
+
+
+def _style(lines: Sequence[Line], place: int, size: float, bold: bool) -> _Style | None:
+    """Return the style of a line that is a heading; None for one that is not."""
+    line = lines[place]
+    larger = line.size >= LARGER * size
+    stands_out = larger or (line.bold and not bold) or (line.size >= size and _is_capitals(line.text))
+    if not stands_out or not _reads_like_heading(line):
+        return None
+    if place and not larger and _part(line.text) > NUMBERED and _is_label(lines[place - 1], line):
+        return None
+    return _Style(-max(line.size, size), _part(line.text))
+
+
+def _part(text: str) -> int:
+    """Return how high a heading stands among those of its size, 0 the highest; up to NUMBERED it has a number."""
+    numbered = next((number for number, pattern in enumerate(_PARTS) if pattern.match(text)), None)
+    if numbered is not None:
+        return numbered
+    return 2 if _is_capitals(text) else 3 if _NOTE.match(text) else 4
+
+
+def _reads_like_heading(line: Line) -> bool:
+    letters = len(_LETTERS.findall(line.text))
+    return (
+        len(line.text.split()) <= MOST_WORDS
+        and letters >= max(3, len(line.text.replace(" ", "")) / 2)
+        and line.numbers <= 2  # noqa: PLR2004 - "Item 7" and a year.
+        and not line.cells
+        and not line.text.endswith((",", ";", ":", "."))
+        and not line.text.startswith(("(", "["))
+        and not line.text[0].islower()
+        and not _AMOUNT.search(line.text)
+    )
+
+
+def _is_label(above: Line, line: Line) -> bool:
+    """Say whether a line stands in a table: close below a row of amounts."""
+    return above.numbers >= 2 and above.bottom - line.top < LABEL_GAP * line.size  # noqa: PLR2004 - A label has one.
+
+
+def _is_capitals(text: str) -> bool:
+    letters = "".join(_LETTERS.findall(text))
+    return len(letters) >= SHORTEST_CAPITALS and letters.isupper()

@@ -1,0 +1,157 @@
+"""The lines of a PDF page with their size, weight and place, by pdfium; a row of a table is one line."""
+
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import pypdfium2
+from pypdfium2 import raw
+
+from chains.ingestion.source import storable
+
+_BOLD = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
+_FORCE_BOLD = 1 << 18  # In the flags of a font (PDF 32000, 9.8.2).
+_NAME_BYTES = 200
+_LINE_ENDS = "\r\n\f\v"
+# How pdfium writes a hyphen at the end of a line, whose two halves it joins.
+_HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\xa0": " "})
+_SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"\S+")
+_NUMBER = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+# Two pieces stand on one row where their middles differ by less than this part of their height.
+ROW_TOLERANCE = 0.35
+# A gap of this part of a line's height is the end of a paragraph.
+PARAGRAPH_GAP = 0.5
+# A gap of so many heights of a line stands between the cells of a table; a longer line is not looked at.
+CELL_GAP, LONGEST_HEADING = 1.5, 200
+
+
+class Line(NamedTuple):
+    """A line of text; its box is in points, counted from below, and `size` is the height of its letters' boxes."""
+
+    text: str
+    size: float
+    bold: bool
+    left: float
+    bottom: float
+    right: float
+    top: float
+    cells: bool = False  # Its words stand apart like the cells of a table; looked at where they might be a heading.
+
+    @property
+    def numbers(self) -> int:
+        """Return how many of its words hold a digit."""
+        return sum(1 for word in self.text.split() if _NUMBER.search(word))
+
+
+def read_lines(page: pypdfium2.PdfPage) -> list[Line]:
+    """Return the lines in the order in which the file draws them."""
+    text = page.get_textpage()
+    try:
+        return _rows([line for span in _spans(text) if (line := _line(text, *span))])
+    finally:
+        text.close()
+
+
+def text_of(lines: Sequence[Line]) -> tuple[str, list[int]]:
+    """Return the text of lines, an empty line between paragraphs, and where in it each line begins."""
+    parts: list[str] = []
+    starts, place = [], 0
+    for number, line in enumerate(lines):
+        end = "" if number == 0 else "\n" if _follows(lines[number - 1], line) else "\n\n"
+        starts.append(place + len(end))
+        parts.append(end + line.text)
+        place += len(parts[-1])
+    return "".join(parts), starts
+
+
+def _follows(above: Line, line: Line) -> bool:
+    """Say whether a line belongs to the paragraph of the one before it."""
+    gap = above.bottom - line.top
+    return -above.size <= gap < PARAGRAPH_GAP * max(above.size, line.size)
+
+
+def _spans(text: pypdfium2.PdfTextPage) -> Iterator[tuple[int, str]]:
+    """Yield where each line begins, counted in pdfium's characters, and one character for each of them."""
+    start = 0
+    letters: list[str] = []
+    for number in range(text.count_chars()):
+        letter = chr(raw.FPDFText_GetUnicode(text, number))
+        if letter in _LINE_ENDS:
+            yield start, "".join(letters)
+            start, letters = number + 1, []
+        else:
+            letters.append(letter)
+    yield start, "".join(letters)
+
+
+def _line(text: pypdfium2.PdfTextPage, start: int, letters: str) -> Line | None:
+    shown = _SPACES.sub(" ", storable(letters.translate(_HYPHENS))).strip()
+    if not shown:
+        return None
+    first, last = start + len(letters) - len(letters.lstrip()), start + len(letters.rstrip()) - 1
+    left, bottom, _, top = text.get_charbox(first, loose=True)
+    _, low, right, high = text.get_charbox(last, loose=True)
+    bold, size = _is_bold(text, first) and _is_bold(text, last), round(2 * (top - bottom)) / 2
+    cells = (bold or shown.isupper()) and len(shown) <= LONGEST_HEADING and _has_cells(text, start, letters, size)
+    return Line(shown, size, bold, left, min(bottom, low), max(left, right), max(top, high), cells)
+
+
+def _has_cells(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float) -> bool:
+    """Say whether the gap between two words is that of a table."""
+    words = list(_WORD.finditer(letters))
+    return any(
+        text.get_charbox(start + word.start())[0] - text.get_charbox(start + before.end() - 1)[2] > CELL_GAP * size
+        for before, word in pairwise(words)
+    )
+
+
+def _is_bold(text: pypdfium2.PdfTextPage, number: int) -> bool:
+    name, flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
+    raw.FPDFText_GetFontInfo(text, number, name, _NAME_BYTES, flags)
+    return bool(flags.value & _FORCE_BOLD or _BOLD.search(name.value.decode("latin-1")))
+
+
+def _rows(lines: list[Line]) -> list[Line]:
+    """Put amounts behind the label that stands on their row: some files draw a table column by column."""
+    rows: list[Line] = []
+    by_height: dict[int, list[int]] = {}
+    for line in lines:
+        middle = round((line.top + line.bottom) / 2)
+        near = (number for height in (middle, middle - 1, middle + 1) for number in by_height.get(height, ()))
+        found = next((number for number in near if _is_row(rows[number], line)), None)
+        if found is None:
+            by_height.setdefault(middle, []).append(len(rows))
+            rows.append(line)
+        else:
+            rows[found] = _joined(rows[found], line)
+    return rows
+
+
+def _is_row(one: Line, other: Line) -> bool:
+    """Say whether two pieces stand side by side, and one of them is an amount: two columns of prose are not a row."""
+    if abs(one.top + one.bottom - other.top - other.bottom) / 2 > ROW_TOLERANCE * min(one.size, other.size):
+        return False
+    apart = other.left >= one.right - 1 or one.left >= other.right - 1
+    return apart and (_is_amount(one) or _is_amount(other))
+
+
+def _is_amount(line: Line) -> bool:
+    return len(_NUMBER.findall(line.text)) > len(_LETTER.findall(line.text))
+
+
+def _joined(one: Line, other: Line) -> Line:
+    first, second = sorted((one, other), key=lambda line: line.left)
+    return Line(
+        f"{first.text} {second.text}",
+        max(one.size, other.size),
+        one.bold and other.bold,
+        first.left,
+        min(one.bottom, other.bottom),
+        second.right,
+        max(one.top, other.top),
+        cells=True,
+    )
