@@ -41,8 +41,11 @@ bench-events: $(VENV)/.dev ## Measure what becomes of events while RabbitMQ is a
 eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/evaluation.md
 	$(BIN)/python -m benchmarks.strategies
 
-load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, beside a bare route, and print the table
-	$(BIN)/python -m benchmarks.load
+load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, or each store with up to WORKERS=n; print the table
+	$(BIN)/python -m benchmarks.load $(if $(WORKERS),--workers $(WORKERS))
+
+scale: $(VENV)/.dev ## Fill the stores with up to 100,000 chunks (SIZES="1000 1000000" for others); print the table
+	$(BIN)/python -m benchmarks.scale $(if $(SIZES),--sizes $(SIZES))
 
 soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and print what was promised and held
 	$(BIN)/python -m benchmarks.soak
@@ -111,4 +114,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test test-browser check docs hostile format bench eval load soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services types-page
+.PHONY: ask test test-browser check docs hostile format bench eval load scale soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services types-page

@@ -24,7 +24,7 @@ import psutil
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services, sample_corpus
-from benchmarks import bench_caches, bench_citations, scale
+from benchmarks import bench_caches, bench_citations
 from benchmarks.bench_ingestion import ingestion
 from benchmarks.figures import write_figures
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
@@ -64,7 +64,6 @@ def main() -> None:
             installed_size(),
             *bench_citations.rows(),
             *bench_caches.rows(),
-            *scale.measure(Path(folder) / "scale", corpus, services.embeddings, questions()),
         ]
     print_table(rows)
     write_figures("bench", {"rows": rows})

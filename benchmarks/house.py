@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import write_figures
-from benchmarks.load.__main__ import provider
+from benchmarks.load.loading import provider
 from tests.processes import python_of
 
 ROOT = Path(__file__).parents[1]

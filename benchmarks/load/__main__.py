@@ -8,33 +8,28 @@ compared with each other; milliseconds of another run on another day cannot.
 
 import argparse
 import asyncio
-import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
 
 import httpx
 import psutil
 
 from app.settings import Settings, load_settings
 from benchmarks.figures import write_figures
+from benchmarks.load.loading import ROOT, SETTINGS, Load, measured, provider, questions
 from benchmarks.load.profile import profiled
-from benchmarks.load.report import HEAD, MODEL_MS, QUERY, STREAM, Measured, aims, paired, ratios, row
-from benchmarks.load.users import Ask, ask_all, streamed, whole
+from benchmarks.load.report import HEAD, QUERY, STREAM, Measured, aims, paired, ratios, row
+from benchmarks.load.users import Ask, streamed, whole
+from benchmarks.load.workers import loads_by_workers
 from tests.processes import PATIENCE_S, Service, free_port, service
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).parents[2]
-QUESTIONS = ROOT / "evals" / "questions.jsonl"
-WARM_S = 3.0
 PAIRED_USERS = 8
 KINDS: dict[str, Ask] = {QUERY: whole, STREAM: streamed}
-SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "WARM_UP": "on"}
 
 
 def main() -> None:
@@ -43,8 +38,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15, help="How long each load lasts.")
     parser.add_argument("--baseline", type=Path, help="A checkout of another commit: both are loaded in turn.")
     parser.add_argument("--rounds", type=int, default=3, help="How often both are loaded, with --baseline.")
+    parser.add_argument("--workers", type=int, help="Load each store with one worker, and with up to so many.")
     given = parser.parse_args()
-    if given.baseline:
+    if given.workers:
+        by_workers(given.workers, given.seconds)
+    elif given.baseline:
         compare(given.baseline.resolve(), rounds=given.rounds, seconds=given.seconds)
     else:
         report(given.seconds)
@@ -60,6 +58,16 @@ def report(seconds: float) -> None:
             print(_report(running, bare, seconds), flush=True)
         own = load_settings(_env_file=None, **{name.lower(): value for name, value in settings.items()})
         print(asyncio.run(_profile(own)))
+
+
+def by_workers(most: int, seconds: float) -> None:
+    """Load each store with one worker and with more, and print the table."""
+    rows = []
+    print(HEAD)
+    for load in loads_by_workers(most, seconds):
+        rows.append(row(load))
+        print(rows[-1], flush=True)
+    write_figures("load_workers", {"table": [HEAD, *rows]})
 
 
 def compare(baseline: Path, *, rounds: int, seconds: float) -> None:
@@ -80,54 +88,21 @@ def compare(baseline: Path, *, rounds: int, seconds: float) -> None:
 
 def _pair(running: list[Service], ask: Ask, name: str, turn: int, seconds: float) -> tuple[Measured, Measured]:
     """Load both, the older one first in every second round."""
-    loads = [Load(name, each.url, ask, PAIRED_USERS, psutil.Process(each.process.pid)) for each in running]
+    loads = [Load(name, each.url, ask, PAIRED_USERS, (psutil.Process(each.process.pid),)) for each in running]
     order = (0, 1) if turn % 2 == 0 else (1, 0)
-    found = {number: _measured(loads[number], seconds) for number in order}
+    found = {number: measured(loads[number], seconds) for number in order}
     return found[0], found[1]
 
 
 def _report(running: Service, bare: str, seconds: float) -> str:
-    process = psutil.Process(running.process.pid)
+    process = (psutil.Process(running.process.pid),)
     loads = [
         *(Load("bare route", bare, whole, users) for users in (16, 50, 200)),
         *(Load(QUERY, running.url, whole, users, process) for users in (16, 50, 200)),
         *(Load(STREAM, running.url, streamed, users, process) for users in (1, 16)),
     ]
-    measured = [_measured(load, seconds) for load in loads]
+    measured = [measured(load, seconds) for load in loads]
     return "\n".join([HEAD, *map(row, measured), "", aims(measured)])
-
-
-@dataclass(frozen=True)
-class Load:
-    """Who asks what and how; the processor's time is that of the process that is `watched`."""
-
-    name: str
-    url: str
-    ask: Ask
-    users: int
-    watched: psutil.Process | None = None
-
-    def used(self) -> float:
-        """Return the seconds of a processor that were used so far."""
-        if self.watched is None:
-            return 0.0
-        times = self.watched.cpu_times()
-        return float(times.user + times.system)
-
-
-def _measured(load: Load, seconds: float) -> Measured:
-    used: list[float] = []
-    asking = ask_all(
-        load.url,
-        questions(),
-        load.ask,
-        users=load.users,
-        warm_s=WARM_S,
-        seconds=seconds,
-        mark=lambda: used.append(load.used()),
-    )
-    samples = asyncio.run(asking)
-    return Measured(load.name, load.users, seconds, samples, used[1] - used[0])
 
 
 async def _profile(settings: Settings) -> str:
@@ -135,23 +110,6 @@ async def _profile(settings: Settings) -> str:
     rows = [f"| {name} | {share:.0%} |" for name, share in shares]
     head = f"The event loop's thread, {ms:.0f} ms of its own a question under the profiler:"
     return "\n".join(["", head, "", "| in | share |", "|---|---|", *rows])
-
-
-def questions() -> list[str]:
-    """Return the sample corpus's questions that its documents answer."""
-    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    return [row["question"] for row in rows if row["kind"] == "answerable"]
-
-
-@contextmanager
-def provider(*, delay_ms: float = MODEL_MS) -> Iterator[str]:
-    """Run the language model in a process of its own while the body runs; yield its address."""
-    command = [sys.executable, "-m", "benchmarks.load.provider", "--delay-ms", str(delay_ms)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield cast("IO[str]", process.stdout).readline().strip()
-        finally:
-            process.terminate()
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Measure retrieval and changes of the index as it grows: `make scale`."""

@@ -1,0 +1,146 @@
+"""Fill stores with more and more chunks, ask them, delete a document, and print the table: `make scale`.
+
+The vectors of the first 20,000 chunks are the model's, of windows over the documents of FOLDER; those beyond are drawn
+around them (`benchmarks.scale.chunks`). Vectors are made beforehand, so times are those of the stores, not the model's.
+Questions are the project's own; a process of its own asks them at each size. `--work` keeps the real vectors.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+
+from app.adapters.stores.index import StoredIndex
+from app.observability.logs import configure_logs
+from app.settings import load_settings
+from app.wiring import Parts, Services
+from benchmarks.figures import read_figures, write_figures
+from benchmarks.places import PLACES, Place, emptied
+from benchmarks.rendered_scale import scale_table
+from benchmarks.scale.chunks import CHUNKS_A_DOCUMENT, ScaledChunks, true_neighbours, windows
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT.parent / "shared"
+QUESTIONS = ROOT / "evals" / "questions.jsonl"
+SIZES = (1_000, 10_000, 100_000)
+REAL, MOST_QUESTIONS, BATCH = 20_000, 60, 1_000
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions' vectors by their words, and the true neighbours of each at one size."""
+
+    vectors: dict[str, list[float]]
+    true: list[list[str]]
+    true_public: list[list[str]]
+
+
+def main() -> None:
+    """Measure the stores and sizes that are asked for; print the table, and keep it for the docs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="documents in Markdown, any number")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="thousands of chunks, ascending")
+    parser.add_argument("--stores", nargs="+", choices=PLACES, default=list(PLACES))
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "waypoint-scale")
+    given = parser.parse_args()
+    configure_logs("error")
+    model = Services(load_settings(_env_file=None, llm_provider="offline")).embedder
+    chunks = _chunks(model, given.folder, given.work)
+    asked = {size: _questions(model, chunks, size) for size in given.sizes}
+    found = dict((read_figures().get("scale") or {}).get("values") or {})
+    for name in given.stores:
+        with PLACES[name](emptied(given.work / "store")) as place:
+            for row in _grown(place, chunks, asked):
+                found[f"{name}: {row['chunks']}"] = row
+                write_figures("scale", found)
+    print(scale_table())
+
+
+def _chunks(model: Embeddings, folder: Path, work: Path) -> ScaledChunks:
+    """Return the chunks; the model embeds the real ones once for a work folder."""
+    texts, kept = windows(folder, REAL), work / "vectors.npy"
+    work.mkdir(parents=True, exist_ok=True)
+    if not kept.is_file() or len(np.load(kept, mmap_mode="r")) != len(texts):
+        print(f"Embedding {len(texts):,} texts ...", file=sys.stderr)
+        np.save(kept, np.asarray(model.embed_documents(texts), dtype=np.float32))
+    return ScaledChunks(model, texts, np.load(kept))
+
+
+def _questions(model: Embeddings, chunks: ScaledChunks, size: int) -> Questions:
+    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    texts = [row["question"] for row in rows if row["kind"] == "answerable"][:MOST_QUESTIONS]
+    vectors = np.asarray(model.embed_documents(texts), dtype=np.float32)
+    true, public = (true_neighbours(chunks, size, vectors, public=public) for public in (False, True))
+    return Questions(dict(zip(texts, vectors.tolist(), strict=True)), true, public)
+
+
+def _grown(place: Place, chunks: ScaledChunks, asked: dict[int, Questions]) -> Iterator[dict[str, float]]:
+    """Yield what is measured at each size of one store, which grows from size to size."""
+    size = 0
+    for target, questions in sorted(asked.items()):
+        print(f"{target:,} chunks: {place.settings}", file=sys.stderr)
+        settings = load_settings(_env_file=None, llm_provider="offline", **place.settings)
+        index = Services(settings, parts=Parts(embeddings=chunks)).stored
+        seconds = _filled(index, chunks, range(size, target, BATCH), reset=not size)
+        measured = _asked_elsewhere(place, questions)
+        yield {
+            "chunks": target,
+            "chunks_per_s": (target - size) / seconds,
+            "deletion_s": _replaced_document(index, chunks, target - CHUNKS_A_DOCUMENT),
+            "server_mb": place.server_mb(),
+            "disk_mb": place.disk_mb(),
+            **measured,
+        }
+        size = target
+
+
+def _filled(index: StoredIndex, chunks: ScaledChunks, starts: range, *, reset: bool) -> float:
+    """Add the chunks, a batch from each start, in one change of the index; return the seconds that it took."""
+    started = time.perf_counter()
+    with index.locked():
+        change = index.change(reset=reset)
+        store = cast("VectorStore", change.writable().store)
+        for start in starts:
+            documents = chunks.documents(start, starts.step)
+            store.add_documents(documents, ids=[str(document.id) for document in documents])
+        change.publish()
+    return time.perf_counter() - started
+
+
+def _replaced_document(index: StoredIndex, chunks: ScaledChunks, start: int) -> float:
+    """Delete a document in a change of its own, and return the seconds; then put it back."""
+    documents = chunks.documents(start, CHUNKS_A_DOCUMENT)
+    ids = [str(document.id) for document in documents]
+    started = time.perf_counter()
+    with index.locked():
+        change = index.change(reset=False)
+        cast("VectorStore", change.writable().store).delete(ids)
+        change.publish()
+    seconds = time.perf_counter() - started
+    with index.locked():
+        change = index.change(reset=False)
+        cast("VectorStore", change.writable().store).add_documents(documents, ids=ids)
+        change.publish()
+    return seconds
+
+
+def _asked_elsewhere(place: Place, questions: Questions) -> dict[str, float]:
+    given = json.dumps({"settings": place.settings, **asdict(questions)})
+    command = [sys.executable, "-m", "benchmarks.scale.questions"]
+    done = subprocess.run(command, cwd=ROOT, input=given, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+if __name__ == "__main__":
+    main()
