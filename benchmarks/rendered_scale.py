@@ -1,6 +1,6 @@
-"""What `make scale` measured, as a table and as pictures of its growth."""
+"""What `make scale` measured, as a table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.figures import read_figures
@@ -25,20 +25,29 @@ def scale_table() -> str:
     kept = read_figures()["scale"]
     rows = kept["values"]
     lines = [table(HEAD, [_cells(name, row) for name, row in rows.items()]), ""]
-    for store in dict.fromkeys(name.rpartition(": ")[0] for name in rows):
-        few, *_, many = sorted(_of(store, rows), key=lambda row: row["chunks"])
-        growth = many["p95_ms"] / few["p95_ms"]
-        lines.append(f"{store}: p95 grew {growth:.1f} times from {few['chunks']:,} to {many['chunks']:,} chunks.  ")
+    for store in dict.fromkeys(map(_store, rows)):
+        sizes = sorted((row for name, row in rows.items() if _store(name) == store), key=lambda row: row["chunks"])
+        few, many = sizes[0], sizes[-1]
+        growth = f"{many['p95_ms'] / few['p95_ms']:.1f} times as long"
+        lines.append(f"- {store}: p95 is {growth} with {many['chunks']:,} chunks as with {few['chunks']:,}.")
     return "\n".join([*lines, "", f"Measured on {kept['date']} by `{kept['command']}`."])
 
 
-def _of(store: str, rows: Mapping[str, dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    return (row for name, row in rows.items() if name.rpartition(": ")[0] == store)
+def growth_of(column: str) -> dict[str, list[tuple[float, float]]]:
+    """Return the (chunks, value) points of one column for each store."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for name, row in read_figures()["scale"]["values"].items():
+        lines.setdefault(_store(name), []).append((row["chunks"], row[column]))
+    return lines
+
+
+def _store(name: str) -> str:
+    return name.rpartition(": ")[0]
 
 
 def _cells(name: str, row: Mapping[str, Any]) -> list[str]:
     return [
-        name.rpartition(": ")[0],
+        _store(name),
         f"{row['chunks']:,}",
         f"{row['p50_ms']:.1f} / {row['p95_ms']:.1f}",
         f"{row['public_p95_ms']:.1f}",

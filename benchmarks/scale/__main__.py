@@ -26,13 +26,19 @@ from app.settings import load_settings
 from app.wiring import Parts, Services
 from benchmarks.figures import read_figures, write_figures
 from benchmarks.places import PLACES, Place, emptied
-from benchmarks.rendered_scale import scale_table
+from benchmarks.rendered_scale import growth_of, scale_table
 from benchmarks.scale.chunks import CHUNKS_A_DOCUMENT, ScaledChunks, true_neighbours, windows
+from benchmarks.scale.plot import growth_plot
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT.parent / "shared"
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
 SIZES = (1_000, 10_000, 100_000)
+PICTURES = {
+    "p95_ms": "Hybrid retrieval, 95th percentile, ms",
+    "disk_mb": "Size on disk, MB",
+    "deletion_s": "Deletion of one document, s",
+}
 REAL, MOST_QUESTIONS, BATCH = 20_000, 60, 1_000
 
 
@@ -63,6 +69,11 @@ def main() -> None:
             for row in _grown(place, chunks, asked):
                 found[f"{name}: {row['chunks']}"] = row
                 write_figures("scale", found)
+    for column, title in PICTURES.items():
+        lines = growth_of(column)
+        (ROOT / "docs" / "pictures" / f"scale_{column}.svg").write_text(
+            growth_plot(lines, title=title), encoding="utf-8"
+        )
     print(scale_table())
 
 
