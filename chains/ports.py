@@ -1,6 +1,7 @@
 """Protocols for parts that LangChain has no base class for."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -47,6 +48,9 @@ class ChunkStore(Protocol):
     @property
     def generation(self) -> str:
         """What tells this store from another that took its place."""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Let all that the body reads, of the index of words as well, be of one moment, where the store can."""
 
     def count(self) -> int:
         """Return the number of chunks."""

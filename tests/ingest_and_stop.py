@@ -14,6 +14,9 @@ from app.adapters.stores.chroma import DocumentChroma
 from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
 from app.adapters.stores.folder import FileBackedIndex
 from app.adapters.stores.memory import MemoryIndex, SavedMemoryStore
+from app.adapters.stores.postgres.index import PostgresIndex
+from app.adapters.stores.postgres.records import PostgresRecords
+from app.adapters.stores.postgres.store import PostgresStore
 from app.cli import main
 from app.settings import load_settings
 from app.wiring import Parts, Services
@@ -34,6 +37,10 @@ POINTS: dict[str, tuple[Any, str, bool]] = {
     "swapped in memory": (MemoryIndex, "_swap", True),
     "renamed": (ServerIndex, "_rename", True),
     "swapped": (ServerIndex, "_swap", True),
+    "chunks added in postgres": (PostgresStore, "add_documents", True),
+    "chunks recorded in postgres": (PostgresRecords, "update", True),
+    "chunks deleted in postgres": (PostgresStore, "delete", True),
+    "published in postgres": (PostgresIndex, "_publish", False),
     "version written": (FileBackedIndex, "_write_version", True),
 }
 

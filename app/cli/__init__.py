@@ -13,10 +13,12 @@ import typer
 
 from app.cli.ask import ask
 from app.cli.chat import chat
+from app.cli.copy import copy
 from app.cli.doctor import doctor
 from app.cli.evaluate import evaluate
 from app.cli.ingest import ingest
 from app.cli.mcp import mcp
+from app.cli.migrate import migrate
 from app.cli.rendering import complain
 from app.cli.serve import serve
 from app.settings import SettingsError
@@ -39,6 +41,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "chat": chat,
     "eval": evaluate,
     "doctor": doctor,
+    "copy": copy,
+    "migrate": migrate,
 }
 for name, command in COMMANDS.items():
     app.command(name=name)(command)

@@ -56,7 +56,7 @@ def check_workers(settings: Settings, workers: int) -> None:
         msg = (
             f"--workers {workers} needs a store that several processes can open, and the Chroma folder "
             f"{str(settings.chroma_path)!r} is not: start a Chroma server (`chroma run`) and set CHROMA_HOST, "
-            "or set VECTOR_STORE_TYPE=memory"
+            "or set VECTOR_STORE_TYPE=postgres or memory"
         )
         raise ConfigurationError(msg)
 

@@ -7,6 +7,7 @@ from langchain_core.embeddings import Embeddings
 
 from app.adapters.stores.index import Recipe, Snapshot, StoredIndex
 from app.settings import Settings
+from chains.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from app.adapters.documents.isolation import IsolatedParser
@@ -44,6 +45,23 @@ def database_of(settings: Settings) -> "Database":
 
     url = settings.database_url.get_secret_value() if settings.database_url else ""
     return Database(url, pool_size=settings.database_pool_size, timeout_s=settings.vector_store_timeout_s)
+
+
+def migrate_database(settings: Settings) -> str:
+    """Bring the tables of the database up to date, and say so.
+
+    Raises:
+        ConfigurationError: there is no database, or it lacks pgvector.
+        VectorStoreError: it does not answer, or refuses.
+    """
+    if settings.database_url is None:
+        msg = "there is no database: set DATABASE_URL, like postgresql://user:password@host:5432/name"
+        raise ConfigurationError(msg)
+    from app.adapters.stores.postgres.schema import migrate
+
+    database = database_of(settings)
+    version = migrate(database)
+    return f"The tables in {database.address} are of version {version}, as this program needs them."
 
 
 class IndexReader:

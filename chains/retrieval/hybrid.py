@@ -29,16 +29,19 @@ class HybridRetriever(ChunkRetriever):
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the best chunks, the best first, with `score` and `fused_score`."""
-        ranked = rank(*self._candidates(query, max(self.candidates, top_k), filters))
-        best = [one for one in ranked if one.candidate.score >= threshold][:top_k]
-        return fetched(
-            self.store,
-            {one.candidate.id: {SCORE: one.candidate.score, FUSED_SCORE: round(one.score, 6)} for one in best},
-        )
-
-    def _candidates(self, query: str, limit: int, filters: Filters) -> tuple[list[Candidate], dict[str, float]]:
-        where = filters.where()
         vector = self.store.embeddings.embed_query(query)
+        with self.store.reading():
+            ranked = rank(*self._candidates(query, vector, max(self.candidates, top_k), filters))
+            best = [one for one in ranked if one.candidate.score >= threshold][:top_k]
+            return fetched(
+                self.store,
+                {one.candidate.id: {SCORE: one.candidate.score, FUSED_SCORE: round(one.score, 6)} for one in best},
+            )
+
+    def _candidates(
+        self, query: str, vector: list[float], limit: int, filters: Filters
+    ) -> tuple[list[Candidate], dict[str, float]]:
+        where = filters.where()
         scores = self.store.nearest(vector, limit, where)
         bm25 = self.words.search(query, limit, where)
         missing = self.store.vectors([id_ for id_ in bm25 if id_ not in scores])

@@ -29,10 +29,11 @@ class MmrRetriever(ChunkRetriever):
         """Return the chosen chunks, in the order of choice."""
         vector = self.store.embeddings.embed_query(query)
         wanted = max(top_k, self.fetch_k or FETCHED_PER_RESULT * top_k)
-        scores = self.store.nearest(vector, wanted, filters.where())
-        near = [id_ for id_, score in scores.items() if score >= threshold]
-        chosen = self._choose(vector, near, top_k)
-        return fetched(self.store, {id_: {SCORE: scores[id_]} for id_ in chosen})
+        with self.store.reading():
+            scores = self.store.nearest(vector, wanted, filters.where())
+            near = [id_ for id_, score in scores.items() if score >= threshold]
+            chosen = self._choose(vector, near, top_k)
+            return fetched(self.store, {id_: {SCORE: scores[id_]} for id_ in chosen})
 
     def _choose(self, vector: list[float], near: list[str], top_k: int) -> list[str]:
         vectors = self.store.vectors(near)

@@ -17,5 +17,7 @@ class SimilarityRetriever(ChunkRetriever):
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the nearest chunks, the nearest first."""
-        scores = self.store.nearest(self.store.embeddings.embed_query(query), top_k, filters.where())
-        return fetched(self.store, {id_: {SCORE: score} for id_, score in scores.items() if score >= threshold})
+        vector = self.store.embeddings.embed_query(query)
+        with self.store.reading():
+            scores = self.store.nearest(vector, top_k, filters.where())
+            return fetched(self.store, {id_: {SCORE: score} for id_, score in scores.items() if score >= threshold})

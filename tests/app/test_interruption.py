@@ -126,6 +126,35 @@ def test_a_killed_reset_leaves_the_old_index_or_the_new_one_whole(undisturbed, t
     assert {**contents(tmp_path, **settings), "vectors": {}} == {**undisturbed[AFTER], "vectors": {}}
 
 
+IN_POSTGRES = [("chunks added", 1), ("chunks recorded", 3), ("chunks deleted", 2), ("published", 1)]
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(("step", "times"), IN_POSTGRES)
+def test_a_killed_run_in_postgres_leaves_every_document_old_or_new(
+    undisturbed, tmp_path, database_url, collection, step, times
+):
+    corpus, reset = tmp_path / "corpus", step == "published"
+    settings = {"vector_store_type": "postgres", "database_url": database_url, "collection_name": collection}
+    write_corpus(corpus, *BEFORE)
+    start(ingest, tmp_path, corpus, **settings).join()
+    write_corpus(corpus, *AFTER)
+    with stopped(tmp_path, corpus, f"{step} in postgres", times, reset=reset, **settings):
+        pass
+
+    documents = [undisturbed[key] for key in ((BEFORE,) if reset else (BEFORE, AFTER))]
+    held = contents(tmp_path, **settings)
+    whole = [chunks_of(made, name) for made in documents for name in made["sources"]]
+    assert all(chunks_of(held, name) in whole for name in held["sources"])
+    assert set(held["records"]) == set(held["chunks"])
+    ingest(tmp_path, corpus, **settings)
+    assert contents(tmp_path, **settings) == undisturbed[AFTER]
+
+
+def chunks_of(made: dict[str, Any], document: str) -> set[str]:
+    return {key for key, (_, metadata) in made["chunks"].items() if metadata["doc_id"] == document}
+
+
 @pytest.mark.parametrize("store", ["chroma", "memory"])
 @pytest.mark.parametrize("reset", [False, True])
 def test_an_index_whose_first_ingestion_was_killed_never_receives_the_sample_corpus(tmp_path, capsys, store, reset):

@@ -5,6 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -77,6 +78,10 @@ class SavedMemoryStore(InMemoryVectorStore):
             self._words.delete(gone)
         with self._changing:
             self._replace({id_: row for id_, row in self.store.items() if id_ not in set(gone)})
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Promise nothing: what is read may be of several moments."""
+        return nullcontext()
 
     def count(self) -> int:
         """Return the number of documents."""

@@ -2,7 +2,7 @@
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -88,6 +88,10 @@ class DocumentChroma(Chroma):
             for batch in batch_iterate(self._batch_size, gone):
                 collection_of(self).delete(ids=batch)
         self._forget()
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Promise nothing: what is read may be of several moments."""
+        return nullcontext()
 
     def count(self) -> int:
         """Return the number of documents."""

@@ -66,7 +66,11 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Let all that the body reads be of one moment."""
+        """Let all that the body reads be of one moment; inside a transaction it is of that one."""
+        if self._current.get() is not None:
+            with self.transaction() as current:
+                yield current
+            return
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         with self.connection(**options) as connection, connection.begin():
             yield connection

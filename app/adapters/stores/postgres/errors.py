@@ -24,12 +24,12 @@ REMEDIES = {
 }
 # A refused connection has no SQLSTATE, only words.
 WORDS = {
+    "too many": REMEDIES["53300"],
+    "remaining connection slots": REMEDIES["53300"],
     "password": REMEDIES["28"],
     "authentication": REMEDIES["28"],
     "role ": REMEDIES["28"],
     "does not exist": REMEDIES["3D000"],
-    "too many": REMEDIES["53300"],
-    "remaining connection slots": REMEDIES["53300"],
     "server closed the connection": LOST,
     "terminating connection": LOST,
 }

@@ -35,18 +35,18 @@ def check_schema(database: Database) -> None:
         version = version_of(connection)
     if version is None:
         migrate(database)
-    elif version != HEAD:
-        told = "an earlier version" if version < HEAD else "a later version"
-        remedy = "run `waypoint migrate`" if version < HEAD else "install a later version of this program"
-        msg = f"the tables in {database.address} are of {told} ({version}, not {HEAD}); {remedy}"
+    elif version < HEAD:
+        msg = f"the tables in {database.address} are of version {version}, not {HEAD}; run `waypoint migrate`"
         raise ConfigurationError(msg)
+    else:
+        _refuse_later(version, database)
 
 
 def migrate(database: Database) -> str:
     """Bring the tables up to date in one transaction, and return their version.
 
     Raises:
-        ConfigurationError: pgvector is not there, or too old.
+        ConfigurationError: pgvector is not there, or too old; or the tables are of a later version.
         VectorStoreError: the database does not answer, or refuses.
     """
     from alembic import command  # noqa: PLC0415 - Only who makes or changes the tables needs it.
@@ -54,6 +54,7 @@ def migrate(database: Database) -> str:
 
     with database.unhurried(), database.transaction() as connection:
         connection.execute(text(ALONE))
+        _refuse_later(version_of(connection) or "", database)
         _require_pgvector(connection, database)
         connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
         config = Config()
@@ -61,6 +62,13 @@ def migrate(database: Database) -> str:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
     return HEAD
+
+
+def _refuse_later(version: str, database: Database) -> None:
+    if version > HEAD:
+        remedy = "install a later version of this program"
+        msg = f"the tables in {database.address} are of version {version}, later than {HEAD}; {remedy}"
+        raise ConfigurationError(msg)
 
 
 def _require_pgvector(connection: Connection, database: Database) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 from uuid import uuid4
 
@@ -89,6 +90,10 @@ class PostgresStore(VectorStore):
         """Index the vectors that are there."""
         if dimensions := self._known_dimensions(connection):
             self._partition.index_vectors(connection, dimensions)
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Let all that the body reads be of one moment."""
+        return self._database.reading()
 
     def count(self) -> int:
         """Return the number of documents."""

@@ -1,0 +1,87 @@
+import pytest
+
+from app.settings import load_settings
+from app.wiring import Parts, Services
+from app.wiring.copying import copy_index
+from chains.errors import ConfigurationError, IngestionError
+from tests.fakes import WordEmbeddings
+
+pytestmark = pytest.mark.service
+QUESTION = "Which discount do we give on the rate?"
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    folder = tmp_path / "corpus"
+    for name, text in {"gst.md": "# GST\n\nThe rate is nine.", "line.md": "# Line\n\nA discount on the rate."}.items():
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "scope.yaml").write_text("{}")
+    return folder
+
+
+@pytest.fixture
+def settings(database_url, collection):
+    """Return the settings of a kind of store; all kinds are of one deployment."""
+    return lambda kind: load_settings(vector_store_type=kind, database_url=database_url, collection_name=collection)
+
+
+def opened(settings):
+    return Services(settings, parts=Parts(embeddings=WordEmbeddings()))
+
+
+def contents(settings):
+    index = opened(settings).index.current()
+    ids = sorted(index.store.ids())
+    chunks = {chunk.id: (chunk.page_content, chunk.metadata) for chunk in index.store.get_by_ids(ids)}
+    records, sources = index.records()
+    return {
+        "chunks": [chunks[id_] for id_ in ids],
+        "vectors": [vector.tolist() for _, vector in sorted(index.store.vectors(ids).items())],
+        "records": (sorted(records.list_keys()), sorted(sources.list_keys()), index.scopes()),
+        "words": {id_: round(score, 6) for id_, score in index.words.search(QUESTION, 9, {}).items()},
+        "own": opened(settings).stored.holds_own_documents(),
+    }
+
+
+def test_an_index_goes_round_all_stores_and_nothing_is_embedded_again(corpus, settings):
+    opened(settings("chroma")).ingest([corpus])
+    expected = contents(settings("chroma"))
+    progress = []
+
+    for source, target in (("chroma", "postgres"), ("postgres", "memory"), ("memory", "chroma")):
+        tell = lambda *told: progress.append(told)  # noqa: E731
+        assert copy_index(settings(source), settings(target), replace=target == "chroma", progress=tell) == 2
+        assert contents(settings(target)) == expected
+        services = opened(settings(target))
+        assert services.ingest([corpus]).unchanged == 2
+        assert services.embeddings.embedded == 0
+    assert progress == [(2, 2, "chunks")] * 3
+    with pytest.raises(IngestionError):
+        services.ingest([])
+
+
+def test_what_a_store_holds_is_replaced_only_when_that_is_said(corpus, settings):
+    opened(settings("memory")).ingest([corpus])
+    opened(settings("postgres")).ingest([corpus])
+    (corpus / "line.md").unlink()
+    opened(settings("memory")).ingest([corpus])
+
+    with pytest.raises(ConfigurationError, match="the postgres store holds 2 chunks; --replace"):
+        copy_index(settings("memory"), settings("postgres"), replace=False, progress=print)
+    assert opened(settings("postgres")).store.count() == 2
+    copy_index(settings("memory"), settings("postgres"), replace=True, progress=print)
+    assert opened(settings("postgres")).store.count() == 1
+
+
+def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, empty_database_url):
+    monkeypatch.setenv("VECTOR_STORE_TYPE", "memory")
+    assert waypoint("migrate")[0] == 2
+    monkeypatch.setenv("DATABASE_URL", empty_database_url)
+
+    code, out, _ = waypoint("migrate")
+    assert (code, "are of version" in out, "s3cret" in out) == (0, True, False)
+    code, out, _ = waypoint("copy", "--to", "postgres")
+    assert (code, out) == (0, "Copied 0 chunks from memory to postgres; VECTOR_STORE_TYPE=postgres uses them.\n")
+    code, _, err = waypoint("copy", "--to", "memory")
+    assert (code, "name another store" in err) == (2, True)
