@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableParallel, RunnableSequence
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
 
 from chains.callbacks import CacheHits, Deadline, StageTimer, StreamCleanup
 from chains.citations import CiteSources
@@ -19,7 +19,7 @@ from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
 from chains.retrieval import Retriever, retrieve
 from chains.safety import Moderate, Safety
-from chains.stage import Stage, stage
+from chains.stage import SideBySide, Stage, stage
 from chains.state import Answer, Question, Redirect, Reformulated, Scored, Searching
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
@@ -112,7 +112,7 @@ def _retrieval(search: Runnable[Searching, Any], moderate: Moderate | None) -> S
     """Return stage 1. A moderator judges the question beside the search, and is done before the model is asked."""
     if moderate is None:
         return stage("retrieval", documents=search)
-    return stage("retrieval", unpack=True, found=RunnableParallel(documents=search, moderation=moderate))
+    return stage("retrieval", unpack=True, found=SideBySide(steps__={"documents": search, "moderation": moderate}))
 
 
 def _with_stages(steps: Sequence[Runnable[Any, Any]], own: Mapping[str, Stage]) -> list[Runnable[Any, Any]]:

@@ -138,6 +138,21 @@ def stage(name: str, *, unpack: bool = False, **fields: Runnable[Any, Any] | Cal
     return Stage(mapper=mapper, name=name, unpack=unpack)
 
 
+class SideBySide(RunnableParallel[State]):
+    """Computes its fields at the same time, and hands them on together.
+
+    LangChain's own stream of such a step leaves its tasks running when the reader of the stream leaves.
+    """
+
+    def stream(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
+        """Yield the fields, all at once."""
+        yield self.invoke(input, config)
+
+    async def astream(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[State]:
+        """Yield the fields, all at once."""
+        yield await self.ainvoke(input, config)
+
+
 class PureStep(Runnable[State, Any]):
     """A function of the state, or of state and config, that only computes: no run of its own, no thread, no task."""
 

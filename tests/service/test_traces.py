@@ -115,6 +115,22 @@ async def test_a_trace_holds_the_documents_the_prompt_and_what_the_model_used(se
     assert message["response_metadata"]["model_name"] == model["extra"]["metadata"]["ls_model_name"] == MODEL
 
 
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_trace_shows_what_the_moderator_said_beside_the_search(desk, groq, stub, way):
+    groq.replies = [Reply("safe"), Reply(WORDS)]
+    with tracing(desk, stub.url, moderation_provider="groq", moderation_model="llama-guard") as services:
+        await ask(services, way)
+    stub.wait_for(lambda: stub.runs and stub.spans)
+
+    moderation: Any = {"ChatPromptTemplate": {}, "ResilientChatModel": {}, "read_verdict": {}}
+    beside = {"HybridRetriever": {}, "moderation": moderation}
+    assert tree(stub, stub.root())["retrieval"] == {"RunnableParallel<documents,moderation>": beside}
+    [run] = [run for run in stub.runs.values() if run["name"] == "moderation"]
+    assert (run["inputs"], run["outputs"]) == ({"input": QUESTION}, {"output": {"flagged": False, "categories": []}})
+    told = {attribute.key: attribute.value.string_value for attribute in stub.spans[-1].attributes}
+    assert told["waypoint.moderation"] == "allowed"
+
+
 async def test_a_streamed_request_is_one_trace_one_line_in_the_log_and_one_in_the_metrics(services, stub):
     headers = {"X-Request-ID": "r2"}
     with capture_logs(processors=[merge_contextvars]) as lines:

@@ -106,6 +106,28 @@ async def test_the_moderator_is_asked_beside_the_search(way):
     assert (answer["outcome"], answer["metadata"]["safety"]["moderation"]["result"]) == ("answered", "allowed")
 
 
+@pytest.mark.parametrize("way", ["ainvoke", "astream"])
+async def test_the_moderator_is_left_when_the_caller_leaves(way):
+    begun, left = asyncio.Event(), asyncio.Event()
+
+    async def judge(_: str) -> ModerationResult:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+        return ALLOWED
+
+    moderator = RunnableLambda(lambda _: ALLOWED, judge)
+    asking = asyncio.create_task(asked(moderating(moderator), way, QUESTION))
+    await begun.wait()
+    asking.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await asyncio.wait_for(left.wait(), timeout=30)
+
+
 async def test_a_stream_shows_no_passage_before_the_moderator_has_judged():
     judged = threading.Event()
 
