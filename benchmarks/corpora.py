@@ -130,13 +130,21 @@ class KeptVectors:
         np.savez(self._file, texts=list(self._vectors), vectors=np.array(list(self._vectors.values())))
 
 
+def cases_of(one: QuestionSet) -> list[Case]:
+    """Return the questions of a set."""
+    return [_case(row) for row in _rows(one)]
+
+
 def _asked(kept: dict[str, Any]) -> Asked:
     row = kept["row"]
-    case = Case(
+    return Asked(kept["corpus"], _case(row), kept["documents"], row.get("reference") or "")
+
+
+def _case(row: dict[str, Any]) -> Case:
+    return Case(
         id=row["id"],
         question=row["question"],
         kind=row["kind"],
         gold=tuple(Gold(gold["doc_id"], gold.get("section"), gold.get("evidence")) for gold in row.get("gold") or ()),
         answer_facts=tuple(row.get("answer_facts") or ()),
     )
-    return Asked(kept["corpus"], case, kept["documents"], row.get("reference") or "")

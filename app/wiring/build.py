@@ -240,10 +240,10 @@ class Services:
             life.callback(self.library.close)
             life.push_async_callback(asyncio.to_thread, self.uploads.close)
             await asyncio.to_thread(self.uploads.resume)
-            await life.enter_async_context(self.caches.running())
-            await life.enter_async_context(self.access.running())
-            if self.outbox:
-                await life.enter_async_context(self.outbox.running())
+            shared = self.index if self.remote is None and self.settings.vector_store_type == "postgres" else None
+            parts: list[Any] = [shared, self.caches, self.access, self.outbox]
+            for part in filter(None, parts):
+                await life.enter_async_context(part.running())
             yield
 
     @cached_property

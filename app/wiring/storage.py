@@ -1,6 +1,8 @@
 """The index that the settings name, opened again whenever it changes; and how files become its chunks."""
 
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
@@ -71,6 +73,12 @@ class IndexReader:
         self._index = index
         self._lock = threading.Lock()
         self._open: Snapshot | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Hear of changes while the body runs."""
+        with self._index.watching():
+            yield
 
     def current(self) -> Snapshot:
         """Return the index as it is now.

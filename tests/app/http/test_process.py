@@ -130,7 +130,9 @@ def test_workers_over_a_folder_of_chroma_are_refused_before_anything_is_opened(w
     code, _, err = waypoint("serve", "--workers", "2")
 
     assert code == 2
-    assert "start a Chroma server (`chroma run`) and set CHROMA_HOST, or set VECTOR_STORE_TYPE=postgres or memory" in err
+    assert (
+        "start a Chroma server (`chroma run`) and set CHROMA_HOST, or set VECTOR_STORE_TYPE=postgres or memory" in err
+    )
     assert not Path("storage").exists()
 
 

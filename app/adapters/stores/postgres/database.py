@@ -1,8 +1,8 @@
 """Connections to PostgreSQL: a pool, transactions that span several parts, and one connection held for long."""
 
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -39,6 +39,7 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int, timeout_s: float) -> None:
         self.address = Address(url)
+        self._timeout_s = timeout_s
         self._engine = _engine(self.address, pool_size, timeout_s)
         weakref.finalize(self, self._engine.dispose).atexit = False
         self._current: ContextVar[Connection | None] = ContextVar("connection", default=None)
@@ -95,6 +96,23 @@ class Database:
                 yield connection
             finally:
                 connection.invalidate()  # It is not like the others of the pool; what it locks is released.
+
+    @contextmanager
+    def listening(self, channel: str) -> Iterator[Callable[[float], None]]:
+        """Hold a connection that hears what is told on a channel; give what waits for it, at most so many seconds."""
+        driver = psycopg()
+        try:
+            with closing(_connect(self.address, self._timeout_s)) as connection:
+                connection.autocommit = True
+                connection.execute(f"LISTEN {channel}")
+                yield lambda seconds: list(connection.notifies(timeout=seconds, stop_after=1)).clear()
+        except driver.Error as error:
+            raise explained(error, self.address) from error
+
+    def tell(self, channel: str) -> None:
+        """Wake who listens to a channel."""
+        with self.transaction() as connection:
+            connection.execute(text(f"NOTIFY {channel}"))
 
     def close(self) -> None:
         """Close the connections; the next use opens new ones."""

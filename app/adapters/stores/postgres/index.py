@@ -14,6 +14,7 @@ from app.adapters.stores.postgres.partition import Partition
 from app.adapters.stores.postgres.schema import SCHEMA, check_schema
 from app.adapters.stores.postgres.store import PostgresStore
 from app.adapters.stores.postgres.tokens import Tokenizer
+from app.adapters.stores.postgres.watch import VersionWatch
 from app.adapters.stores.postgres.words import PostgresWords, Size
 from app.adapters.stores.postgres.writing import tell
 from chains.errors import IndexBusyError
@@ -61,9 +62,21 @@ class PostgresIndex(StoredIndex):
         self._database, self._collection = database, collection
         self._tokenizer = Tokenizer()
         self._is_checked = False
+        self._watch: VersionWatch | None = None
 
     def version(self) -> str | None:
         """Return the number of the index and of its last change; None where it was never made."""
+        watch = self._watch
+        return watch.version if watch and watch.is_known else self._read_version()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Be told of each change while the body runs, so that nobody waits for the database to hear of the version."""
+        self._watch = VersionWatch(self._database, self._read_version)
+        with self._watch:
+            yield
+
+    def _read_version(self) -> str | None:
         with self._checked().transaction() as connection:
             state = self._state(connection)
             return f"{state.number}.{state.version}" if state else None
@@ -77,7 +90,11 @@ class PostgresIndex(StoredIndex):
             if not ours:
                 msg = "another ingestion into the same store is at work, here or on another host; wait until it is done"
                 raise IndexBusyError(msg)
-            yield
+            try:
+                yield
+            finally:
+                if self._watch:
+                    self._watch.is_known = False  # What this process has changed it knows before it is told.
 
     def holds_own_documents(self) -> bool:
         """Say whether a user's documents ever went in, or were about to."""
