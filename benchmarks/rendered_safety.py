@@ -69,6 +69,24 @@ def unseen_curve_table() -> str:
     return table(("threshold", *names), rows)
 
 
+def documents_table() -> str:
+    """Return what phrases, and the classifier if it looked at documents, find and wrongly find there."""
+    found = read_figures()["injection"]["values"]
+    clean, alarms = found["clean"], {at["threshold"]: at["alarms"] for at in found["clean"]["curve"]}
+    phrases = read_figures()["safety"]["values"]["clean"]
+    by_phrases = sum(one["alarms"] for name, one in phrases.items() if name != "sample corpus")
+    shown = [("phrases, as it is", found["document"]["phrases"]["attacks_caught"], by_phrases)]
+    shown += [
+        (f"classifier, from {at['threshold']}", at["attacks_caught"], alarms[at["threshold"]])
+        for at in found["document"]["classifier"]["curve"]
+        if at["threshold"] in alarms
+    ]
+    return table(
+        ("by", "orders found", f"alarms in {clean['documents']} clean stretches"),
+        [(name, f"{caught:.3f}", count) for name, caught, count in shown],
+    )
+
+
 def cost_table() -> str:
     """Return what the local checks cost."""
     found = read_figures()["safety_cost"]["values"]

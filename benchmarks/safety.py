@@ -45,10 +45,15 @@ def main(shared: Path) -> None:
 
 def clean(folder: Path, scanner: Scanner) -> dict[str, Any]:
     """Return how many stretches of clean documents raise an alarm, and what personal data is found in them."""
-    stretches = [part for file in sorted(folder.rglob("*.md")) for part in parts(file.read_text(encoding="utf-8"))]
+    stretches = parts_of(folder)
     kinds = Counter(entity.kind for part in stretches for entity in find_entities(part))
     alarms = sum(scanner.is_suspicious(part) for part in stretches)
     return {"documents": len(stretches), "alarms": alarms, "entities": dict(sorted(kinds.items()))}
+
+
+def parts_of(folder: Path) -> list[str]:
+    """Return the documents of a folder, in stretches."""
+    return [part for file in sorted(folder.rglob("*.md")) for part in parts(file.read_text(encoding="utf-8"))]
 
 
 def parts(text: str) -> Iterator[str]:

@@ -29,16 +29,20 @@ QUESTION = (
     "cut-off on Friday, and who prepares the documents? Please list each with its deadline for us."
 )
 CONTEXT_CHARACTERS, CHUNK_CHARACTERS = 8000, 800
-ROUNDS, ASKED = 101, 9
+ROUNDS, ASKED = 301, 7
+# Everything that the checks import counts, but not LangChain, which every question needs.
 MEMORY = """
-import resource
-def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-import langchain_core.messages, langchain_core.runnables, pydantic_settings
-before = peak()
-from benchmarks.safety_cost import check_passages, check_question, passages
+import sys
+import langchain_core.messages, langchain_core.runnables
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
+before = resident()
+from chains.safety import sanitize
 from chains.safety.injection import Scanner
-check_question(Scanner()); check_passages(Scanner(), passages())
-print(peak() - before)
+from chains.safety.pii import redact
+Scanner().question(redact(sanitize(sys.argv[1])).text)
+Scanner().is_suspicious(sys.argv[1] * 40)
+print(resident() - before)
 """
 
 
@@ -48,7 +52,7 @@ def main() -> None:
     found = {
         "question": laps(lambda: check_question(scanner)),
         "passages": laps(lambda: check_passages(scanner, chunks)),
-        "memory_mb": round(float(_python(MEMORY)), 1),
+        "memory_mb": round(float(_python(MEMORY, QUESTION)), 1),
         "ask": asked(),
     }
     print(json.dumps(found, indent=2))

@@ -13,6 +13,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 COPIES = 4
+PROSE_OF = "prose of "
 ABOUT_ATTACKS = {"safety", "security", "decisions"}
 LEAST_PROSE = 80
 _SLOT = re.compile(r"\{([A-Za-z]\w*)\}")
@@ -45,7 +46,7 @@ def templated(*, copies: int = COPIES, seed: int = 0) -> list[Labelled]:
 def prose(*, most: int, seed: int = 0) -> list[Labelled]:
     """Return at most so many paragraphs of our own documents, by their folder."""
     paragraphs = [
-        Labelled(paragraph, is_attack=False, family=f"prose of {file.parent.relative_to(ROOT)}")
+        Labelled(paragraph, is_attack=False, family=f"{PROSE_OF}{file.parent.relative_to(ROOT)}")
         for folder in ("knowledge_base", "docs")
         for file in sorted((ROOT / folder).rglob("*.md"))
         if file.stem not in ABOUT_ATTACKS

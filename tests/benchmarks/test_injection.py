@@ -4,7 +4,8 @@ import json
 
 from benchmarks.injection.fitting import fit, left_out
 from benchmarks.injection.texts import Labelled, templated
-from chains.safety.injection.folding import fold
+from chains.safety.injection.folding import fold, views
+from chains.safety.injection.patterns import PHRASES
 from tests.conftest import SHARED
 
 DROPPED = ("rules", "orders", "commands", "guidelines", "instructions")
@@ -44,3 +45,13 @@ def test_every_text_is_measured_once_by_a_classifier_that_did_not_see_its_family
     assert sorted(text.text for part in parts for text in part) == sorted(text.text for text in TEXTS * 2)
     families = [{text.family for text in part} for part in parts]
     assert sum(map(len, families)) == len(set().union(*families))
+
+
+def test_what_a_phrase_needs_stands_in_all_that_it_finds():
+    seen = {view for text in templated() for view in views(text.text)}
+    found = [
+        (phrase, match[0]) for phrase in PHRASES if phrase.needs for match in map(phrase.pattern.search, seen) if match
+    ]
+
+    assert len({phrase.pattern for phrase, _ in found}) >= 15
+    assert [words for phrase, words in found if not any(need in words for need in phrase.needs)] == []

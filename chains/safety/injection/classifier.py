@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from chains.safety.injection.features import features, stretches
+from chains.safety.injection.features import Sentence, features, stretches
 
 VERSION = 1
 
@@ -28,11 +28,11 @@ class Classifier:
 
     def risk(self, views: Iterable[str]) -> float:
         """Return the probability that a text is an attack, from its folded forms."""
-        odds = [self._log_odds(features(stretch)) for view in views for stretch in stretches(view)]
-        return 1 / (1 + math.exp(-max(odds))) if odds else 0.0
+        found = [self.intercept, *(self._log_odds(stretch) for view in views for stretch in stretches(view))]
+        return 1 / (1 + math.exp(-max(found)))
 
-    def _log_odds(self, found: Iterable[str]) -> float:
-        return self.intercept + sum(self.weights.get(feature, 0.0) for feature in found)
+    def _log_odds(self, stretch: list[Sentence]) -> float:
+        return self.intercept + sum(self.weights.get(feature, 0.0) for feature in features(stretch))
 
     def text(self) -> str:
         """Return the classifier as it is kept in a file."""

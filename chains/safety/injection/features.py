@@ -86,4 +86,4 @@ def _classes() -> tuple[dict[str, str], dict[str, str]]:
 def _tokens() -> re.Pattern[str]:
     inner = [word for listed in _classes() for word in listed if re.match(f"[{_UNSPACED}]", word)]
     longest_first = "|".join(sorted(inner, key=len, reverse=True))
-    return re.compile(rf"{longest_first}|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+|[{_ENDS}]")
+    return re.compile(rf"{longest_first}|[^\W\d_{_UNSPACED}]+|[{_ENDS}]")

@@ -9,8 +9,10 @@ from chains.safety.injection.folding import views
 from chains.safety.injection.patterns import PHRASES, Phrase
 
 DOCUMENT_THRESHOLD = 0.7
-# The classifier alone guards a question; only a phrase, alone or with it, blocks one.
-MOST_CLASSIFIED = 0.85
+# How risky the classifier alone makes a question: it blocks none.
+MOST_LEARNT = 0.85
+# What the classifier expects of a text without a phrase, and the surest that phrases make it.
+NO_PHRASE, MOST_WORDED = 0.1, 0.99
 _WRAPPED = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=\S)")
 
 
@@ -29,8 +31,11 @@ class Scanner:
     def question(self, text: str) -> float:
         """Return the probability that a question is an attack."""
         seen = list(views(text))
-        learnt = min(MOST_CLASSIFIED, self.classifier.risk(seen)) if self.classifier else 0.0
-        return _either([learnt, *(phrase.in_question for phrase in self._found(seen))])
+        worded = _either(phrase.in_question for phrase in self._found(seen))
+        if self.classifier is None:
+            return worded
+        learnt = self.classifier.risk(seen)
+        return _both(learnt, worded) if worded else min(learnt, MOST_LEARNT)
 
     def document(self, text: str) -> float:
         """Return the probability that a passage or a document holds an attack."""
@@ -47,7 +52,13 @@ class Scanner:
 
 
 def _holds(views: Sequence[str], phrase: Phrase) -> bool:
-    return any((phrase.is_ascii or not view.isascii()) and phrase.pattern.search(view) for view in views)
+    return any(_may_hold(view, phrase) and phrase.pattern.search(view) for view in views)
+
+
+def _may_hold(view: str, phrase: Phrase) -> bool:
+    if phrase.needs and not any(need in view for need in phrase.needs):
+        return False
+    return phrase.is_ascii or not view.isascii()
 
 
 def _either(risks: Iterable[float]) -> float:
@@ -56,3 +67,16 @@ def _either(risks: Iterable[float]) -> float:
     for risk in risks:
         passed *= 1 - risk
     return 1 - passed
+
+
+def _both(learnt: float, worded: float) -> float:
+    """Return the probability by the classifier and the phrases: their odds, multiplied.
+
+    So a question that the classifier takes for harmless is answered under guard though a phrase would block it.
+    """
+    odds = _odds(learnt) * _odds(min(worded, MOST_WORDED)) / _odds(NO_PHRASE)
+    return odds / (1 + odds)
+
+
+def _odds(probability: float) -> float:
+    return probability / (1 - probability)

@@ -1,0 +1,81 @@
+"""Phrases of attacks in other languages than English: as in `patterns`, name, pattern, risks, and what it needs."""
+
+LANGUAGES: list[tuple[str, str, float, float, str]] = [
+    (
+        "de",
+        r"\b(?:ignorier\w*|vergiss|vergesst|missachte\w*|uberge(?:he|ht))\b[^.!?\n]{0,50}\b(?:\w*anweisung\w*|vorgabe\w*|befehl\w*|\w*regeln?|instruktion\w*|\w*prompts?|alles (?:davor|oben|vorher\w*))",
+        0.95,
+        0.92,
+        "ignorier|vergiss|vergesst|missachte|uberge",
+    ),
+    (
+        "de",
+        r"\b(?:zeig\w*|nenn\w*|verrate?|gib|wiederhol\w*|druck\w*)\b[^.!?\n]{0,40}\b(?:system\s?-?prompt\w*|(?:deine|ihre|obigen|geheimen)\w* (?:anweisung\w*|regeln|instruktion\w*|prompt))|\bdu bist (?:jetzt|ab jetzt|nun) (?:ein|eine|der|die|kein)\b|\b(?:tu|tue|verhalte dich)\b[^.!?\n]{0,12}\bals (?:ob|warst) du\b",
+        0.93,
+        0.85,
+        "zeig|nenn|verrat|gib|wiederhol|druck|du bist|als ob du|als warst du",
+    ),
+    (
+        "fr",
+        r"\b(?:ignore[zr]?|oublie[zr]?|neglige[zr]?|ne (?:tiens|tenez|suis|suivez) pas)\b[^.!?\n]{0,50}\b(?:instructions?|consignes?|regles?|directives?|ordres?|prompt|tout ce qui precede)\b|\b(?:montre|revele|affiche|repete|donne)[zr]?\b[^.!?\n]{0,30}\b(?:(?:tes|vos) (?:instructions|consignes|regles)|(?:ton|votre) prompt|prompt systeme|invite systeme)|\b(?:tu es|vous etes) (?:maintenant|desormais)\b|\bfais(?:ons)? comme si tu\b",
+        0.94,
+        0.9,
+        "ignore|oublie|neglige|ne tien|ne ten|ne sui|montre|revele|affiche|repete|donne|tu es|vous etes|comme si tu",
+    ),
+    (
+        "es pt",
+        r"\b(?:ignor(?:a|e|ar|en|ad|em)|olvid(?:a|e|ar|en)|esquec(?:a|e|er)|esqueca|desconsider\w*|descart(?:a|e)|haz caso omiso|omite|no (?:sigas|hagas caso))\b[^.!?\n]{0,50}\b(?:instruc(?:cion|oe|o)\w*|reglas?|regras?|ordenes|ordens|indicacion\w*|directrices|diretrizes|prompts?|todo lo anterior|tudo (?:acima|antes))|\b(?:muestra|revela|repite|mostre|revele|repita|dime|diga)\w*\b[^.!?\n]{0,30}\b(?:(?:tus|sus|suas|tuas) (?:instruc\w+|reglas|regras)|prompt d[eo] sistema|tu prompt|seu prompt)|\b(?:ahora eres|a partir de ahora eres|agora voce e|voce agora e|finge que eres|finja que)\b",
+        0.94,
+        0.9,
+        "ignor|olvid|esque|desconsider|descart|haz caso|omite|no sigas|no hagas|muestra|revel|repit|mostre|dime|diga|ahora eres|agora|finge que|finja que",
+    ),
+    (
+        "it nl",
+        r"\b(?:ignora(?:re|te)?|dimentica(?:re|te)?|trascura)\b[^.!?\n]{0,50}\b(?:istruzion\w*|regole|ordini|direttive|prompt)\b|\b(?:mostra|rivela|ripeti)\w*\b[^.!?\n]{0,30}\b(?:le tue (?:istruzioni|regole)|prompt di sistema|il tuo prompt)|\bora sei (?:un|una|il|la)\b|\b(?:negeer|vergeet|sla)\b[^.!?\n]{0,50}\b(?:instructies?|regels?|opdrachten|aanwijzingen|prompt)\b|\bje bent nu (?:een|de)\b",
+        0.94,
+        0.9,
+        "ignora|dimentica|trascura|mostra|rivela|ripeti|ora sei|negeer|vergeet|sla|je bent nu",
+    ),
+    (
+        "id ms",
+        r"\b(?:abaikan|lupakan|hiraukan|jangan (?:ikuti|patuhi|hiraukan))\b[^.!?\n]{0,50}\b(?:instruksi|arahan|perintah|aturan|peraturan|petunjuk|prompt)\b|\b(?:tunjukkan|tampilkan|dedahkan|ungkapkan|ulangi)\b[^.!?\n]{0,30}\b(?:prompt sistem|instruksi (?:anda|kamu|sistem)|arahan (?:anda|sistem))|\b(?:anda|kamu|awak) (?:sekarang|kini) (?:adalah|ialah)\b",
+        0.94,
+        0.9,
+        "abaikan|lupakan|hiraukan|jangan|tunjukkan|tampilkan|dedahkan|ungkapkan|ulangi|sekarang|kini",
+    ),
+    (
+        "ru pl tr",
+        r"(?:игнорир\w*|проигнорир\w*|забудь\w*|не (?:обращай\w* внимания|следуй\w*))[^.!?\n]{0,50}(?:инструкц\w*|указани\w*|правил\w*|команд\w*|приказ\w*)|(?:покажи|раскрой|повтори|выведи)\w*[^.!?\n]{0,30}(?:системн\w* (?:промпт|подсказк|инструкц)\w*|сво[ий]\w* инструкц\w*)|ты теперь\b|\b(?:zignoruj|ignoruj|zapomnij)\b[^.!?\n]{0,50}\b(?:instrukcj\w*|polece\w*|zasad\w*|regul\w*)|(?:onceki|yukaridaki|tum)[^.!?\n]{0,40}(?:talimat\w*|komut\w*|kural\w*)[^.!?\n]{0,30}(?:yok say|unut|dikkate alma|goz ardi|gormezden)",
+        0.94,
+        0.9,
+        "игнорир|забудь|не обращай|не следуй|покажи|раскрой|повтори|выведи|ты теперь|zignoruj|ignoruj|zapomnij|yok say|unut|dikkate alma|goz ardi|gormezden",
+    ),
+    (
+        "zh",
+        r"(?:忽略|无视|無視|忽視|忽视|忘记|忘記|不要理会|不要理會|不用管|跳过|绕过|違反|违反)[^。!?\n]{0,16}(?:指令|指示|提示|规则|規則|命令|要求|说明|說明|设定|設定|限制|内容|規定|规定)|(?:显示|顯示|输出|輸出|告诉我|告訴我|透露|重复|重複|打印|泄露)[^。!?\n]{0,12}(?:系统提示|系統提示|提示词|提示詞|你的指令|你的规则|初始指令|系统指令)|你现在是|你現在是|从现在开始[^。\n]{0,6}你|假装你|假裝你|扮演[^。\n]{0,12}没有限制",
+        0.94,
+        0.92,
+        "",
+    ),
+    (
+        "ja ko",
+        r"(?:指示|命令|ルール|プロンプト|指令|制約)[^。!?\n]{0,14}(?:無視|忘れ|従わな|破棄)|(?:システムプロンプト|あなたの指示)[^。\n]{0,12}(?:表示|教え|出力|見せ)|あなたは今から|(?:지시|명령|규칙|프롬프트|지침)[^.!?\n]{0,14}(?:무시|잊어|따르지)|(?:시스템 프롬프트|너의 지시)[^.\n]{0,12}(?:보여|출력|알려)",
+        0.94,
+        0.92,
+        "",
+    ),
+    (
+        "ar hi th",
+        r"(?:تجاهل|انس|انسى|لا تتبع)[^.!?\n]{0,40}(?:تعليمات|التعليمات|اوامر|الاوامر|قواعد|القواعد)|(?:निर्देश|नियम|आदेश)\S*[^।\n]{0,30}(?:अनदेखा|नजरअंदाज|नज़रअंदाज|भूल)|(?:ละเว้น|เพิกเฉย|ลืม|ไม่ต้องสนใจ|อย่าทําตาม)[^\n]{0,30}(?:คําสั่ง|คําแนะนํา|กฎ)",
+        0.94,
+        0.92,
+        "",
+    ),
+    (
+        "vi",
+        r"\b(?:bo qua|hay quen|phot lo)\b[^.!?\n]{0,40}\b(?:huong dan|chi dan|chi thi|lenh|quy tac)",
+        0.94,
+        0.92,
+        "bo qua|hay quen|phot lo",
+    ),
+]
