@@ -110,7 +110,7 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PYTHON) -m venv $(PARITY)
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --require-hashes -r requirements.lock
-	@$(PARITY)/bin/python -m pip --quiet --quiet install torch==2.13.0 langchain-huggingface sentence-transformers
+	@$(PARITY)/bin/python -m pip --quiet --quiet install torch==2.13.0 sentence-transformers
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 

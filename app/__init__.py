@@ -8,6 +8,7 @@ os.environ.update(  # noqa: TID251 - written, not read.
     ORT_DISABLE_TELEMETRY="1",  # onnxruntime
     ANONYMIZED_TELEMETRY="False",  # Chroma
     HF_HUB_DISABLE_TELEMETRY="1",  # sentence-transformers, by the extra `huggingface`
+    RAY_USAGE_STATS_ENABLED="0",  # Ray, by the extra `ray`
     DO_NOT_TRACK="1",
 )
 

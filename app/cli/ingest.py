@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import structlog
 import typer
@@ -26,16 +26,34 @@ def ingest(
     reset: Annotated[bool, typer.Option("--reset", help="Rebuild the index from nothing.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    engine: Annotated[
+        Literal["plain", "ray"],
+        typer.Option("--engine", help="Where files are read and embedded: in this process, or on Ray."),
+    ] = "plain",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address",
+            metavar="HOST:PORT",
+            help="The head of a Ray cluster; without it Ray starts here.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Bring the index in line with the files: only what changed is embedded again, what vanished is removed."""
     from app.wiring import Services
+    from app.wiring.engines import EngineChoice
     from app.wiring.scope import describe_scope
 
+    if ray_address is not None and engine != "ray":
+        msg = "--ray-address goes with --engine ray"
+        raise typer.BadParameter(msg)
     services = Services(read_settings())
     if services.remote is not None:
         complain("RETRIEVAL_URL is set: questions are answered from that service, not from the index filled here.")
     with progress_bar() as progress:
-        report = services.ingest(paths or [], reset=reset, dry_run=dry_run, progress=progress)
+        choice = EngineChoice(engine, ray_address)
+        report = services.ingest(paths or [], reset=reset, dry_run=dry_run, progress=progress, engine=choice)
     for line in problem_lines(report):
         complain(line)
     scope = describe_scope(services.settings, services.index.current())

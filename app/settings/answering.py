@@ -83,6 +83,9 @@ class AnsweringFields(BaseSettings):
     embedding_backend: Literal["onnx", "torch"] = Field(
         "onnx", description="For huggingface; torch needs the extra `huggingface` and runs any model"
     )
+    embedding_device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="For torch; auto takes a GPU where there is one. onnx runs on the processor"
+    )
     embedding_base_url: WebAddress | None = Field(
         None, description="For openai-compatible: its address, like http://127.0.0.1:8080/v1"
     )

@@ -77,9 +77,15 @@ def _incomplete_model(settings: ServingFields) -> str | None:
         return "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
     if settings.retriever_type == "compression" and settings.provider == "offline":
         return "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or take hybrid, similarity or mmr"
+    if settings.embedding_device == "cuda" and not _runs_on_torch(settings):
+        return "EMBEDDING_DEVICE=cuda needs EMBEDDING_PROVIDER=huggingface and EMBEDDING_BACKEND=torch"
     if settings.embedding_provider == "openai-compatible" and settings.embedding_base_url is None:
         return "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
     return None
+
+
+def _runs_on_torch(settings: ServingFields) -> bool:
+    return settings.embedding_provider == "huggingface" and settings.embedding_backend == "torch"
 
 
 def _incomplete_openrouter(settings: ServingFields) -> str | None:

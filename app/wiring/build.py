@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from app.observability.metrics import Metrics
     from app.wiring.ingestion import Ingestion
     from chains.ingestion.index import Report
-    from chains.ports import Progress
 
 
 @dataclass(frozen=True)
@@ -284,10 +283,8 @@ class Services:
             parts = (self.embeddings, self.tokens, self.word_similarity)
             warm_up(local_chain(self.settings, self.index.current(), *parts, clock=self.clock), self.scope)
 
-    def ingest(
-        self, paths: list[Path], *, reset: bool = False, dry_run: bool = False, progress: "Progress | None" = None
-    ) -> "Report":
-        """Bring the index in line with the files below `paths`; `reset` rebuilds it and replaces it at the end.
+    def ingest(self, paths: list[Path], **options: Any) -> "Report":
+        """Bring the index in line with the files below `paths`; the `options` are those of `Ingestion.run`.
 
         No path means the sample corpus, which only an index that has held nothing else takes.
 
@@ -296,4 +293,4 @@ class Services:
             VectorStoreError: another ingestion is at work, or the store cannot be written.
             ConfigurationError: the store was made with another model or distance.
         """
-        return self.ingestion.run(paths, reset=reset, dry_run=dry_run, progress=progress)
+        return self.ingestion.run(paths, **options)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from app.adapters.stores.index import Change, Contents, StoredIndex
 from app.settings import Settings
-from app.wiring.safety import suspicious_of
+from app.wiring.engines import EngineChoice, engine_of
 from app.wiring.scope import read_scopes
-from app.wiring.storage import parser
 from chains.errors import IngestionError
 from chains.ingestion.embeddings_ahead import EmbeddingsAhead
-from chains.ingestion.engine import Engine, PlainEngine, Reading
+from chains.ingestion.engine import Engine
 from chains.ingestion.files import Problem, real_path
 from chains.ingestion.index import ingest
 from chains.ingestion.sources import Source, Sources
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from chains.ports import Progress
 
 
+PLAIN = EngineChoice()
+
+
 @dataclass(frozen=True)
 class Ingestion:
     """Writes into the index `into`; `sample` is the folder of the sample corpus."""
@@ -33,23 +35,45 @@ class Ingestion:
     into: StoredIndex
     sample: Path
 
-    def run(self, paths: list[Path], *, reset: bool, dry_run: bool, progress: "Progress | None") -> "Report":
-        """Bring the index in line with the files, or with the sample corpus where no path is given."""
+    def run(
+        self,
+        paths: list[Path],
+        *,
+        reset: bool = False,
+        dry_run: bool = False,
+        progress: "Progress | None" = None,
+        engine: EngineChoice = PLAIN,
+    ) -> "Report":
+        """Bring the index in line with the files, or with the sample corpus where no path is given.
+
+        Args:
+            paths: folders and files.
+            reset: rebuild the index, and replace it at the end.
+            dry_run: count what would change, and change nothing.
+            progress: told after each file how many are in the store.
+            engine: what reads the files and embeds them.
+        """
         with self.into.locked():
-            return self.add(paths, reset=reset, dry_run=dry_run, progress=progress)
+            return self.add(paths, reset=reset, dry_run=dry_run, progress=progress, engine=engine)
 
     def add(
-        self, paths: list[Path], *, reset: bool = False, dry_run: bool = False, progress: "Progress | None" = None
+        self,
+        paths: list[Path],
+        *,
+        reset: bool = False,
+        dry_run: bool = False,
+        progress: "Progress | None" = None,
+        engine: EngineChoice = PLAIN,
     ) -> "Report":
         """Do what `run` does, under the lock that the caller holds."""
         self._check_owner(paths, dry_run=dry_run)
-        with closing(self._engine()) as engine:
-            change = self._embedding_by(engine).change(reset=reset and not dry_run)
+        with closing(engine_of(self.settings, engine, self.into.recipe.embeddings)) as running:
+            change = self._embedding_by(running).change(reset=reset and not dry_run)
             report = ingest(
                 paths or [self.sample],
                 into=_index(change.before),
                 writable=lambda: _index(change.writable()),
-                engine=engine,
+                engine=running,
                 progress=progress,
                 dry_run=dry_run,
                 min_chunks=self.settings.min_chunks,
@@ -74,10 +98,6 @@ class Ingestion:
         writer.remove([sources.named(doc_id) or Source(doc_id, "", "")])
         _keep_scopes(change, [])
         change.publish()
-
-    def _engine(self) -> Engine:
-        reading = Reading(parser(self.settings), suspicious_of(self.settings))
-        return PlainEngine(reading, self.into.recipe.embeddings)
 
     def _embedding_by(self, engine: Engine) -> StoredIndex:
         recipe = self.into.recipe

@@ -47,7 +47,7 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
     if settings.embedding_backend == "torch":
         from app.adapters.embeddings.huggingface import torch_embeddings
 
-        return torch_embeddings(settings.embedding_model)
+        return torch_embeddings(settings.embedding_model, device=settings.embedding_device)
     from app.adapters.embeddings.onnx import OnnxEmbeddings
     from app.adapters.embeddings.onnx.weights import MODEL
 

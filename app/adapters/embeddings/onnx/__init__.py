@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
+from app.adapters.embeddings.batches import batches
 from app.adapters.embeddings.onnx import weights
 from app.adapters.executors import available_cores, half_of_the_cores
 from chains.errors import ConfigurationError, EmbeddingError
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OnnxEmbeddings"]
 
-BATCH_TOKENS = 512
-PADDING_SHARE = 0.1
+BATCH_TOKENS = 512  # Larger batches are no faster on a processor.
 PROBE_CHARACTERS = 4096
 LONGEST_WORD_TOKENS = 100
 
@@ -61,7 +61,7 @@ class OnnxEmbeddings(Embeddings):
             return []
         model = self._opened()
         tokens = [model.tokenize(text) for text in texts]
-        work = list(batches([len(row) for row in tokens]))
+        work = list(batches([len(row) for row in tokens], tokens=BATCH_TOKENS))
         vectors: dict[int, list[float]] = {}
         with ThreadPoolExecutor(self._threads) as threads:
             computed = threads.map(lambda batch: model.run([tokens[index] for index in batch]), work)
@@ -87,24 +87,6 @@ class OnnxEmbeddings(Embeddings):
             if self._model is None:
                 self._model = _open_model(self._folder, self._cache_dir or _user_cache_dir())
             return self._model
-
-
-def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the indices of texts to embed together, the longest first: nearly as long, and few enough for memory.
-
-    At most 512 tokens a batch, as larger ones are no faster, and at most a tenth of a row is padding.
-    """
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
-        longest = lengths[batch[0]] if batch else 0
-        too_many = (len(batch) + 1) * longest > BATCH_TOKENS
-        too_short = lengths[index] < longest * (1 - PADDING_SHARE)
-        if batch and (too_many or too_short):
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, batches, weights
+from app.adapters.embeddings.batches import batches
+from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, weights
 from chains.errors import EmbeddingError
 
 Array = Any  # numpy gives Any where a sum keeps its dimensions.
@@ -172,7 +173,7 @@ def test_no_texts_give_no_vectors(embeddings):
 
 @given(st.lists(st.integers(min_value=2, max_value=256), max_size=60))
 def test_batches_hold_every_text_once_with_little_padding(lengths):
-    found = list(batches(lengths))
+    found = list(batches(lengths, tokens=BATCH_TOKENS))
     assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
     for batch in found:
         rows = [lengths[index] for index in batch]

@@ -1,0 +1,1 @@
+"""Engines of ingestion that run outside of this process."""

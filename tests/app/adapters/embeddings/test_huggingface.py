@@ -1,0 +1,45 @@
+"""The torch backend: its messages without the extra, and its vectors where torch is installed (`make parity`)."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from app.adapters.embeddings.huggingface import torch_embeddings
+from app.adapters.embeddings.onnx import OnnxEmbeddings
+from app.adapters.embeddings.onnx.weights import MODEL
+from app.settings import SettingsError, load_settings
+from chains.errors import ConfigurationError
+
+HAS_TORCH = find_spec("sentence_transformers") is not None
+needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="the extra `huggingface` is not installed; `make parity` has it")
+
+
+@pytest.mark.skipif(HAS_TORCH, reason="the extra `huggingface` is installed")
+def test_without_the_extra_the_error_names_it():
+    with pytest.raises(ConfigurationError, match=r"waypoint-copilot\[huggingface\]"):
+        torch_embeddings(MODEL)
+
+
+@pytest.mark.parametrize(
+    "others", [{}, {"embedding_provider": "openai-compatible", "embedding_base_url": "http://127.0.0.1:1/v1"}]
+)
+def test_a_gpu_is_refused_where_nothing_would_run_on_it(others):
+    with pytest.raises(SettingsError, match=r"EMBEDDING_DEVICE=cuda needs .*EMBEDDING_BACKEND=torch"):
+        load_settings(_env_file=None, embedding_device="cuda", **others)
+
+
+@needs_torch
+def test_texts_of_many_lengths_have_the_vectors_of_the_other_backend_in_their_order():
+    texts = ["GST " * times for times in (1, 90, 3, 400, 2)]
+    ours = np.array(OnnxEmbeddings().embed_documents(texts))
+
+    assert np.allclose(torch_embeddings(MODEL, device="cpu").embed_documents(texts), ours, atol=1e-4)
+
+
+@needs_torch
+def test_a_gpu_that_is_not_there_is_a_clear_error():
+    if torch_embeddings(MODEL).device != "cpu":
+        pytest.skip("there is a GPU here")
+    with pytest.raises(ConfigurationError, match="EMBEDDING_DEVICE=cuda: torch cannot use it"):
+        torch_embeddings(MODEL, device="cuda")
