@@ -17,6 +17,7 @@ from benchmarks.tables import table, verdicts
 from chains import STAGES, build_chain
 
 DOCS = Path(__file__).parents[1] / "docs"
+POSTGRES_FIGURES = ("document hit@1", "document hit@10", "evidence chunk hit@5")
 # What a newcomer sets first; docs/settings.md has them all.
 FIRST_SETTINGS = (
     "llm_api_key",
@@ -110,6 +111,24 @@ def corpora_table(group_name: str, *, first: str = "corpus") -> str:
     group = read_figures()[group_name]
     head = (first, *next(iter(group["values"].values())))
     return f"{_dated(group)}\n\n{table(head, [[name, *cells.values()] for name, cells in group['values'].items()])}"
+
+
+def postgres_table() -> str:
+    """Return what questions find in Chroma and SQLite, and in PostgreSQL, with the time of a retrieval."""
+    group = read_figures()["postgres"]
+    rows = [
+        (
+            name.replace("_", " "),
+            one["chunks"],
+            one["questions"],
+            f"{one['equal_rankings']:.1%}",
+            *(" / ".join(f"{value:.3f}" for value in one["figures"][figure]) for figure in POSTGRES_FIGURES),
+            " / ".join(f"{times[0]:.0f}" for times in one["retrieval_ms"]),
+        )
+        for name, one in group["values"].items()
+    ]
+    heads = ("questions on", "chunks", "questions", "equal rankings", *POSTGRES_FIGURES, "retrieval p50 (ms)")
+    return f"{table(heads, rows)}\n\n{_dated(group)}"
 
 
 def page_table() -> str:

@@ -102,7 +102,7 @@ class AnsweringFields(BaseSettings):
         description="chroma, in a folder or on a server; memory, saved in one JSON file; postgres, for many hosts",
     )
     database_url: SecretStr | None = Field(
-        None, description="For postgres: its address, like postgresql://user:password@host:5432/name"
+        None, description="The database of postgres, like postgresql://user:password@host:5432/name"
     )
     database_pool_size: Positive = Field(10, description="Most connections to it of one process")
     chroma_path: Path = Field(

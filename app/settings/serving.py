@@ -54,8 +54,10 @@ class ServingFields(AnsweringFields):
     events_path: Path = Field(Path("storage/events.sqlite3"), description="File in which events wait for the broker")
     events_max: Positive = Field(10_000, description="How many may wait; then the oldest are dropped")
 
-    session_backend: Literal["memory", "redis"] = Field(
-        "memory", description="Where conversations with a session_id are kept: in each process, or in Redis for all"
+    session_backend: Literal["memory", "redis", "postgres"] = Field(
+        "memory",
+        description="Where conversations with a session_id are kept: in each process, or for all in Redis or in the "
+        "database of DATABASE_URL",
     )
     session_ttl: Positive = Field(86_400, description="Seconds that one is kept after its last question")
     sessions_max: Positive = Field(10_000, description="Most of them; the one that was used longest ago goes first")

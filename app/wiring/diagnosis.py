@@ -131,6 +131,8 @@ def _backends(services: Services) -> Iterator[_Trial]:
     if settings.uses_redis:
         remedy = "start Redis, or check REDIS_URL"
         yield _Trial("redis", lambda: _ping("redis", settings.redis_url), remedy, settings.has_redis_sessions)
+    if settings.session_backend == "postgres":
+        yield _Trial("conversations", services.conversations.check, "check DATABASE_URL", required=False)  # type: ignore[attr-defined] # Only this kind has it.
     if services.outbox is not None:
         yield _Trial("events file", services.outbox.check, "check EVENTS_PATH and the disk")
         broker = settings.rabbitmq_url

@@ -13,7 +13,7 @@ from chains.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from app.adapters.documents.isolation import IsolatedParser
-    from app.adapters.stores.postgres.database import Database
+    from app.adapters.postgres.database import Database
 
 
 def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
@@ -43,7 +43,7 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
 
 def database_of(settings: Settings) -> "Database":
     """Return the database at DATABASE_URL; no connection is opened yet."""
-    from app.adapters.stores.postgres.database import Database
+    from app.adapters.postgres.database import Database
 
     url = settings.database_url.get_secret_value() if settings.database_url else ""
     return Database(url, pool_size=settings.database_pool_size, timeout_s=settings.vector_store_timeout_s)
@@ -59,7 +59,7 @@ def migrate_database(settings: Settings) -> str:
     if settings.database_url is None:
         msg = "there is no database: set DATABASE_URL, like postgresql://user:password@host:5432/name"
         raise ConfigurationError(msg)
-    from app.adapters.stores.postgres.schema import migrate
+    from app.adapters.postgres.schema import migrate
 
     database = database_of(settings)
     version = migrate(database)

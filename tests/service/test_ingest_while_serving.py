@@ -34,9 +34,15 @@ def write(folder: Path, title: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("store", ["chroma", "memory"])
-def test_what_is_ingested_while_the_service_runs_is_found_by_the_next_question(tmp_path, store):
+@pytest.mark.parametrize("store", ["chroma", "memory", "postgres"])
+def test_what_is_ingested_while_the_service_runs_is_found_by_the_next_question(request, tmp_path, store):
+    shared: dict[str, Any] = {}
+    words: tuple[str, ...] = ()
+    if store == "postgres":  # Several processes with caches of their own are told.
+        shared = {"DATABASE_URL": request.getfixturevalue("empty_database_url"), "CACHE_ENABLED": "on"}
+        words = ("--workers", "2")
     settings: dict[str, Any] = {
+        **shared,
         "VECTOR_STORE_TYPE": store,
         "LLM_PROVIDER": "offline",
         "SCOPE_ENABLED": "off",
@@ -44,7 +50,7 @@ def test_what_is_ingested_while_the_service_runs_is_found_by_the_next_question(t
     }
     first = write(tmp_path, "Alpha")
     waypoint_ingest(tmp_path, "docs", **settings)
-    with service(tmp_path, **settings) as running:
+    with service(tmp_path, *words, **settings) as running:
         assert titles(running) == {"Alpha"}
 
         write(tmp_path, "Beta")

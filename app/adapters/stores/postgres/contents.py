@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from app.adapters.stores.postgres.database import Database
+from app.adapters.postgres.database import Database
+from app.adapters.postgres.schema import SCHEMA
 from app.adapters.stores.postgres.partition import Partition
 from app.adapters.stores.postgres.records import PostgresRecords
-from app.adapters.stores.postgres.schema import SCHEMA
 from app.adapters.stores.postgres.store import PostgresStore
 from app.adapters.stores.postgres.words import PostgresWords
 from app.adapters.stores.postgres.writing import tell

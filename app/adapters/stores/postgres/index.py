@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
+from app.adapters.postgres.database import Database
+from app.adapters.postgres.schema import SCHEMA, check_schema
 from app.adapters.stores.index import Change, Recipe, StoredIndex
 from app.adapters.stores.label import FORMAT, check_label
 from app.adapters.stores.postgres.contents import PostgresContents, PostgresSnapshot
-from app.adapters.stores.postgres.database import Database
 from app.adapters.stores.postgres.partition import Partition
-from app.adapters.stores.postgres.schema import SCHEMA, check_schema
 from app.adapters.stores.postgres.store import PostgresStore
 from app.adapters.stores.postgres.tokens import Tokenizer
 from app.adapters.stores.postgres.watch import VersionWatch

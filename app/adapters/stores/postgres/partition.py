@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from app.adapters.stores.postgres.schema import SCHEMA
+from app.adapters.postgres.schema import SCHEMA
 from chains.errors import ConfigurationError
 
 TABLES = ("chunks", "terms", "postings")

@@ -7,8 +7,8 @@ from langchain_core.indexing import RecordManager
 from langchain_core.runnables import run_in_executor
 from sqlalchemy import text
 
-from app.adapters.stores.postgres.database import Database
-from app.adapters.stores.postgres.schema import SCHEMA
+from app.adapters.postgres.database import Database
+from app.adapters.postgres.schema import SCHEMA
 
 UPDATE = f"""
 INSERT INTO {SCHEMA}.records (index, namespace, key, group_id, updated_at)

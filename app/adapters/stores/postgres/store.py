@@ -13,12 +13,12 @@ from langchain_core.vectorstores import VectorStore
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
+from app.adapters.postgres.database import Database
+from app.adapters.postgres.schema import SCHEMA
 from app.adapters.stores.index import Recipe
 from app.adapters.stores.label import REBUILD
-from app.adapters.stores.postgres.database import Database
 from app.adapters.stores.postgres.filters import condition
 from app.adapters.stores.postgres.partition import Partition, vector_of
-from app.adapters.stores.postgres.schema import SCHEMA
 from app.adapters.stores.postgres.tokens import Tokenizer
 from app.adapters.stores.postgres.writing import Row, add_chunks, as_vector, delete_chunks
 from chains.errors import ConfigurationError

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from app.adapters.stores.postgres.database import Database
+from app.adapters.postgres.database import Database
 from app.adapters.stores.postgres.writing import CHANNEL
 from chains.errors import VectorStoreError
 

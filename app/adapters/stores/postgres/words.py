@@ -9,9 +9,9 @@ from typing import NamedTuple
 from langchain_core.documents import Document
 from sqlalchemy import Connection, text
 
+from app.adapters.postgres.database import Database
 from app.adapters.stores.fts import NEAR_WEIGHT
 from app.adapters.stores.index import Fields, HeldDocument
-from app.adapters.stores.postgres.database import Database
 from app.adapters.stores.postgres.filters import condition
 from app.adapters.stores.postgres.partition import Partition
 from app.adapters.stores.postgres.tokens import Tokenizer

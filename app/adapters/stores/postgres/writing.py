@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from langchain_core.documents import Document
 from sqlalchemy import Connection, text
 
+from app.adapters.postgres.schema import SCHEMA
 from app.adapters.stores.postgres.partition import Partition
-from app.adapters.stores.postgres.schema import SCHEMA
 
 CHANNEL = "waypoint"
 # What a smallint holds: a longer chunk counts as one of this length.

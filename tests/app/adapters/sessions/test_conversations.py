@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import ConnectionPool, Redis
 
+from app.adapters.postgres.database import Database
+from app.adapters.postgres.schema import check_schema
 from app.adapters.sessions.conversations import MOST_CHARACTERS, MOST_TURNS, MemoryConversations
+from app.adapters.sessions.postgres_conversations import PostgresConversations
 from app.adapters.sessions.redis_conversations import COUNTER, ORDER, PREFIX, RedisConversations
 from chains.conversations import ConversationStore
 from chains.errors import SessionError, SessionNotFoundError
@@ -22,10 +25,20 @@ def exchange(number: int, size: int = 0) -> list[Turn]:
     return [Turn("user", f"Question {number}?"), Turn("assistant", f"Answer {number}.".ljust(size, "."))]
 
 
-@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.service)])
+SHARED = [pytest.param(kind, marks=pytest.mark.service) for kind in ("redis", "postgres")]
+
+
+@pytest.fixture(params=["memory", *SHARED])
 async def store(request) -> AsyncIterator[ConversationStore]:
     if request.param == "memory":
         yield MemoryConversations(ttl_s=60, capacity=CAPACITY, clock=StoppedClock())
+        return
+    if request.param == "postgres":
+        database = Database(request.getfixturevalue("database_url"), pool_size=5, timeout_s=30)
+        check_schema(database)
+        with database.transaction() as connection:
+            connection.exec_driver_sql("DELETE FROM waypoint.conversations")
+        yield PostgresConversations(database, ttl_s=60, capacity=CAPACITY)
         return
     with open_redis(URL) as redis:
         pool = ConnectionPool.from_url(URL)
@@ -122,3 +135,27 @@ async def test_a_redis_that_is_down_is_said_so():
         with pytest.raises(SessionError, match="REDIS_URL"):
             await calling
     await pool.disconnect()
+
+
+@pytest.mark.service
+async def test_postgres_ends_a_conversation_some_time_after_its_last_turn_and_holds_no_id(database_url):
+    database = Database(database_url, pool_size=5, timeout_s=30)
+    store = PostgresConversations(database, ttl_s=60, capacity=CAPACITY)
+    await store.add("secret", "ann", exchange(1))
+    with database.transaction() as connection:
+        assert "secret" not in str(connection.exec_driver_sql("SELECT * FROM waypoint.conversations").all())
+        connection.exec_driver_sql("UPDATE waypoint.conversations SET expires_at = now()")
+
+    assert await store.turns("secret", "bob") == []
+    await store.add("secret", "bob", exchange(2))
+    assert await store.turns("secret", "bob") == exchange(2)
+
+
+async def test_a_database_that_is_down_is_said_so():
+    store = PostgresConversations(
+        Database("postgresql://u:s3cret@127.0.0.1:1/n", pool_size=1, timeout_s=2), ttl_s=9, capacity=1
+    )
+
+    for calling in (store.turns("s1", "ann"), store.add("s1", "ann", exchange(1)), store.delete("s1", "ann")):
+        with pytest.raises(SessionError, match=r"no conversation can be read .*DATABASE_URL"):
+            await calling

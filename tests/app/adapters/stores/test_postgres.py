@@ -6,9 +6,9 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
+from app.adapters.postgres.database import Database
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.index import Recipe
-from app.adapters.stores.postgres.database import Database
 from app.adapters.stores.postgres.index import PostgresIndex
 from app.wiring.scope import sample_corpus
 from chains.errors import ConfigurationError, IndexBusyError

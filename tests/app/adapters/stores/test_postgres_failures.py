@@ -8,9 +8,9 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from langchain_core.documents import Document
 
+from app.adapters.postgres import migrations, schema
+from app.adapters.postgres.database import Database
 from app.adapters.stores.index import Recipe
-from app.adapters.stores.postgres import migrations, schema
-from app.adapters.stores.postgres.database import Database
 from app.adapters.stores.postgres.index import PostgresIndex
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
@@ -168,6 +168,23 @@ def test_tables_of_another_version_are_refused(empty_database_url, version, told
 
     with refused(f"are of version {version}.*{told}", ConfigurationError):
         open_index(empty_database_url).open()
+
+
+def test_tables_of_an_earlier_version_are_brought_up_to_date_with_what_they_hold(empty_database_url):
+    add(open_index(empty_database_url), "a")
+    execute(
+        empty_database_url,
+        "DROP TABLE waypoint.conversations",
+        "DROP SEQUENCE waypoint.uses",
+        "UPDATE waypoint.alembic_version SET version_num = '0001'",
+    )
+    with refused("run `waypoint migrate`", ConfigurationError):
+        open_index(empty_database_url).open()
+
+    database = Database(empty_database_url, pool_size=5, timeout_s=30)
+    assert schema.migrate(database) == schema.migrate(database) == schema.HEAD
+    assert ids(open_index(empty_database_url)) == ["a"]
+    execute(empty_database_url, "SELECT * FROM waypoint.conversations")
 
 
 def test_the_version_that_the_program_needs_is_that_of_the_last_step():

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from app.adapters.stores.postgres.schema import SCHEMA
+from app.adapters.postgres.schema import SCHEMA
 
 context.configure(connection=context.config.attributes["connection"], version_table_schema=SCHEMA)
 context.run_migrations()

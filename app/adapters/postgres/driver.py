@@ -15,7 +15,7 @@ def psycopg() -> ModuleType:
     try:
         import psycopg  # noqa: PLC0415 - An extra; whoever keeps no index in PostgreSQL does without.
     except ImportError as error:
-        msg = "VECTOR_STORE_TYPE=postgres needs the extra `postgres`: pip install 'waypoint-copilot[postgres]'"
+        msg = "PostgreSQL needs the extra `postgres`: pip install 'waypoint-copilot[postgres]'"
         raise ConfigurationError(msg) from error
     return psycopg
 

@@ -12,8 +12,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
-from app.adapters.stores.postgres.driver import Address, psycopg
-from app.adapters.stores.postgres.errors import LOST, explained, translate
+from app.adapters.postgres.driver import Address, psycopg
+from app.adapters.postgres.errors import LOST, explained, translate
 from chains.errors import VectorStoreError
 
 # How many neighbours a search follows: with 100, a fifth of the true ones is missed at 100,000 chunks. A filter that

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from app.adapters.stores.postgres.database import Database
+from app.adapters.postgres.database import Database
 from chains.errors import ConfigurationError, VectorStoreError
 
 SCHEMA = "waypoint"
-HEAD = "0001"
+HEAD = "0002"
 # Filters that leave few rows need the iterative scans of this version.
 LEAST_PGVECTOR = (0, 8)
 VERSION = f"SELECT version_num FROM {SCHEMA}.alembic_version"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sqlalchemy.engine import ExceptionContext
 
-from app.adapters.stores.postgres.driver import Address
+from app.adapters.postgres.driver import Address
 from chains.errors import VectorStoreError
 
 LOST = "the server ended the connection, or does not answer; what was not committed is undone: run it again"

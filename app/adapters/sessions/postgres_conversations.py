@@ -1,0 +1,128 @@
+"""Conversations by their session in PostgreSQL, for all hosts of a service."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import TypeVar
+
+from langchain_core.runnables import run_in_executor
+from sqlalchemy import Connection, text
+
+from app.adapters.postgres.database import Database
+from app.adapters.postgres.schema import SCHEMA, check_schema
+from app.adapters.sessions.conversations import trimmed
+from chains.errors import ConfigurationError, SessionError, SessionNotFoundError, VectorStoreError
+from chains.history import Turn
+
+T = TypeVar("T")
+TABLE = f"{SCHEMA}.conversations"
+READ = f"SELECT owner, turns FROM {TABLE} WHERE key = :key AND expires_at > now()"
+EXPIRE = f"DELETE FROM {TABLE} WHERE key IN (SELECT key FROM {TABLE} WHERE expires_at <= now() FOR UPDATE SKIP LOCKED)"
+BEGIN = f"""
+INSERT INTO {TABLE} (key, owner, expires_at) VALUES (:key, :owner, now() + make_interval(secs => :ttl_s))
+ON CONFLICT (key) DO NOTHING
+"""
+KEEP = f"""
+UPDATE {TABLE} SET turns = :turns, expires_at = now() + make_interval(secs => :ttl_s), used = DEFAULT WHERE key = :key
+"""
+DROP_OLDEST = f"""
+DELETE FROM {TABLE} WHERE key IN
+    (SELECT key FROM {TABLE} ORDER BY used DESC OFFSET :capacity FOR UPDATE SKIP LOCKED)
+"""
+DELETE = f"DELETE FROM {TABLE} WHERE key = :key AND owner = :owner"
+
+
+class PostgresConversations:
+    """Keeps up to `capacity` conversations, each for `ttl_s` seconds after its last turn; the oldest goes first.
+
+    What is added together is added in one transaction, which locks the conversation.
+    """
+
+    def __init__(self, database: Database, *, ttl_s: int, capacity: int) -> None:
+        self._database, self._ttl_s, self._capacity = database, ttl_s, capacity
+        self._is_checked = False
+
+    async def turns(self, session_id: str, owner: str) -> list[Turn]:
+        """Return the turns, oldest first; none where the session is unknown or has expired.
+
+        Raises:
+            SessionNotFoundError: the conversation is somebody else's.
+            SessionError: the database does not answer.
+        """
+        return await self._in_transaction(lambda connection: self._turns(connection, session_id, owner))
+
+    async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
+        """Put these turns behind the others at once; the first ones begin the conversation.
+
+        Raises:
+            SessionNotFoundError: the conversation is somebody else's.
+            SessionError: the database does not answer.
+        """
+        await self._in_transaction(lambda connection: self._add(connection, session_id, owner, turns))
+
+    async def delete(self, session_id: str, owner: str) -> None:
+        """Forget a conversation.
+
+        Raises:
+            SessionNotFoundError: it is unknown, or somebody else's.
+            SessionError: the database does not answer.
+        """
+
+        def delete(connection: Connection) -> None:
+            if not self._turns(connection, session_id, owner):
+                raise SessionNotFoundError(session_id)
+            connection.execute(text(DELETE), {"key": _key(session_id), "owner": owner})
+
+        await self._in_transaction(delete)
+
+    def check(self) -> str:
+        """Read once, and say where conversations are kept.
+
+        Raises:
+            SessionError: the database does not answer.
+        """
+        with self._transaction() as connection:
+            connection.execute(text(READ), {"key": ""})
+        return f"postgres at {self._database.address}"
+
+    def _turns(self, connection: Connection, session_id: str, owner: str, *, lock: bool = False) -> list[Turn]:
+        query = f"{READ} FOR UPDATE" if lock else READ
+        row = connection.execute(text(query), {"key": _key(session_id)}).one_or_none()
+        if row is not None and row.owner != owner:
+            raise SessionNotFoundError(session_id)
+        return trimmed([Turn(*turn) for turn in row.turns]) if row else []
+
+    def _add(self, connection: Connection, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
+        values = {"key": _key(session_id), "owner": owner, "ttl_s": self._ttl_s}
+        connection.execute(text(EXPIRE))
+        connection.execute(text(BEGIN), values)
+        said = trimmed([*self._turns(connection, session_id, owner, lock=True), *turns])
+        connection.execute(text(KEEP), values | {"turns": json.dumps(said, ensure_ascii=False)})
+        connection.execute(text(DROP_OLDEST), {"capacity": self._capacity})
+
+    async def _in_transaction(self, work: Callable[[Connection], T]) -> T:
+        """Do the work in a thread: the event loop never waits for the database."""
+
+        def run() -> T:
+            with self._transaction() as connection:
+                return work(connection)
+
+        return await run_in_executor(None, run)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        try:
+            if not self._is_checked:
+                check_schema(self._database)
+                self._is_checked = True
+            with self._database.transaction() as connection:
+                yield connection
+        except (VectorStoreError, ConfigurationError) as error:
+            msg = f"no conversation can be read or kept: {error}"
+            raise SessionError(msg) from error
+
+
+def _key(session_id: str) -> str:
+    # By its hash: an id may hold anything, and one that stands for a secret is not shown in the table.
+    return sha256(session_id.encode()).hexdigest()
