@@ -1,7 +1,7 @@
 """Chunks with their vectors, terms and postings, records of what was ingested.
 
 Every index has a partition of each table for its rows: it has an index of vectors of its own dimensions, and is dropped
-as a whole once another index has taken its place.
+as a whole once another index has taken its place. Queries name the partition, so its number is last in every key.
 """
 
 from alembic import op
@@ -42,9 +42,9 @@ CREATE TABLE waypoint.chunks (
     embedding vector NOT NULL,
     terms integer[] NOT NULL,
     tokens integer NOT NULL,
-    PRIMARY KEY (index, id)
+    PRIMARY KEY (id, index)
 ) PARTITION BY LIST (index);
-CREATE UNIQUE INDEX chunks_by_number ON waypoint.chunks (index, number);
+CREATE UNIQUE INDEX chunks_by_number ON waypoint.chunks (number, index);
 CREATE INDEX chunks_by_document ON waypoint.chunks (document, position);
 CREATE INDEX chunks_by_audience ON waypoint.chunks (audience);
 CREATE INDEX chunks_by_category ON waypoint.chunks (category);
@@ -54,15 +54,16 @@ CREATE TABLE waypoint.terms (
     term text COLLATE "C" NOT NULL,
     number integer NOT NULL DEFAULT nextval('waypoint.numbers'),
     chunks integer NOT NULL,
-    PRIMARY KEY (index, term)
+    PRIMARY KEY (term, index)
 ) PARTITION BY LIST (index);
+CREATE UNIQUE INDEX terms_by_number ON waypoint.terms (number, index);
 CREATE TABLE waypoint.postings (
     index integer NOT NULL,
     term integer NOT NULL,
     chunk integer NOT NULL,
     count smallint NOT NULL,
     tokens smallint NOT NULL,
-    PRIMARY KEY (index, term, chunk) INCLUDE (count, tokens)
+    PRIMARY KEY (term, chunk, index) INCLUDE (count, tokens)
 ) PARTITION BY LIST (index);
 CREATE TABLE waypoint.records (
     index integer NOT NULL REFERENCES waypoint.indexes ON DELETE CASCADE,
