@@ -11,8 +11,12 @@ from pathlib import Path
 import httpx
 import psutil
 
+from tests.postgres import server as postgres_server
 from tests.processes import PATIENCE_S, free_port
 from tests.waiting import wait_until
+
+# What an operator would set on a machine of this size; the rest is as it comes.
+POSTGRES_OPTIONS = "-c shared_buffers=1GB -c maintenance_work_mem=2GB -c max_wal_size=8GB"
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,16 @@ def chroma_server(folder: Path) -> Iterator[Place]:
             process.terminate()
 
 
+@contextmanager
+def postgres(folder: Path) -> Iterator[Place]:
+    """Run PostgreSQL with pgvector, as durable as it comes; its data is in a folder of its own."""
+    with postgres_server(POSTGRES_OPTIONS) as server, server.database() as url:
+        data = server.folder / "data"
+        postmaster = int((data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+        settings = {"vector_store_type": "postgres", "database_url": url, "chroma_path": str(folder)}
+        yield Place(settings, (data,), (psutil.Process(postmaster),))
+
+
 def emptied(folder: Path) -> Path:
     """Return the folder, empty."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -68,4 +82,4 @@ def _answers(port: int) -> bool:
         return False
 
 
-PLACES = {"Chroma, folder": chroma_folder, "Chroma, server": chroma_server}
+PLACES = {"Chroma, folder": chroma_folder, "Chroma, server": chroma_server, "PostgreSQL": postgres}

@@ -29,9 +29,10 @@ class Server:
 
     folder: Path
     port: int
+    settings: str = FAST
 
     def start(self) -> None:
-        options = f"-h 127.0.0.1 -p {self.port} -k {self.folder} {FAST}"
+        options = f"-h 127.0.0.1 -p {self.port} -k {self.folder} {self.settings}"
         self._control("start", "-l", str(self.folder / "log"), "-o", options)
 
     def stop(self) -> None:
@@ -61,8 +62,8 @@ class Server:
 
 
 @contextmanager
-def server() -> Iterator[Server]:
-    """Make a server and run it while the body runs."""
+def server(settings: str = FAST) -> Iterator[Server]:
+    """Make a server with these settings, and run it while the body runs."""
     folder = Path(tempfile.mkdtemp(prefix="waypoint-postgres-"))
     try:
         if AS_NOBODY:
@@ -72,7 +73,7 @@ def server() -> Iterator[Server]:
         secret.chmod(0o644)
         options = ("--username=postgres", f"--pwfile={secret}", "--auth=scram-sha-256", "--no-sync", "--no-locale")
         _run("initdb", "-D", str(folder / "data"), "--encoding=UTF8", *options, folder=folder)
-        made = Server(folder, _free_port())
+        made = Server(folder, _free_port(), settings)
         made.start()
         try:
             yield made
