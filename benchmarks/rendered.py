@@ -131,6 +131,13 @@ def postgres_table() -> str:
     return f"{table(heads, rows)}\n\n{_dated(group)}"
 
 
+def elsewhere_tables() -> str:
+    """Return what `benchmarks.elsewhere` measured, with its date and command."""
+    group = read_figures()["elsewhere"]
+    tables = (table(*group["values"][name].values()) for name in ("ranked", "altered"))
+    return "\n\n".join([_dated(group), *tables])
+
+
 def page_table() -> str:
     """Return what `make bench-page` measured of the page, with its date and command."""
     group = read_figures()["page"]

@@ -8,7 +8,7 @@ exponents fitted on all claims as the packaged ones.
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -17,12 +17,12 @@ import numpy as np
 
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
-from benchmarks.claims import Claim, Numbers, aurocs, cells, documents, folds, read_claims
+from benchmarks.claims import GRADES, Claim, Numbers, aurocs, cells, documents, folds, read_claims
 from benchmarks.figures import write_figures
 from benchmarks.lexical import FEATURES, lexical
 from benchmarks.tables import table
 from chains.citations.evidence import Evidence, from_sentences
-from chains.citations.losses import FILE, MOST, Losses, missing
+from chains.citations.losses import FILE, HALF, MOST, Losses, missing
 from chains.citations.support import Support, align, match, support, weigh
 from chains.ports import WordSimilarity
 from chains.text.tokens import tokens
@@ -36,15 +36,27 @@ LEAST: Final = 0.1  # Aligned shares below this are all as good as nothing; thei
 
 
 Score = Callable[[Numbers, Numbers], Numbers]
+Target = Callable[[Numbers], Numbers]
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A table of features, the first of which is always used, the choices of further ones, and features -> scores."""
+    """A table of features, the choices of those beside the first, features -> scores, and grades -> what is fitted."""
 
     values: Numbers
     choices: Sequence[Sequence[int]]
     score: Score
+    target: Target
+
+
+def wholly(grades: Numbers) -> Numbers:
+    """Return 1 for a claim that is supported, 0 for another."""
+    return np.asarray(grades == GRADES.index("supported"), dtype=np.float64)
+
+
+def by_degree(grades: Numbers) -> Numbers:
+    """Return 1 for a claim that is supported, a half for one supported partially."""
+    return grades / GRADES.index("supported")
 
 
 def linear(values: Numbers, weights: Numbers) -> Numbers:
@@ -54,23 +66,19 @@ def linear(values: Numbers, weights: Numbers) -> Numbers:
 
 def damped(values: Numbers, weights: Numbers) -> Numbers:
     """Return the scores as `support` reckons them: the first feature is the logarithm of the aligned share."""
-    aligned, kept = np.exp(values[:, 0]), np.exp(values[:, 1:] @ (weights[1:] / weights[0]))
-    return np.asarray(aligned * (1 - aligned * np.clip(1 - kept, 0.0, MOST)), dtype=np.float64)
+    aligned, kept = np.exp(values[:, 0]), np.exp(np.minimum(0.0, values[:, 1:] @ (weights[1:] / weights[0])))
+    loss = np.clip(1 - kept, 0.0, MOST) * np.maximum(0.0, aligned - HALF) / HALF
+    return np.asarray(aligned - loss, dtype=np.float64)
 
 
-def ordinal(values: Numbers, grades: Numbers, strength: float) -> Numbers:
-    """Return one weight a feature: of the odds that a claim is supported partially or wholly, and wholly.
-
-    Proportional odds, fitted as two logistic regressions that differ in the intercept alone.
-    """
+def weigh_features(values: Numbers, target: Numbers, strength: float) -> Numbers:
+    """Return the weight of each feature in a logistic regression."""
     scales = np.maximum(values.std(axis=0), 1e-9)
     rows, columns = values.shape
-    either = np.repeat(np.eye(2), rows, axis=0)
-    design = np.column_stack([either, np.tile(values / scales, (2, 1))])
-    right = np.concatenate([grades >= 1, grades >= 2]).astype(np.float64)
-    held = np.array([0.01, 0.01, *[strength] * columns])
-    found = logistic(design, right, np.full(2 * rows, 0.5), np.zeros(columns + 2), held)
-    return np.asarray(found[2:] / scales, dtype=np.float64)
+    design = np.column_stack([np.ones(rows), values / scales])
+    held = np.array([0.01, *[strength] * columns])
+    found = logistic(design, target, np.ones(rows), np.zeros(columns + 1), held)
+    return np.asarray(found[1:] / scales, dtype=np.float64)
 
 
 def chosen(model: Model, grades: Numbers, groups: Numbers) -> tuple[list[int], Numbers]:
@@ -79,12 +87,13 @@ def chosen(model: Model, grades: Numbers, groups: Numbers) -> tuple[list[int], N
     def worth(choice: tuple[Sequence[int], float]) -> float:
         values, scores = model.values[:, [0, *choice[0]]], np.zeros(len(grades))
         for held in folds(groups.tolist(), INNER, 1):
-            scores[held] = model.score(values[held], ordinal(values[~held], grades[~held], choice[1]))
+            weights = weigh_features(values[~held], model.target(grades[~held]), choice[1])
+            scores[held] = model.score(values[held], weights)
         supported, partially = aurocs(grades, scores)
         return supported + partially
 
     columns, strength = max(product(model.choices, STRENGTHS), key=worth)
-    return [0, *columns], ordinal(model.values[:, [0, *columns]], grades, strength)
+    return [0, *columns], weigh_features(model.values[:, [0, *columns]], model.target(grades), strength)
 
 
 def cross_validated(model: Model, claims: Sequence[Claim]) -> Numbers:
@@ -93,7 +102,7 @@ def cross_validated(model: Model, claims: Sequence[Claim]) -> Numbers:
     scores = np.zeros((REPEATS, len(claims)))
     for seed in range(REPEATS):
         for held in folds(groups.tolist(), FOLDS, seed):
-            some = Model(model.values[~held], model.choices, model.score)
+            some = replace(model, values=model.values[~held])
             columns, weights = chosen(some, grades[~held], groups[~held])
             scores[seed, held] = model.score(model.values[held][:, columns], weights)
     return np.asarray(scores.mean(axis=0), dtype=np.float64)
@@ -111,7 +120,7 @@ def parts(claim: str, evidence: Evidence, similarity: WordSimilarity | None) -> 
 def fit(values: Numbers, claims: Sequence[Claim]) -> Losses:
     """Return the exponents fitted on all claims: the weights in proportion to that of the aligned share."""
     grades, groups = np.array([float(claim.grade) for claim in claims]), np.array(documents(claims), dtype=np.float64)
-    _, weights = chosen(Model(values, [range(1, values.shape[1])], damped), grades, groups)
+    _, weights = chosen(Model(values, [range(1, values.shape[1])], damped, wholly), grades, groups)
     numbers, names = np.maximum(0.0, -weights[1:] / weights[0]).round(4).tolist()
     return Losses(numbers, names, f"{len(claims)} claims of {len(set(documents(claims)))} documents")
 
@@ -134,7 +143,7 @@ def main() -> None:
     evidence = [from_sentences(claim.evidence) for claim in claims]
     pairs = list(zip([claim.text for claim in claims], evidence, strict=True))
     plain = np.array([lexical(*pair) for pair in pairs])
-    every = Model(plain, [range(1, len(FEATURES))], linear)
+    every = Model(plain, [range(1, len(FEATURES))], linear, by_degree)
     found = {"ten plain features": row(claims, cross_validated(every, claims))}
     for name, similarity in {"stems": None, "stems and word vectors": WordVectors(find_weights())}.items():
         values = np.array([parts(*pair, similarity) for pair in pairs])
@@ -155,12 +164,11 @@ def rows(name: str, values: Numbers, plain: Numbers, claims: Sequence[Claim]) ->
     """Return the rows of the table for one way to match words."""
     both = range(1, values.shape[1])
     more = range(values.shape[1], values.shape[1] + plain.shape[1])
-    wider = Model(
-        np.column_stack([values, plain]), [(), *[[one] for one in both], both, *[[*both, n] for n in more]], damped
-    )
+    choices = [(), *[[one] for one in both], both, *[[*both, one] for one in more]]
+    wider = Model(np.column_stack([values, plain]), choices, damped, wholly)
     scored = {
         f"aligned words, {name}": values[:, 0],
-        f"`support`, {name}": cross_validated(Model(values, [both], damped), claims),
+        f"`support`, {name}": cross_validated(Model(values, [both], damped, wholly), claims),
         f"features chosen, {name}": cross_validated(wider, claims),
     }
     return {told: row(claims, scores) for told, scores in scored.items()}

@@ -4,7 +4,7 @@ A sentence is supported where all of it is: one number or name that the passage 
 its other words are there. Where few are, it says nothing more. So with the share of words that are found (`aligned`):
 
     loss = 1 - (1 + missing numbers) ** -a * (1 + missing names) ** -b, at most 0.5
-    support = aligned * (1 - aligned * loss)
+    support = aligned - 2 * loss * (aligned - 0.5), where aligned is above 0.5; else aligned
 
 Support never falls while more words are found, and is the share itself where nothing is missing. The exponents a and b
 are fitted to the judgements of people by `python -m benchmarks.wice FILE --write`.
@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence
-from chains.text.tokens import Kind, Token
+from chains.text.tokens import Token
 
 VERSION = 1
 FILE = "losses.json"
 MOST = 0.5  # With a greater loss, support would fall while more words are found.
+HALF = 0.5  # Of a sentence that is not found by half nothing more is taken away.
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Losses:
     def support(self, aligned: float, missing: Missing) -> float:
         """Return the support of a sentence, from its share of words found and what is missing."""
         kept = float((1 + missing.numbers) ** -self.numbers * (1 + missing.names) ** -self.names)
-        return aligned * (1 - aligned * min(MOST, 1 - kept))
+        return aligned - min(MOST, 1 - kept) * max(0.0, aligned - HALF) / HALF
 
     def text(self) -> str:
         """Return the exponents as they are kept in a file."""
@@ -76,15 +77,15 @@ def packaged_losses() -> Losses:
 def missing(words: Sequence[Token], strengths: NDArray[np.float32], evidence: Evidence) -> Missing:
     """Return how many of a sentence's numbers and names are neither in the evidence nor in its heading.
 
+    Only numbers in figures count: those in words rank or sum up ("First, ...", "two ways").
+
     Args:
         words: the content words of the sentence.
         strengths: how strongly each evidence sentence holds each word, shape (sentences, words).
         evidence: the cited passage.
     """
-    found: list[float] = strengths.max(axis=0).tolist()
-
-    def lacking(kind: Kind) -> float:
-        some = [(word, strength) for word, strength in zip(words, found, strict=True) if word.kind == kind]
-        return sum(1.0 - strength for word, strength in some if word.key not in evidence.heading)
-
-    return Missing(lacking("number"), lacking("name"))
+    lacking: dict[str, float] = {"number": 0.0, "name": 0.0}
+    for word, strength in zip(words, strengths.max(axis=0).tolist(), strict=True):
+        if word.key not in evidence.heading and (word.kind == "name" or word.text[0].isdecimal()):
+            lacking[word.kind] += 1 - strength
+    return Missing(lacking["number"], lacking["name"])

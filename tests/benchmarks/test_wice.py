@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.claims import Claim, aurocs, documents, folds
-from benchmarks.wice import Model, cross_validated, linear, ordinal
+from benchmarks.wice import Model, by_degree, cross_validated, linear, weigh_features
 
 PAGE = "A sentence so long that two pages hold it only where one of them is a copy of the other, " * 2
 
@@ -36,13 +36,14 @@ def test_every_row_is_held_out_once_and_documents_stay_whole():
 def test_a_feature_that_tells_grades_apart_gets_the_weight():
     grades = np.tile([0.0, 1.0, 2.0], 50)
     noise = np.random.default_rng(0).normal(size=(150, 2))
-    telling, idle = ordinal(np.column_stack([grades + noise[:, 0], noise[:, 1]]), grades, 1.0)
+    values = np.column_stack([grades + noise[:, 0], noise[:, 1]])
+    telling, idle = weigh_features(values, by_degree(grades), 1.0)
     assert telling > 3 * abs(idle)
 
 
 def test_a_feature_that_says_nothing_ranks_claims_of_other_documents_no_better_than_chance():
     rows = claims(120)
     values = np.random.default_rng(0).normal(size=(120, 12))
-    scores = cross_validated(Model(values, [range(1, 12)], linear), rows)
+    scores = cross_validated(Model(values, [range(1, 12)], linear, by_degree), rows)
     supported, partially = aurocs([row.grade for row in rows], scores)
     assert max(supported, partially) < 0.6

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.citations.evidence import evidence_of, prepare
-from chains.citations.losses import Losses, Missing, packaged_losses, read_losses
-from chains.citations.support import support
+from chains.citations.losses import Losses, Missing, missing, packaged_losses, read_losses
+from chains.citations.support import match, support
+from chains.citations.verification import LEAST_TO_ATTRIBUTE
 from chains.state import Passage
+from chains.text.tokens import tokens
 
 PASSAGE = "Free time is 5 days for import containers. After that, demurrage is charged per day and container."
 SHARE = st.floats(0, 1)
@@ -31,6 +33,18 @@ def test_a_name_or_a_number_that_the_passage_lacks_costs_more_than_a_word(foreig
 def test_a_name_in_the_title_or_section_is_not_missing(place):
     sentence = "Import containers at Jakarta get free time of 5 days."
     assert score(sentence, **{place: "Jakarta terminal"}) > score(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["Free time is at most 8 days for import containers.", "Free time 8 is 5 days."])
+def test_a_number_that_the_passage_lacks_never_reads_as_supported(sentence):
+    assert score(sentence) < LEAST_TO_ATTRIBUTE
+
+
+@pytest.mark.parametrize("lead", ["First, import", "Two things: import"])
+def test_numbers_in_words_rank_or_sum_up_and_are_not_missing(lead):
+    evidence = prepare(PASSAGE)
+    words = [word for word in tokens(f"{lead} containers get free time of 5 days.") if word.weight > 0]
+    assert missing(words, match(words, evidence, None), evidence) == Missing(0, 0)
 
 
 @given(fewer=SHARE, more=SHARE, numbers=COUNT, names=COUNT)

@@ -1,0 +1,127 @@
+"""Say whether the evidence gives another number for what a sentence counts, or denies what the sentence says."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chains.citations.evidence import Evidence, Span
+from chains.citations.negations import is_denied
+from chains.text.tokens import MONTHS, ORDINALS, Token
+from chains.text.words import stem, word_set
+
+Clash = Literal["none", "misplaced", "denied", "contradicted"]
+
+CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.6, "denied": 0.6, "contradicted": 0.25}
+CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
+YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
+# An estimate, a bound or a sum need not stand in the evidence to be true of it.
+_HEDGES: Final = word_set(
+    "about around approximately roughly nearly almost over than least under below above between circa total sum "
+    "combined equals exceeding"
+)
+_LABELS: Final = word_set(
+    "step section chapter article rule page table figure phase no item form class part version incoterms number "
+    "annex appendix option level clause paragraph source line"
+)
+_MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
+_CURRENCY: Final = re.compile(r"(?:[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")
+_PERCENT: Final = re.compile(r"\s?(?:%|per ?cent\b)")
+_FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
+_YEAR: Final = re.compile(r"(?:19|20)\d\d$")
+
+
+def find_clash(
+    sentence: str,
+    everything: Sequence[Token],
+    words: Sequence[Token],
+    evidence: Evidence,
+    strengths: NDArray[np.float32],
+) -> Clash:
+    """Return what in the evidence speaks against the sentence: a number first, or a negation."""
+    found = compare_numbers(sentence, everything, words, evidence, strengths)
+    return "denied" if found == "none" and is_denied(everything, words, evidence, strengths) else found
+
+
+def compare_numbers(
+    sentence: str,
+    everything: Sequence[Token],
+    words: Sequence[Token],
+    evidence: Evidence,
+    strengths: NDArray[np.float32],
+) -> Clash:
+    """Return whether the evidence gives another number for what the sentence counts.
+
+    Precision comes first: the best-aligned sentence alone must hold `CLASH_COVERAGE` of the other words, and give a
+    number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
+    is `contradicted` where the evidence has it nowhere, `misplaced` where it has it only beside other words.
+    """
+    stated = [place for place, word in enumerate(everything) if word.kind == "number" and _states(everything, place)]
+    if not stated:
+        return "none"
+    weights = np.array([0.0 if word.kind == "number" else word.weight for word in words], dtype=np.float32)
+    coverage = np.where(strengths == 1.0, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
+    best = int(coverage.argmax())
+    if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
+        return "none"
+    clashing = {
+        everything[place].key
+        for place in stated
+        if coverage[best] >= (YEAR_CLASH_COVERAGE if _YEAR.match(everything[place].key) else CLASH_COVERAGE)
+        and 2 * _home(everything[place].key, evidence, coverage) < coverage[best]
+        and _clashes(sentence, everything, place, evidence, evidence.spans[best])
+    }
+    if not clashing:
+        return "none"
+    return "misplaced" if clashing <= evidence.numbers else "contradicted"
+
+
+def _home(number: str, evidence: Evidence, coverage: NDArray[np.float32]) -> float:
+    """Return the best coverage among the evidence sentences that state the number."""
+    return max((float(coverage[place]) for place in evidence.occurrences.get(number, ())), default=0.0)
+
+
+def _states(everything: Sequence[Token], place: int) -> bool:
+    """Return whether a number states a quantity exactly: no label (`Step 3`), no estimate, no rank."""
+    before = [word.text.lower() for word in everything[max(0, place - 3) : place]]
+    labelled = bool(before) and before[-1] in _LABELS
+    ordinal = place == 0 and len(everything) > 1 and everything[1].start - everything[0].end > 1
+    ranked = everything[place].text.lower() in ORDINALS
+    return not labelled and not ranked and not ordinal and not _HEDGES.intersection(before)
+
+
+def _clashes(sentence: str, everything: Sequence[Token], place: int, evidence: Evidence, span: Span) -> bool:
+    """Return whether the span gives only other numbers of the same measure, none of which the sentence says too."""
+    said = {word.key for word in everything if word.kind == "number"}
+    measure = _measure(sentence, everything, place)
+    passage = evidence.text[span.start : span.end]
+    numbers = [other for other, word in enumerate(span.tokens) if word.kind == "number"]
+    rivals = [
+        span.tokens[other].key for other in numbers if measure.intersection(_measure(passage, span.tokens, other))
+    ]
+    return bool(rivals) and not said.intersection(rivals) and not _within(everything[place].key, rivals)
+
+
+def _measure(text: str, words: Sequence[Token], place: int) -> frozenset[str]:
+    """Return what a number counts: a currency, a percentage, a year, a day of a month, or the nouns after it."""
+    word, around = words[place], words[max(0, place - 1) : place + 3]
+    if _PERCENT.match(text, word.end):
+        return frozenset({"%"})
+    if _CURRENCY.search(text, max(0, word.start - 4), word.start):
+        return frozenset({"currency"})
+    if months := _MONTH_KEYS.intersection(near.key for near in around[:3]):
+        return frozenset({"year"} if _YEAR.match(word.key) else {f"day of {month}" for month in months})
+    if _YEAR.match(word.key):
+        return frozenset({"year"})
+    return frozenset(near.key for near in words[place + 1 : place + 3] if near.weight > 0 and near.kind != "number")
+
+
+def _within(key: str, rivals: Sequence[str]) -> bool:
+    """Return whether a number lies inside the range that the rivals span: `4` is no clash with `3-5 days`."""
+    try:
+        values = sorted(float(rival) for rival in rivals)
+        return len(values) > 1 and values[0] <= float(key) <= values[-1]
+    except ValueError:
+        return True
