@@ -8,7 +8,7 @@ answers of the corpus, measured on the rest. `--write` keeps a model fitted on a
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,9 +37,11 @@ from evals.rows import row_of
 FILE = Path(__file__).parents[1] / "chains" / "confidence" / "calibrated.json"
 FEW: Final = 50
 SAMPLES: Final = 500
-STRENGTH: Final = 60.0
+STRENGTH: Final = 300.0
 # The weights that the fit starts from and is held to, per standard deviation.
-PRIOR: Final = {"match": 0.7, "best_similarity": 0.2, "cited_above_mean": 0.1, "question_in_answer": 0.2}
+PRIOR: Final = {"match": 0.9, "best_similarity": 0.3, "question_in_answer": 0.2, "answer_quality": 0.2}
+# Corpora that are measured together as well: what is fitted without one of these saw none of them.
+TOGETHER: Final = {"freight and sample": ("freight", "sample"), "mtrag": ("mtrag",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +132,32 @@ def measure(rows: Sequence[Rated]) -> dict[str, dict[str, str]]:
     """Return the cells of the table, by corpus."""
     half = np.random.default_rng(0).random(len(rows)) < 0.5
     inside = model_of([row for row, first in zip(rows, half, strict=True) if first])
+    single = {corpus: (corpus,) for corpus in sorted({row.answer.corpus for row in rows})}
     found = {}
-    for corpus in sorted({row.answer.corpus for row in rows}):
-        mine = [row for row in rows if row.answer.corpus == corpus]
-        unseen = [row for row, first in zip(rows, half, strict=True) if row.answer.corpus == corpus and not first]
-        outside = model_of([row for row in rows if row.answer.corpus != corpus])
+    for name, starts in {**single, **TOGETHER}.items():
+        held = [row.answer.corpus.startswith(starts) for row in rows]
+        mine = [row for row, is_held in zip(rows, held, strict=True) if is_held]
+        outside = model_of([row for row, is_held in zip(rows, held, strict=True) if not is_held])
         order = np.random.default_rng(1).permutation(len(mine)).tolist()
         few, rest = [mine[n] for n in order[:FEW]], [mine[n] for n in order[FEW:]]
         refitted = fit([row.answer for row in few], outside, fitted_on="")
-        found[corpus] = {
+        unseen = [row for row, first, is_held in zip(rows, half, held, strict=True) if is_held and not first]
+        found[name] = {
             "answers": f"{len(mine)}, {sum(row.answer.right for row in mine)} right",
             "tiered": _cell([(row.tiered, row.answer.right) for row in mine]),
             "composite": _cell([(row.composite, row.answer.right) for row in mine]),
             "calibrated, in domain": _cell(judged(inside, unseen)),
             "calibrated, without the corpus": _cell(judged(outside, mine)),
+            "and without `match`": _cell(judged(outside, [_of_another_model(row) for row in mine])),
             f"fitted again on {FEW}": _cell(judged(refitted, rest)),
         }
     return found
+
+
+def _of_another_model(row: Rated) -> Rated:
+    """Return the answer as if a model had written it that tells no `match`."""
+    known = {name: value for name, value in row.answer.features.items() if name != "match"}
+    return replace(row, answer=replace(row.answer, features=known))
 
 
 def _cell(some: Judged) -> str:

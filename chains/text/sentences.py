@@ -11,6 +11,7 @@ MARKER: Final = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+)*")
 """What marks a list item, a heading or a quotation at the beginning of a line."""
 
 _END: Final = re.compile(r"[.!?][\"”’')\]*_]{0,4}\s{1,8}(?=[^\sa-z])|[\u3002\uff01\uff1f]")
+_END_IN_LOWER_CASE: Final = re.compile(r"[.!?][\"”’')\]*_]{0,4}\s{1,8}(?=\S)|[\u3002\uff01\uff1f]")
 _LAST_WORD: Final = re.compile(r"\S{1,20}\Z")
 _BLOCK_START: Final = re.compile(r"\s{0,12}(?:[-*+•]\s|\d{1,3}[.)]\s|#{1,6}\s|\||>)")
 _ABBREVIATIONS: Final = word_set(
@@ -20,8 +21,13 @@ _ABBREVIATIONS: Final = word_set(
 
 
 def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Yield where each sentence of a stretch ends, its blanks included; abbreviations and initials end none."""
-    for mark in _END.finditer(text, start, len(text) if end is None else end):
+    """Yield where each sentence of a stretch ends, its blanks included; abbreviations and initials end none.
+
+    A sentence begins with no small letter, but in a text that has no other letters.
+    """
+    last = len(text) if end is None else end
+    ends = _END_IN_LOWER_CASE if text[start:last].islower() else _END
+    for mark in ends.finditer(text, start, last):
         if text[mark.start()] != "." or not _is_abbreviated(text[max(start, mark.start() - 20) : mark.start()]):
             yield mark.end()
 

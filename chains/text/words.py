@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from string import ascii_lowercase
 from threading import Lock
 from typing import Final
 
@@ -46,3 +47,14 @@ def stem(word: str) -> str:
 def plain_words(text: str) -> list[str]:
     """Return the runs of letters and digits of a text, in lower case, in order."""
     return _PLAIN.findall(text.lower())
+
+
+def one_error_away(word: str) -> set[str]:
+    """Return what differs from the word by one letter that is missing, added, replaced or swapped with the next."""
+    splits = [(word[:place], word[place:]) for place in range(len(word) + 1)]
+    return {
+        *(left + right[1:] for left, right in splits if right),
+        *(left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1),
+        *(left + letter + right[1:] for left, right in splits if right for letter in ascii_lowercase),
+        *(left + letter + right for left, right in splits for letter in ascii_lowercase),
+    }

@@ -188,7 +188,7 @@ def model_text(**changed):
         ('{"version": 1, "fitted_on": "", "intercept": 0}', "'factors'"),
         (model_text(factors={"luck": {"mean": 0, "scale": 1, "weight": 1}}), "there is no feature 'luck'"),
         (model_text(intercept=math.nan), "not finite"),
-        (model_text(factors={"documents": {"mean": 0, "scale": 0, "weight": 1}}), "scale is not positive"),
+        (model_text(factors={"background": {"mean": 0, "scale": 0, "weight": 1}}), "scale is not positive"),
     ],
 )
 def test_a_model_that_does_not_fit_is_refused_with_the_reason(tmp_path, text, told):

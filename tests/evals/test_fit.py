@@ -7,7 +7,7 @@ from evals.fit import Labelled, cross_validated, fit, fit_to, gain, untrained
 from evals.logistic import listwise
 from evals.metrics import Judged, auroc, calibration_error
 
-NAMES = ["best_similarity", "documents"]
+NAMES = ["best_similarity", "background"]
 
 
 def rows(count: int, *, seed: int = 1, corpus: str = "a") -> list[Labelled]:
@@ -17,7 +17,7 @@ def rows(count: int, *, seed: int = 1, corpus: str = "a") -> list[Labelled]:
     for _ in range(count):
         near, many = rng.uniform(0, 1, 2)
         right = bool(rng.uniform() < 1 / (1 + np.exp(-8 * (near - 0.5))))
-        found.append(Labelled({"best_similarity": float(near), "documents": float(many)}, right, corpus))
+        found.append(Labelled({"best_similarity": float(near), "background": float(many)}, right, corpus))
     return found
 
 
@@ -39,7 +39,7 @@ def test_a_model_fitted_to_many_rows_ranks_and_predicts_rows_it_has_not_seen():
     error = calibration_error(judged(model, unseen))
     assert error is not None
     assert error < 0.08
-    assert abs(model.factors["documents"].weight) < model.factors["best_similarity"].weight / 4
+    assert abs(model.factors["background"].weight) < model.factors["best_similarity"].weight / 4
 
 
 def test_few_rows_leave_the_model_near_the_prior_and_many_move_it():

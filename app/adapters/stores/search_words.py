@@ -1,10 +1,9 @@
 """The words of a question that an index is searched by: with those near to its typing errors, rarest first."""
 
 from collections.abc import Collection, Mapping, Sequence
-from string import ascii_lowercase
 from typing import NamedTuple, Protocol
 
-from chains.text.words import plain_words, stem, word_set
+from chains.text.words import one_error_away, plain_words, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""
@@ -71,7 +70,7 @@ def _unknown(words: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
 def _nearest(word: str, vocabulary: Vocabulary) -> str | None:
     """Return the most frequent known stem that is one typing error away."""
     unknown = stem(word)
-    return vocabulary.most_frequent(_one_error_away(unknown)) if len(unknown) >= SHORTEST_CORRECTED else None
+    return vocabulary.most_frequent(one_error_away(unknown)) if len(unknown) >= SHORTEST_CORRECTED else None
 
 
 def _affordable(words: Sequence[str], frequencies: Mapping[str, int], budget: int) -> list[str]:
@@ -83,14 +82,3 @@ def _affordable(words: Sequence[str], frequencies: Mapping[str, int], budget: in
             chosen.append(word)
             spent += frequency
     return chosen
-
-
-def _one_error_away(word: str) -> set[str]:
-    """Return what differs from the word by one letter that is missing, added, replaced or swapped with the next."""
-    splits = [(word[:place], word[place:]) for place in range(len(word) + 1)]
-    return {
-        *(left + right[1:] for left, right in splits if right),
-        *(left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1),
-        *(left + letter + right[1:] for left, right in splits if right for letter in ascii_lowercase),
-        *(left + letter + right for left, right in splits for letter in ascii_lowercase),
-    }

@@ -14,6 +14,8 @@ from chains.text.sentences import sentence_bounds, sentences
         ("He said “Stop.” Then he left!", ["He said “Stop.”", "Then he left!"]),
         ("It costs 3.5 % at most", ["It costs 3.5 % at most"]),
         ("一。二。", ["一。", "二。"]),
+        ("the fee is 9 %. it was 8 %, e.g. in may.", ["the fee is 9 %.", "it was 8 %, e.g. in may."]),
+        ("The fee is 9 %. it was 8 %.", ["The fee is 9 %. it was 8 %."]),
     ],
 )
 def test_a_sentence_ends_at_its_mark_and_not_at_an_abbreviation(text, found):

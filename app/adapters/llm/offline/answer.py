@@ -13,7 +13,7 @@ from chains.text.escaping import escape_brackets
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
-CLOSE: Final = 1.0
+CLOSE: Final = 1.5
 """How far a statement's score may lie below the best one's for it to be quoted as well."""
 AS_MUCH: Final = 0.6
 """The share of the best one's part of the question that it has to hold."""

@@ -18,9 +18,6 @@ _HOLDS: Final[Mapping[Kind, re.Pattern[str]]] = {
     "who": re.compile(r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"),
     "where": re.compile(r"\b(?:in|at|on|near|from|to|of) (?:the )?[A-Z]|\b(?:north|south|east|west)\w*\b"),
 }
-STRICT: Final[tuple[Kind, ...]] = tuple(_HOLDS)
-"""The kinds of answer that a statement holds or does not hold."""
-
 LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})
 """The kinds of answer that are often lists."""
 
@@ -38,11 +35,12 @@ _DEFINES: Final = re.compile(
 _OPENING: Final = 80
 
 
-def fits(text: str, kind: Kind, wanted: Collection[Kind]) -> float:
-    """Return 1 where the text holds the kind of answer, -1 where it does not, 0 where another kind is asked for."""
-    if kind not in wanted:
-        return 0.0
-    return 1.0 if _HOLDS[kind].search(text) else -1.0
+def fits(text: str, wanted: Collection[Kind], *, listed: bool) -> float:
+    """Return 1 where a statement is of a kind that is asked for, -1 where it would have to be and is not, else 0."""
+    strict = [pattern for kind, pattern in _HOLDS.items() if kind in wanted]
+    if ("verdict" in wanted and VERDICT.match(text)) or (listed and LISTED & set(wanted)):
+        return 1.0
+    return (1.0 if any(pattern.search(text) for pattern in strict) else -1.0) if strict else 0.0
 
 
 def subject(text: str) -> str:

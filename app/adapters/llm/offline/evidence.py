@@ -7,14 +7,14 @@ from typing import Final
 
 import numpy as np
 
-from app.adapters.llm.offline.answer_kinds import COMPANY, CURRENT, GLOSSARY, LISTED, STRICT, VERDICT, fits, subject
-from app.adapters.llm.offline.matching import Matcher, Matrix, words_of
+from app.adapters.llm.offline.answer_kinds import COMPANY, CURRENT, GLOSSARY, fits, subject
+from app.adapters.llm.offline.matching import Matcher, Matrix
 from app.adapters.llm.offline.passages import Block, Entry
 from app.adapters.llm.offline.question import Question, join_initials, pairs_of
 from chains.ports import WordSimilarity
 
 FEATURES: Final = (
-    *("near", "entry", "focus", "names", "pairs", "echo", *STRICT, "definition", "verdict", "listed", "voice", "place"),
+    *("near", "focus", "names", "pairs", "kind", "definition", "voice", "place"),
     *("background", "score", "meaning", "meaning_above"),
 )
 """What is measured; a similarity that is not known is not a number."""
@@ -24,7 +24,7 @@ EMBEDDED_CHARACTERS: Final = 160
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 _LEAST_RARITY: Final = 0.3
 # How much each feature tells of a statement before it is embedded.
-_FIRST_LOOK: Final = {"near": 1.5, "pairs": 0.3, "definition": 0.4, "echo": 0.3, "verdict": 0.3, "place": 0.2}
+_FIRST_LOOK: Final = {"near": 1.5, "pairs": 0.3, "definition": 0.4, "place": 0.2}
 
 
 @dataclass(slots=True, eq=False)
@@ -61,11 +61,9 @@ class Evidence:
         headers = [entry.header for entry in entries]
         self.matcher = Matcher(question, [*texts, *leads, *headers], similarity)
         self._headers = self.matcher.rows(headers)
-        own, announced = self.matcher.rows(texts), self.matcher.rows(leads)
         numbers = np.array([n for *_, n in found], dtype=int)
-        placed = np.maximum(own, LEAD * announced)
+        placed = np.maximum(self.matcher.rows(texts), LEAD * self.matcher.rows(leads))
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
-        self._anywhere = np.maximum(np.maximum(own, announced), self._headers[numbers])
         self.statements = [Statement(*one, row) for one, row in zip(found, self.placed, strict=True)]
         self.weights = self._weigh(self._by_entry(placed))
         self.values = self._measure(numbers, scores)
@@ -105,15 +103,11 @@ class Evidence:
         unknown = np.full(count, np.nan)
         columns: dict[str, Matrix | list[float]] = {
             "near": self.covered(near),
-            "entry": self.covered(entry),
             "focus": self._focus(near),
-            "names": self._names(np.maximum(self._anywhere, HEADER * entry)),
+            "names": self._names(entry),
             "pairs": [self._pairs(one.text) for one in self.statements],
-            "echo": [self._echo(one) for one in self.statements],
-            **{kind: [fits(one.text, kind, asked.wants) for one in self.statements] for kind in STRICT},
+            "kind": [fits(one.text, asked.wants, listed=one.block.kind != "prose") for one in self.statements],
             "definition": self._definition(),
-            "verdict": [float("verdict" in asked.wants and bool(VERDICT.match(one.text))) for one in self.statements],
-            "listed": [float(one.block.kind != "prose" and bool(asked.wants & LISTED)) for one in self.statements],
             "voice": [float(asked.addressed and not self._is_ours(one)) for one in self.statements],
             "place": 1 / (1 + numbers),
             "background": np.full(count, _mean(scores)),
@@ -139,20 +133,14 @@ class Evidence:
         return np.asarray(np.ones(len(near)) if first is None else near[:, first])
 
     def _names(self, held: Matrix) -> Matrix:
-        """Return the share of the question's names that is held, the rare ones first; 1 where it has none."""
-        named = np.array([float(term.named) for term in self.question.terms]) * self.weights
-        return np.asarray(held @ named / named.sum() if named.any() else np.ones(len(held)))
+        """Return the share of the question's names that is held; 1 where it has none."""
+        named = [row for row, term in enumerate(self.question.terms) if term.named]
+        return np.asarray(held[:, named].mean(axis=1) if named else np.ones(len(held)))
 
     def _pairs(self, text: str) -> float:
         """Return the share of the question's neighbouring terms that stand close in the statement as well."""
         asked = self.question.pairs
         return len(asked & pairs_of(join_initials(text), reach=2)) / len(asked) if asked else 0.0
-
-    def _echo(self, one: Statement) -> float:
-        """Return how much a heading above the statement says the same as the question, 0-1."""
-        asked = {term.key for term in self.question.terms}
-        leads = (words_of(lead).keys.keys() for lead in (one.block.label, one.block.heading) if lead)
-        return max((len(asked & keys) / len(asked | keys) for keys in leads if keys), default=0.0)
 
     def _definition(self) -> Matrix:
         """Return how much of the question's subject stands before the words that define it."""

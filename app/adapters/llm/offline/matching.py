@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from app.adapters.llm.offline.question import Question, join_initials
 from chains.ports import WordSimilarity
 from chains.text.tokens import Token, fold, tokens
+from chains.text.words import one_error_away
 
 Matrix = NDArray[np.float64]
 
@@ -18,6 +19,9 @@ NAME_FLOOR: Final = 0.6  # A city and its country are this near, two cities ofte
 SPELLED_OUT: Final = 0.9
 """What the abbreviation of a question's words is worth."""
 LONGEST_ACRONYM: Final = 5
+SHORTEST_MISTYPED: Final = 5  # Shorter words have too many neighbours to tell a typing error from another word.
+MISTYPED: Final = 0.9
+"""What a word one typing error away is worth."""
 
 
 class Words(NamedTuple):
@@ -79,7 +83,11 @@ class Matcher:
             numbers = np.array([[term.word[0].isdigit()] for term in self._terms])
             near[:, :-1] = np.where((found >= floors) & ~numbers, np.sqrt(np.maximum(found, 0.0)), 0.0)
         for row, term in enumerate(self._terms):
-            near[row, self._column.get(term.key, -1)] = float(term.key in self._column)
+            if term.key in self._column:
+                near[row, self._column[term.key]] = 1.0
+            elif term.key.isalpha() and len(term.key) >= SHORTEST_MISTYPED:
+                mistyped = [self._column[key] for key in one_error_away(term.key) & self._column.keys()]
+                near[row, mistyped] = np.maximum(near[row, mistyped], MISTYPED)
         return near
 
     def rows(self, texts: Sequence[str]) -> Matrix:

@@ -45,7 +45,7 @@ class OfflineChatModel(BaseChatModel):
     embeddings: Embeddings | None = Field(default=None, exclude=True)
     similarity: SkipValidation[WordSimilarity | None] = Field(default=None, exclude=True)
     max_sentences: int = Field(default=3, ge=1)
-    candidates: int = Field(default=8, ge=1)
+    candidates: int = Field(default=6, ge=1)
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 

@@ -64,14 +64,6 @@ class Entry:
         return self.header.strip("[]").rsplit(" > ", 1)[-1]
 
     @property
-    def title(self) -> str:
-        """Return the title in the header."""
-        numbered = _HEADER.match(self.header)
-        if numbered and numbered[1]:
-            return self.header.removeprefix(f"{numbered[1]} Source: ").rsplit(" - Page ", 1)[0]
-        return self.header.strip("[]").split(" > ", 1)[0]
-
-    @property
     def blocks(self) -> tuple[Block, ...]:
         """Return the blocks that hold at least one whole statement."""
         return read_blocks(self.text)
@@ -143,7 +135,7 @@ class _Reader:
             self._blank(bare)
         elif heading:
             self._announce(heading.group(1), is_heading=True)
-        elif bare.startswith("|") or (bare.count("|") > 1 and bare.endswith("|")):
+        elif self._is_row(position, bare):
             self._table_row(position, bare)
         elif item:
             self._item(item.group(2))
@@ -151,6 +143,12 @@ class _Reader:
             self._announce(bare, is_heading=False)
         else:
             self._text(line, bare)
+
+    def _is_row(self, position: int, bare: str) -> bool:
+        """Return whether bars make a line a table's row; bars between words need a neighbour that has as many."""
+        bars, near = bare.count("|"), self.lines[max(0, position - 1) : position + 2]
+        between = " | " in bare and sum(line.count("|") == bars for line in near) > 1
+        return bare.startswith("|") or (bars > 1 and bare.endswith("|")) or between
 
     def _blank(self, bare: str) -> None:
         if "|" not in bare:
@@ -179,13 +177,18 @@ class _Reader:
         return self.blocks[-1]
 
     def _table_row(self, position: int, bare: str) -> None:
-        """Take a row, unless the chunk's border cut it; the row above a rule names the columns."""
+        """Take a row, unless the chunk's border cut it.
+
+        The row above a rule names the columns; in a table without bars around it the first row does.
+        """
         self._end_paragraph()
         following = self.lines[position + 1].strip() if position + 1 < len(self.lines) else ""
-        if "-" in following and "|" in following and _RULE.match(following):
+        ruled = "-" in following and "|" in following and bool(_RULE.match(following))
+        framed, last = "|" in (bare[0], bare[-1]), self.blocks[-1] if self.blocks else None
+        if ruled or not (framed or (last and last.kind == "table" and not self.gap)):
             self.gap = True
             self._block("table", _cells(bare))
-        elif bare.startswith("|") and bare.endswith("|") and len(bare) > 1:
+        elif not framed or (bare[0] == bare[-1] and len(bare) > 1):
             self._add_row(_cells(bare))
 
     def _add_row(self, cells: Sequence[str]) -> None:
@@ -238,10 +241,13 @@ class _Reader:
             self._block("prose").statements.extend(found)
 
 
-def _complete(statement: str, kind: Kind) -> bool:
-    """Tell a statement from the half that a chunk's border leaves, and from a note on where the text comes from."""
+def _complete(statement: str, kind: Kind, *, lower: bool) -> bool:
+    """Tell a statement from the half that a chunk's border leaves, and from a note on where the text comes from.
+
+    A small letter begins a half, but in a text that has no other letters.
+    """
     first, last = statement[:1], statement.rsplit(None, 1)[-1]
-    if (kind == "prose" and (first.islower() or first in ",;.)")) or _PROVENANCE.match(statement):
+    if (kind == "prose" and ((first.islower() and not lower) or first in ",;.)")) or _PROVENANCE.match(statement):
         return False
     if kind == "prose" and len(_WORDS.findall(statement)) < SHORTEST:
         return False
@@ -258,9 +264,9 @@ def _drop_cut_end(block: Block) -> None:
 @lru_cache(maxsize=1 << 10)
 def read_blocks(text: str) -> tuple[Block, ...]:
     """Return the blocks of a chunk's markdown that hold a whole statement; they are shared, not to change."""
-    found = _Reader(text).read()
+    found, lower = _Reader(text).read(), text.islower()
     if found:
         _drop_cut_end(found[-1])
     for block in found:
-        block.statements = [statement for statement in block.statements if _complete(statement, block.kind)]
+        block.statements = [one for one in block.statements if _complete(one, block.kind, lower=lower)]
     return tuple(block for block in found if block.statements)

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from chains.text.tokens import Token, fold, tokens
 from chains.text.words import stem, word_set
 
-Kind = Literal["number", "date", "who", "where", "definition", "verdict", "list", "reason", "manner"]
+Kind = Literal["number", "date", "who", "where", "definition", "verdict", "list", "manner"]
 
 _ASKS: Final[dict[Kind, re.Pattern[str]]] = {
     "number": re.compile(
@@ -32,7 +32,6 @@ _ASKS: Final[dict[Kind, re.Pattern[str]]] = {
         r"|requirements|items|options|reasons)\b",
         re.I,
     ),
-    "reason": re.compile(r"\bwhy\b|\bhow come\b|\breasons?\b|\bcauses?\b", re.I),
     "manner": re.compile(r"\bhow (?:do|does|did|to|can|could|should|would)\b|\bsteps\b", re.I),
 }
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)

@@ -12,8 +12,8 @@ import numpy as np
 
 from app.adapters.llm.offline.matching import Matrix
 
-VERSION: Final = 1
-STAND_INS: Final = {"meaning": "entry", "meaning_above": "entry", "score": "meaning"}
+VERSION: Final = 2
+STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meaning"}
 """Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
 FARTHEST: Final = 3.0
 """A feature further away from its mean than so many standard deviations tells no more."""
