@@ -185,3 +185,17 @@ def test_the_words_beside_the_address_went_where_it_would_have_gone(left, way):
 
 def test_the_kind_stands_in_place_of_the_address(left):
     assert all("<EMAIL>" in left[place] for place in left)
+
+
+@pytest.mark.parametrize("way", ["query", "search", "mcp search"])
+def test_another_retrieval_service_is_asked_without_the_address(way, httpserver, tmp_path):
+    httpserver.expect_request("/search").respond_with_json({"query": "", "results": []})
+    settings = load_settings(
+        _env_file=None, retrieval_url=httpserver.url_for(""), chroma_path=tmp_path, warm_up=False, rate_limit="off"
+    )  # fmt: skip
+    services = Services(settings)
+    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:
+        WAYS[way](client, services, f"Please mail {address(way)} the {word(way)} rate of GST.")
+
+    [(request, _)] = httpserver.log
+    assert request.get_json()["query"] == f"Please mail <EMAIL> the {word(way)} rate of GST."
