@@ -9,6 +9,7 @@ os.environ.update(  # noqa: TID251 - written, not read.
     ANONYMIZED_TELEMETRY="False",  # Chroma
     HF_HUB_DISABLE_TELEMETRY="1",  # sentence-transformers, by the extra `huggingface`
     RAY_USAGE_STATS_ENABLED="0",  # Ray, by the extra `ray`
+    RAY_DEDUP_LOGS_SKIP_REGEX=".",  # ... which else writes of every dead worker to stdout, where the report goes
     DO_NOT_TRACK="1",
 )
 

@@ -12,7 +12,7 @@ OBJECT_STORE_BYTES = 80 * 2**20
 
 @contextmanager
 def ray_cluster(nodes: int) -> Iterator[Any]:
-    """Run a head without a core and so many nodes with one core each; `cluster.address` is that of the head."""
+    """Run so many nodes with one core each, the head among them; `cluster.address` is that of the head."""
     import ray
     from ray.cluster_utils import Cluster
 

@@ -105,7 +105,7 @@ def remove_node(cluster: Any) -> None:
 
 
 @pytest.mark.parametrize("harm", [kill_workers, remove_node])
-def test_killed_workers_and_a_node_that_leaves_change_nothing(cluster, corpus, plain, tmp_path, harm):
+def test_killed_workers_and_a_node_that_leaves_change_nothing(cluster, corpus, plain, tmp_path, capfd, harm):
     harmed: list[str] = []
 
     def progress(done: int, total: int, label: str) -> None:
@@ -122,3 +122,4 @@ def test_killed_workers_and_a_node_that_leaves_change_nothing(cluster, corpus, p
     folder, expected = plain
     assert harmed
     assert (report, contents(tmp_path)) == (expected, contents(folder))
+    assert capfd.readouterr() == ("", "")

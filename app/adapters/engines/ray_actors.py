@@ -58,6 +58,7 @@ class Actors:
         self._threads.shutdown(wait=False, cancel_futures=True)
         for actor in self._actors:
             ray.kill(actor)
+        self._threads.shutdown()  # Ray would start anew for a thread that calls it after it was shut down.
 
     def _embed(self, texts: list[str]) -> Vectors:
         import ray  # noqa: PLC0415 - as above.
