@@ -67,6 +67,15 @@ class ServingFields(AnsweringFields):
     min_chunks: int = Field(20, ge=0, description="An index with fewer chunks is warned of; 0: never")
     ingest_file_timeout_s: float = Field(60, gt=0, description="Processor seconds that reading one file may take")
     ingest_file_memory_mb: int = Field(1024, ge=512, description="Megabytes that reading one file may take")
+    ingest_ocr: Literal["auto", "off"] = Field(
+        "auto",
+        description="`auto`: scanned pages of PDF files are read by the program `tesseract`, where it is installed",
+    )
+    ingest_ocr_languages: str = Field(
+        "eng",
+        pattern=r"^[\w/]+(\+[\w/]+)*$",
+        description="Languages of scanned pages, as tesseract names them: `eng+deu`",
+    )
 
     uploads_path: Path | None = Field(
         None, description="Folder of the documents that are added over HTTP; empty: `uploads` beside the index"

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from shutil import which
 from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
@@ -102,4 +103,10 @@ def parser(settings: Settings) -> "IsolatedParser":
     # A short part is one chunk with its subsections: it answers more questions than its pieces.
     size = settings.chunk_size
     chunker = Chunker(size=size, overlap=settings.chunk_overlap, join=size * 3 // 4)
-    return IsolatedParser(chunker, settings.ingest_file_timeout_s, settings.ingest_file_memory_mb)
+    return IsolatedParser(
+        chunker,
+        settings.ingest_file_timeout_s,
+        settings.ingest_file_memory_mb,
+        tesseract=which("tesseract") if settings.ingest_ocr == "auto" else None,
+        languages=settings.ingest_ocr_languages,
+    )

@@ -17,6 +17,10 @@ from chains.ingestion.parsing import Parsed
 from chains.ingestion.sources import Sources
 from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
 from chains.ports import Progress
+from chains.text.figures import searchable
+
+# Of the section path and the page, so many names are embedded with a chunk of a page.
+NAMES_ON_A_PAGE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +152,31 @@ def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
 
 
 def indexed_fields(chunk: Document) -> tuple[str, str, str]:
-    """Return what of a chunk is searched: title, section path and page, and its words under the head of their table."""
-    path, page = json.loads(chunk.metadata.get("section_path") or "[]"), chunk.metadata.get("page")
-    words = "\n".join(filter(None, [chunk.metadata.get("table_head"), chunk.page_content]))
-    return chunk.metadata.get("title") or "", " > ".join([*path, f"page {page}"] if page else path), words
+    """Return what of a chunk is searched by words: title, section path and page, and its text; figures in one form."""
+    return searchable(_title(chunk)), searchable(" > ".join(_path(chunk))), searchable(_words(chunk))
 
 
 def indexed_text(chunk: Document) -> str:
-    """Return what of a chunk is embedded: `title > section path > page`, and below it its words."""
-    title, path, words = indexed_fields(chunk)
-    return "\n".join(filter(None, [" > ".join(filter(None, [title, path])), words]))
+    """Return what of a chunk is embedded: `title > section path`, and below it its words.
+
+    Of the path in a source with pages only its end: the parts of a long report, whose names all chunks share, would
+    hide what one of them says.
+    """
+    path = _path(chunk)
+    names = path[-NAMES_ON_A_PAGE:] if chunk.metadata.get("page") else path
+    return "\n".join(filter(None, [" > ".join(filter(None, [_title(chunk), *names])), _words(chunk)]))
+
+
+def _title(chunk: Document) -> str:
+    return chunk.metadata.get("title") or ""
+
+
+def _path(chunk: Document) -> list[str]:
+    """Return the names of the sections that the chunk is in, and its page."""
+    page = chunk.metadata.get("page")
+    return json.loads(chunk.metadata.get("section_path") or "[]") + [f"page {page}"] * bool(page)
+
+
+def _words(chunk: Document) -> str:
+    """Return the text of the chunk under the head of its table."""
+    return "\n".join(filter(None, [chunk.metadata.get("table_head"), chunk.page_content]))

@@ -8,6 +8,7 @@ import os
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from app.adapters.documents.process import LimitedProcess
 from chains.errors import IngestionError
@@ -23,15 +24,22 @@ ENDINGS = frozenset(
 )
 # Files of text up to this size are parsed in the calling process.
 LOCAL_BYTES = 64 * 1024
+# The scanned pages of a file may take so many times as long by the clock; the worker as a whole WALL_TIMES as long.
+RECOGNITION_TIMES = 3
 
 
 @dataclass
 class IsolatedParser:
-    """Parses files of every format; each may take `timeout_s` of the processor and `memory_mb`."""
+    """Parses files of every format; each may take `timeout_s` of the processor and `memory_mb`.
+
+    Scanned pages are read by the program `tesseract`, in its `languages`; None leaves them out.
+    """
 
     chunker: Chunker
     timeout_s: float
     memory_mb: int
+    tesseract: str | None = None
+    languages: str = "eng"
     worker: LimitedProcess = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,7 +63,7 @@ class IsolatedParser:
         if path.suffix.lower() in text_files.LOADERS and _size(path) <= LOCAL_BYTES:
             return parse_file(path, text_files.LOADERS, self.chunker)
         try:
-            reply = self.worker.ask({"path": str(path), "chunker": asdict(self.chunker)})
+            reply = self.worker.ask(self._task(path))
         except (OSError, ValueError) as error:
             msg = (
                 f"reading the file takes more than {self.timeout_s:g} s or {self.memory_mb} MB; "
@@ -66,6 +74,13 @@ class IsolatedParser:
             raise IngestionError(reply["problem"])
         chunks = [Chunk(**{**chunk, "section_path": tuple(chunk["section_path"])}) for chunk in reply["chunks"]]
         return Parsed(chunks, reply["metadata"], tuple(reply["warnings"]))
+
+    def _task(self, path: Path) -> dict[str, Any]:
+        task: dict[str, Any] = {"path": str(path), "chunker": asdict(self.chunker)}
+        if self.tesseract:
+            seconds = self.timeout_s * RECOGNITION_TIMES
+            task["recognition"] = {"program": self.tesseract, "languages": self.languages, "seconds": seconds}
+        return task
 
 
 def _size(path: Path) -> int:

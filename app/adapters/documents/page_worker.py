@@ -1,23 +1,18 @@
 """The process that turns pages of hostile PDF files into pictures, by pdfium; `pages.py` starts it."""
 
-import struct
-import zlib
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pypdfium2
-from numpy.typing import NDArray
 
 from app.adapters.documents import limits
 from app.adapters.documents.pdf import open_pdf, page_lines
 from app.adapters.documents.pdf_lines import text_of
+from app.adapters.documents.picture import MOST_PIXELS, drawn_page
 from chains.text.letters import letters, placed_letters
 
-# A page may be a thousand times as high as it is wide.
-MOST_PIXELS = 6_000_000
 # The wanted words of a longer page are looked for in its first characters only.
 MOST_CHARACTERS = 200_000
 FEWEST_LETTERS = 12
@@ -42,30 +37,16 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_unchanged(document: pypdfium2.PdfDocument, number: int, chunks: list[str]) -> bool:
-    """Say whether the page still has the words of its chunks, or none where it had none."""
+    """Say whether the page still has the words of its chunks; a scanned one has none that could be compared."""
     if not 0 < number <= len(document):
         return False
     text, _ = text_of(page_lines(document, number - 1) or [])
-    return all(chunk in text for chunk in chunks) if chunks else not text
+    return not text or (bool(chunks) and all(chunk in text for chunk in chunks))
 
 
 def _picture(page: pypdfium2.PdfPage, width: int) -> dict[str, Any]:
-    wide, high = page.get_size()
-    scale = min(width / wide, (MOST_PIXELS / (wide * high)) ** 0.5)
-    pixels = page.render(scale=scale, rev_byteorder=True, may_draw_forms=False).to_numpy()
-    return {"png": b64encode(_png(pixels[:, :, :3])).decode("ascii")}
-
-
-def _png(pixels: NDArray[np.uint8]) -> bytes:
-    """Return an RGB picture as PNG: a filter byte of 0 before each row, and the rows compressed."""
-    height, width, _ = pixels.shape
-    rows = np.zeros((height, 1 + width * 3), dtype=np.uint8)
-    rows[:, 1:] = pixels.reshape(height, width * 3)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = (b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
-    )
+    drawn = drawn_page(page, width / page.get_size()[0], most_pixels=MOST_PIXELS)
+    return {"png": b64encode(drawn).decode("ascii")}
 
 
 def _words(page: pypdfium2.PdfPage, task: dict[str, Any]) -> dict[str, Any]:

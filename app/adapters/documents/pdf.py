@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pypdfium2
 from pypdfium2 import raw
 
+from app.adapters.documents.ocr import OcrError, TextRecognition
 from app.adapters.documents.pdf_headings import headings, without_running
 from app.adapters.documents.pdf_lines import Line, read_lines, text_of
 from chains.errors import IngestionError
@@ -22,15 +24,42 @@ _PRINTED_FROM = re.compile(r"^Microsoft (?:Word|Excel|PowerPoint) - |\.(?:docx?|
 _DATE = re.compile(r"^(?:D:)?(\d{4})-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])")
 
 
-def load_pdf(path: Path) -> SourceText:
+class ReadPage(NamedTuple):
+    """The lines of a page, and in words what of it could not be read, or may be wrong."""
+
+    lines: list[Line]
+    warning: str = ""
+
+
+def load_pdf(path: Path, *, recognition: TextRecognition | None = None) -> SourceText:
     """Read the text of a PDF; pages are counted from 1, and those without text are named in the warnings.
+
+    A page without text is read by `recognition`, where there is one.
 
     Raises:
         IngestionError: it cannot be opened, asks for a password, or has no text. Other errors mean damage.
     """
     with open_pdf(path) as document:
-        pages = [page_lines(document, number) for number in range(len(document))]
+        pages = [_read(document, number, recognition) for number in range(len(document))]
         return _source(pages, document.get_metadata_dict(), path)
+
+
+def _read(document: pypdfium2.PdfDocument, number: int, recognition: TextRecognition | None) -> ReadPage:
+    lines = page_lines(document, number)
+    if lines:
+        return ReadPage(lines)
+    if lines is None:
+        return ReadPage([], "cannot be read")
+    if recognition is None:
+        return ReadPage([], "has no text; it may be a scanned image")
+    page = document[number]
+    try:
+        found = recognition.lines(page)
+    except OcrError as error:
+        return ReadPage([], f"has no text; it may be a scanned image, and {error}")
+    finally:
+        page.close()
+    return ReadPage(found, "is a picture; its words were recognized and may be wrong" if found else "has no text")
 
 
 @contextmanager
@@ -69,11 +98,11 @@ def page_lines(document: pypdfium2.PdfDocument, number: int) -> list[Line] | Non
         page.close()
 
 
-def _source(pages: list[list[Line] | None], about: dict[str, str], path: Path) -> SourceText:
-    if not any(pages):
-        msg = f"none of its {len(pages)} pages has text; if it is a scan, run a text recognition on it first"
+def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceText:
+    if not any(page.lines for page in pages):
+        msg = f"none of its {len(pages)} pages has text; if it is a scan, install tesseract (see INGEST_OCR)"
         raise IngestionError(msg)
-    kept = without_running([lines or [] for lines in pages])
+    kept = without_running([page.lines for page in pages])
     texts = [text_of(lines) for lines in kept]
     places = list(_places([text for text, _ in texts]))
     return SourceText(
@@ -82,7 +111,7 @@ def _source(pages: list[list[Line] | None], about: dict[str, str], path: Path) -
         _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES])),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
         headings=tuple(_headings(kept, places, [starts for _, starts in texts])),
-        warnings=tuple(_warnings(pages)),
+        warnings=tuple(f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning),
     )
 
 
@@ -101,14 +130,6 @@ def _headings(
         before, begins = places[found.page].start, starts[found.page]
         end = begins[found.end] if found.end < len(begins) else places[found.page].end - before
         yield Heading(without_controls(found.text), found.level, before + begins[found.first], before + end)
-
-
-def _warnings(pages: Sequence[list[Line] | None]) -> Iterator[str]:
-    for number, lines in enumerate(pages, start=1):
-        if lines is None:
-            yield f"page {number} cannot be read"
-        elif not lines:
-            yield f"page {number} has no text; it may be a scanned image"
 
 
 def _metadata(about: dict[str, str], path: Path, cover: str) -> dict[str, str]:

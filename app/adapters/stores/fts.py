@@ -21,7 +21,7 @@ from app.adapters.stores.vocabulary import FtsVocabulary
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
 
-VERSION = 2
+VERSION = 3  # 3: figures and fiscal years are in one form.
 SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(title, section, text, tokenize = 'porter unicode61');

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from chains.text.figures import searchable
 from chains.text.words import one_error_away, plain_words, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
@@ -58,7 +59,7 @@ def misspelt(question: str, vocabulary: Vocabulary) -> list[str]:
 
 def words_of(question: str) -> list[str]:
     """Return the distinct words that are not stop words, or all words if there are no others."""
-    words = list(dict.fromkeys(plain_words(question)))
+    words = list(dict.fromkeys(plain_words(searchable(question))))
     return [word for word in words if word not in STOP_WORDS] or words
 
 

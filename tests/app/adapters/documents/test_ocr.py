@@ -1,0 +1,105 @@
+"""Scanned pages: pictures of text without any letters, read by tesseract where it is installed."""
+
+import io
+import shutil
+
+import pypdfium2
+import pytest
+from fpdf import FPDF
+from PIL import Image
+
+from app.adapters.documents import isolation
+from app.adapters.documents.isolation import IsolatedParser
+from app.adapters.documents.pages import IndexedPage, PdfPages
+from app.adapters.documents.pdf import load_pdf
+from chains.errors import IngestionError
+from chains.ingestion.chunks import Chunker
+from tests.documents import laid_out_pdf, pdf
+
+WORDS = "The deposit is refunded within fourteen days of the return."
+
+
+@pytest.fixture
+def scan(tmp_path):
+    """A PDF whose first page is a picture of words, and whose second has words."""
+    with pypdfium2.PdfDocument(laid_out_pdf([WORDS])) as printed:
+        picture = printed[0].render(scale=200 / 72).to_pil()
+    document = FPDF()
+    document.add_page()
+    document.image(_png(picture), x=0, y=0, w=document.w)
+    document.add_page()
+    document.set_font("Times", "", 12)
+    document.cell(text="The second page is text.")
+    file = tmp_path / "scan.pdf"
+    document.output(str(file))
+    return file
+
+
+def _png(picture: Image.Image) -> io.BytesIO:
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    return file
+
+
+@pytest.fixture
+def tesseract(request):
+    program = shutil.which("tesseract")
+    if program is None:
+        pytest.skip("tesseract is not installed")
+    return program
+
+
+def parser(**options) -> IsolatedParser:
+    return IsolatedParser(Chunker(), 60, 1024, **options)
+
+
+@pytest.mark.service
+def test_a_scanned_page_is_read_and_said_to_be_a_picture(scan, tesseract):
+    reader = parser(tesseract=tesseract)
+    try:
+        parsed = reader.parse(scan)
+    finally:
+        reader.close()
+
+    assert [(chunk.page, chunk.text) for chunk in parsed.chunks] == [(1, WORDS), (2, "The second page is text.")]
+    assert parsed.warnings == ("page 1 is a picture; its words were recognized and may be wrong",)
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(
+    ("times", "languages", "reason"),
+    [(0, "eng", "raise INGEST_FILE_TIMEOUT_S"), (3, "none", "is its language 'none' installed")],
+)
+def test_a_scanned_page_that_cannot_be_read_is_named_with_the_reason(
+    monkeypatch, scan, tesseract, times, languages, reason
+):
+    monkeypatch.setattr(isolation, "RECOGNITION_TIMES", times)
+    reader = parser(tesseract=tesseract, languages=languages)
+    try:
+        parsed = reader.parse(scan)
+    finally:
+        reader.close()
+
+    assert [chunk.page for chunk in parsed.chunks] == [2]
+    assert reason in parsed.warnings[0]
+
+
+def test_without_tesseract_a_scanned_page_is_named(scan):
+    assert load_pdf(scan).warnings == ("page 1 has no text; it may be a scanned image",)
+
+
+def test_a_pdf_of_scans_only_says_what_would_read_it(tmp_path):
+    file = tmp_path / "x.pdf"
+    file.write_bytes(pdf("", ""))
+
+    with pytest.raises(IngestionError, match="install tesseract"):
+        load_pdf(file)
+
+
+def test_the_picture_of_a_scanned_page_is_shown_beside_its_recognized_words(scan):
+    pages = PdfPages(10, 1024)
+    try:
+        assert pages.picture(IndexedPage(scan, 1, [WORDS]), 200) is not None
+        assert pages.picture(IndexedPage(scan, 2, [WORDS]), 200) is None
+    finally:
+        pages.close()
