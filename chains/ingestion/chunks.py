@@ -89,8 +89,10 @@ class Chunker:
 
     def split(self, source: SourceText) -> list[Chunk]:
         """Return the chunks of what a loader made of a file."""
-        if source.pages:
+        if source.headings:
             return list(self._split_pages(source))
+        if source.pages:
+            return [chunk for page in source.pages for chunk in self._split_page(source.text, page)]
         if source.plain:
             return self.split_text(source.text, start=source.body_start)
         return self.split_markdown(source.text, start=source.body_start, title=source.metadata["title"])
