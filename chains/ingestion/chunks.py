@@ -103,8 +103,12 @@ class Chunker:
         return [Chunk(source[span.start : span.end], *span) for span in self._cut(source, whole, [])]
 
     def _split_pages(self, source: SourceText) -> Iterator[Chunk]:
-        """Yield the chunks of pages; a section goes on, over the pages, until the next heading."""
+        """Yield the chunks of pages; a section goes on, over the pages, until the next heading.
+
+        What the title says, such as the company's name on a cover, is no name of a section.
+        """
         path: list[Heading] = []
+        title = source.metadata["title"].casefold()
         for page in source.pages:
             first, last = (bisect_left(source.headings, place, key=START) for place in (page.start, page.end))
             chunks = []
@@ -112,7 +116,7 @@ class Chunker:
                 path = [above for above in path if above.level < (heading.level or inf)] + [heading] * bool(
                     heading.level
                 )
-                names = tuple(above.text for above in path)
+                names = tuple(above.text for above in path if above.text.casefold() not in title)
                 for span in self._cut_section(source.text, heading, end, []):
                     text = source.text[span.start : span.end]
                     chunks.append(Chunk(text, *span, "".join(names[-1:]), names, page=page.number))

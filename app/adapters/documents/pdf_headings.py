@@ -18,7 +18,9 @@ SHORTEST_CAPITALS = 6
 # In heights of a line: a bold line nearer below a row of amounts is a label of its table, and what is nearer below a
 # heading is its second line.
 LABEL_GAP, LINE_GAP = 0.8, 0.5
-NUMBERED = 1
+NUMBERED, UNNUMBERED = 1, 4
+# An italic heading stands below the upright ones of its size.
+ITALIC = 4
 
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -129,8 +131,12 @@ def _on_page(lines: Sequence[Line], size: float, bold: bool) -> Iterator[tuple[i
 def _continues(above: Line, line: Line, style: _Style) -> bool:
     """Say whether a line is the next one of a heading: close below it, alike, and not numbered itself."""
     near = above.bottom - line.top < LINE_GAP * line.size
-    alike = (line.size, line.bold, _is_capitals(line.text)) == (above.size, above.bold, _is_capitals(above.text))
+    alike = _look(line) == _look(above)
     return near and alike and (_part(line.text) >= style.part or _part(line.text) > NUMBERED) and not line.cells
+
+
+def _look(line: Line) -> tuple[float, bool, bool, bool]:
+    return line.size, line.bold, line.italic, _is_capitals(line.text)
 
 
 def _style(lines: Sequence[Line], place: int, size: float, bold: bool) -> _Style | None:
@@ -142,7 +148,8 @@ def _style(lines: Sequence[Line], place: int, size: float, bold: bool) -> _Style
         return None
     if place and not larger and _part(line.text) > NUMBERED and _is_label(lines[place - 1], line):
         return None
-    return _Style(-max(line.size, size), _part(line.text))
+    part = _part(line.text)
+    return _Style(-max(line.size, size), part if part <= NUMBERED else part + ITALIC * line.italic)
 
 
 def _part(text: str) -> int:
@@ -150,7 +157,7 @@ def _part(text: str) -> int:
     numbered = next((number for number, pattern in enumerate(_PARTS) if pattern.match(text)), None)
     if numbered is not None:
         return numbered
-    return 2 if _is_capitals(text) else 3 if _NOTE.match(text) else 4
+    return 2 if _is_capitals(text) else 3 if _NOTE.match(text) else UNNUMBERED
 
 
 def _reads_like_heading(line: Line) -> bool:
@@ -160,7 +167,8 @@ def _reads_like_heading(line: Line) -> bool:
         and letters >= max(3, len(line.text.replace(" ", "")) / 2)
         and line.numbers <= 2  # noqa: PLR2004 - "Item 7" and a year.
         and not line.cells
-        and not line.text.endswith((",", ";", ":", "."))
+        and not line.text.endswith((",", ";", ":"))
+        and not (line.text.endswith(".") and _part(line.text) == UNNUMBERED)
         and not line.text.startswith(("(", "["))
         and not line.text[0].islower()
         and not _AMOUNT.search(line.text)

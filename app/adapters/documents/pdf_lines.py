@@ -12,6 +12,7 @@ from pypdfium2 import raw
 from chains.ingestion.source import storable
 
 _BOLD = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
+_ITALIC = re.compile(r"italic|oblique", re.IGNORECASE)
 _FORCE_BOLD = 1 << 18  # In the flags of a font (PDF 32000, 9.8.2).
 _NAME_BYTES = 200
 _LINE_ENDS = "\r\n\f\v"
@@ -39,6 +40,7 @@ class Line(NamedTuple):
     bottom: float
     right: float
     top: float
+    italic: bool = False
     cells: bool = False  # Its words stand apart like the cells of a table; looked at where they might be a heading.
 
     @property
@@ -95,9 +97,10 @@ def _line(text: pypdfium2.PdfTextPage, start: int, letters: str) -> Line | None:
     first, last = start + len(letters) - len(letters.lstrip()), start + len(letters.rstrip()) - 1
     left, bottom, _, top = text.get_charbox(first, loose=True)
     _, low, right, high = text.get_charbox(last, loose=True)
-    bold, size = _is_bold(text, first) and _is_bold(text, last), round(2 * (top - bottom)) / 2
+    fonts, size = (_font(text, first), _font(text, last)), round(2 * (top - bottom)) / 2
+    bold, italic = all(font.bold for font in fonts), all(font.italic for font in fonts)
     cells = (bold or shown.isupper()) and len(shown) <= LONGEST_HEADING and _has_cells(text, start, letters, size)
-    return Line(shown, size, bold, left, min(bottom, low), max(left, right), max(top, high), cells)
+    return Line(shown, size, bold, left, min(bottom, low), max(left, right), max(top, high), italic, cells)
 
 
 def _has_cells(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float) -> bool:
@@ -109,10 +112,17 @@ def _has_cells(text: pypdfium2.PdfTextPage, start: int, letters: str, size: floa
     )
 
 
-def _is_bold(text: pypdfium2.PdfTextPage, number: int) -> bool:
+class _Font(NamedTuple):
+    bold: bool
+    italic: bool
+
+
+def _font(text: pypdfium2.PdfTextPage, number: int) -> _Font:
+    """Return what the font of a character is by its name and its flags."""
     name, flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
     raw.FPDFText_GetFontInfo(text, number, name, _NAME_BYTES, flags)
-    return bool(flags.value & _FORCE_BOLD or _BOLD.search(name.value.decode("latin-1")))
+    shown = name.value.decode("latin-1")
+    return _Font(bool(flags.value & _FORCE_BOLD or _BOLD.search(shown)), bool(_ITALIC.search(shown)))
 
 
 def _rows(lines: list[Line]) -> list[Line]:

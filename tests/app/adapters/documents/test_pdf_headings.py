@@ -25,7 +25,7 @@ def page(*lines: Line) -> list[Line]:
         line("Results of Operations", bold=True),
         line("Results of operations in 2022", size=14),
         line("CONSOLIDATED BALANCE SHEETS"),
-        line("Item 7A. Market Risk", bold=True),
+        line("Item 7A. Market Risk.", bold=True),
     ],
 )
 def test_a_line_that_stands_out_is_a_heading(found):
@@ -59,6 +59,13 @@ def test_of_headings_of_one_size_the_numbered_ones_stand_above_the_others():
     lines = [one for text in shown for one in (line(text, bold=True), line(WORDS))]
 
     assert [(one.text, one.level) for one in headings([page(*lines)])] == [(text, n) for n, text in enumerate(shown, 1)]
+
+
+def test_an_italic_heading_stands_below_the_upright_ones_of_its_size():
+    shown = [line("Results", bold=True), line("OVERVIEW", bold=True)._replace(italic=True), line("Seasons", bold=True)]
+    lines = [one for heading in shown for one in (heading, line(WORDS))]
+
+    assert [one.level for one in headings([page(*lines)])] == [1, 2, 1]
 
 
 def test_two_lines_of_a_heading_are_one():
@@ -98,6 +105,13 @@ def test_sections_of_a_pdf_go_on_over_its_pages(tmp_path):
         (2, "Outlook"),
     ]
     assert chunks[0].text.startswith("Revenue\n")
+
+
+def test_what_the_title_says_is_no_section(tmp_path):
+    file = tmp_path / "acme.pdf"
+    file.write_bytes(laid_out_pdf(["# ACME", WORDS, "# Costs", WORDS]))
+
+    assert [chunk.section for chunk in Chunker(size=800).split(load_pdf(file))] == ["", "Costs"]
 
 
 def test_a_table_that_is_drawn_column_by_column_is_read_row_by_row(tmp_path):
