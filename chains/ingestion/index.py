@@ -168,13 +168,14 @@ def indexed_text(chunk: Document) -> str:
 
 
 def _title(chunk: Document) -> str:
-    return chunk.metadata.get("title") or ""
+    return str(chunk.metadata.get("title") or "")
 
 
 def _path(chunk: Document) -> list[str]:
     """Return the names of the sections that the chunk is in, and its page."""
+    sections: list[str] = json.loads(chunk.metadata.get("section_path") or "[]")
     page = chunk.metadata.get("page")
-    return json.loads(chunk.metadata.get("section_path") or "[]") + [f"page {page}"] * bool(page)
+    return [*sections, f"page {page}"] if page else sections
 
 
 def _words(chunk: Document) -> str:
