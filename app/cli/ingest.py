@@ -1,7 +1,6 @@
 """`waypoint ingest`: files into the index; and how every command opens an index that holds something."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import structlog
@@ -18,9 +17,12 @@ log = structlog.get_logger(__name__)
 
 def ingest(
     paths: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
-            metavar="[PATH ...]", help="Folders or files; by default the sample corpus.", show_default=False
+            metavar="[PATH ...]",
+            help="Folders or files; s3://, gs:// or az:// with a bucket; https:// with a web site or a file of one. "
+            "By default the sample corpus.",
+            show_default=False,
         ),
     ] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Rebuild the index from nothing.")] = False,

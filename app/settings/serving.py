@@ -77,6 +77,18 @@ class ServingFields(AnsweringFields):
         description="Languages of scanned pages, as tesseract names them: `eng+deu`",
     )
 
+    sources_path: Path | None = Field(
+        None, description="Folder of the copies of buckets and web sites; empty: `sources` beside the index"
+    )
+    source_max_mb: Positive = Field(50, description="Megabytes of the largest file that is fetched from one")
+    source_timeout_s: Seconds = Field(60, description="How long fetching one file or page may take")
+    web_max_pages: Positive = Field(500, description="Most pages and files of a web site that are fetched")
+    web_max_depth: int = Field(5, ge=0, description="How many links away from the start page they may be")
+    web_delay_s: float = Field(0.5, ge=0, description="Seconds between two requests to a web site, or what it asks for")
+    web_allow_private: Flag = Field(
+        False, description="Whether web sites in private networks and on this machine may be read"
+    )
+
     uploads_path: Path | None = Field(
         None, description="Folder of the documents that are added over HTTP; empty: `uploads` beside the index"
     )

@@ -1,7 +1,7 @@
 """Build adapters and chain from the settings, each part when it is first used."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -283,14 +283,13 @@ class Services:
             parts = (self.embeddings, self.tokens, self.word_similarity)
             warm_up(local_chain(self.settings, self.index.current(), *parts, clock=self.clock), self.scope)
 
-    def ingest(self, paths: list[Path], **options: Any) -> "Report":
-        """Bring the index in line with the files below `paths`; the `options` are those of `Ingestion.run`.
+    def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
+        """Bring the index in line with files and addresses, by default the sample corpus.
 
-        No path means the sample corpus, which only an index that has held nothing else takes.
+        The `options` are those of `Ingestion.run`.
 
         Raises:
-            IngestionError: a path does not exist, or the sample corpus would go into a user's index.
-            VectorStoreError: another ingestion is at work, or the store cannot be written.
-            ConfigurationError: the store was made with another model or distance.
+            IngestionError: a path or address cannot be read, or the sample corpus would go into a user's index.
+            VectorStoreError, ConfigurationError: the store cannot be written, or was made with another model.
         """
         return self.ingestion.run(paths, **options)

@@ -1,5 +1,6 @@
 """Bring an index in line with folders of files, alone, and let its readers see the result as a whole."""
 
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from app.adapters.stores.index import Change, Contents, StoredIndex
 from app.settings import Settings
 from app.wiring.engines import EngineChoice, engine_of
+from app.wiring.remote import fetch
 from app.wiring.scope import read_scopes
 from chains.errors import IngestionError
 from chains.ingestion.embeddings_ahead import EmbeddingsAhead
@@ -37,24 +39,39 @@ class Ingestion:
 
     def run(
         self,
-        paths: list[Path],
+        given: Sequence[Path | str],
         *,
         reset: bool = False,
         dry_run: bool = False,
         progress: "Progress | None" = None,
         engine: EngineChoice = PLAIN,
+        only: Collection[Path] | None = None,
     ) -> "Report":
-        """Bring the index in line with the files, or with the sample corpus where no path is given.
+        """Bring the index in line with files and addresses, or with the sample corpus where none is given.
 
         Args:
-            paths: folders and files.
+            given: folders, files, and addresses of buckets and web sites.
             reset: rebuild the index, and replace it at the end.
             dry_run: count what would change, and change nothing.
-            progress: told after each file how many are in the store.
+            progress: told after each file how many are fetched, then how many are in the store.
             engine: what reads the files and embeds them.
+            only: of the files found, those that are read again; by default all.
         """
+        fetched = fetch(self.settings, given, progress)
+        copies = fetched.copies
         with self.into.locked():
-            return self.add(paths, reset=reset, dry_run=dry_run, progress=progress, engine=engine)
+            report = self.add(
+                fetched.paths,
+                reset=reset,
+                dry_run=dry_run,
+                progress=progress,
+                engine=engine,
+                addresses=copies.addresses,
+                only=only,
+            )
+        return replace(
+            report, problems=[*copies.problems, *report.problems], skipped=[*copies.skipped, *report.skipped]
+        )
 
     def add(
         self,
@@ -64,8 +81,10 @@ class Ingestion:
         dry_run: bool = False,
         progress: "Progress | None" = None,
         engine: EngineChoice = PLAIN,
+        addresses: Mapping[Path, str] | None = None,
+        only: Collection[Path] | None = None,
     ) -> "Report":
-        """Do what `run` does, under the lock that the caller holds."""
+        """Do what `run` does with files of this machine, under the lock that the caller holds."""
         self._check_owner(paths, dry_run=dry_run)
         with closing(engine_of(self.settings, engine, self.into.recipe.embeddings)) as running:
             change = self._embedding_by(running).change(reset=reset and not dry_run)
@@ -77,6 +96,8 @@ class Ingestion:
                 progress=progress,
                 dry_run=dry_run,
                 min_chunks=self.settings.min_chunks,
+                addresses=addresses,
+                only=only,
             )
         if not dry_run:
             report.problems.extend(_keep_scopes(change, paths or [self.sample]))

@@ -99,9 +99,13 @@ class Library:
 
 def uploads_folder(settings: Settings) -> Path:
     """Return the folder of the documents that are added over HTTP; every index has its own."""
+    return folder_beside(settings, settings.uploads_path, "uploads")
+
+
+def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
+    """Return the folder that was chosen, or else one beside the index; in it, every index has its own."""
     beside = settings.memory_store_path if settings.vector_store_type == "memory" else settings.chroma_path
-    base = settings.uploads_path or beside.parent / "uploads"
-    return base.expanduser().resolve() / settings.collection_name
+    return (chosen or beside.parent / name).expanduser().resolve() / settings.collection_name
 
 
 def catalogue_of(index: "Snapshot") -> Catalogue:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -52,6 +52,8 @@ def ingest(
     progress: Progress | None = None,
     dry_run: bool = False,
     min_chunks: int = 0,
+    addresses: Mapping[Path, str] | None = None,
+    only: Collection[Path] | None = None,
 ) -> Report:
     """Bring the store in line with the files below `paths`, and return what changed.
 
@@ -64,6 +66,8 @@ def ingest(
         progress: told after each file how many are in the store.
         dry_run: count what would change, and change nothing.
         min_chunks: warn where the whole index holds fewer.
+        addresses: where files came from, for citations to link to.
+        only: of the files found, those that are read again; by default all.
 
     Raises:
         IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the store
@@ -73,17 +77,18 @@ def ingest(
     sources = Sources(into.sources)
     found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], engine.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
+    files = [file for file in found.files if only is None or file.path in only]
     with Writer(into, sources, writable=None if dry_run else writable or (lambda: into)) as writer:
-        for number, (file, parsed) in enumerate(zip(found.files, engine.read(found.files), strict=True), start=1):
+        for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
             try:
-                report = _add(report, file, parsed, writer=writer)
+                report = _add(report, file, _addressed(parsed, file, addresses or {}), writer=writer)
             except IngestionError as error:
                 report.problems.append(Problem(file.relative, str(error)))
             if progress:
-                progress(number - writer.waiting, len(found.files), file.relative)
+                progress(number - writer.waiting, len(files), file.relative)
         writer.flush()
     if progress:
-        progress(len(found.files), len(found.files), "done")
+        progress(len(files), len(files), "done")
     present = {file.path for file in found.files}
     for path in dict.fromkeys(map(real_path, paths)):
         report = _count(report, writer.remove(sources.vanished(path, present, found.unlisted)))
@@ -104,6 +109,16 @@ def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, w
         report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
     )
     return _count(counted, changes)
+
+
+def _addressed(
+    parsed: Parsed | IngestionError, file: SourceFile, addresses: Mapping[Path, str]
+) -> Parsed | IngestionError:
+    """Return what a file holds; one that came from a web site has its address as source."""
+    address = addresses.get(file.path, "")
+    if isinstance(parsed, IngestionError) or not address.startswith(("https://", "http://")):
+        return parsed
+    return replace(parsed, metadata={**parsed.metadata, "source_urls": json.dumps([address])})
 
 
 def _warn_of_suspicious(parsed: Parsed) -> str:

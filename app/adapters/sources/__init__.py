@@ -1,0 +1,1 @@
+"""Sources of documents beside folders: buckets and web sites."""

@@ -1,0 +1,130 @@
+"""Choose what reads an address by its form, and keep the copies of its documents in a folder beside the index."""
+
+import hashlib
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from filelock import FileLock, Timeout
+
+from app.settings import Settings
+from app.wiring.library import folder_beside
+from app.wiring.storage import parser
+from chains.errors import IngestionError
+from chains.ingestion.mirror import Mirrored, RemoteSource, mirror
+
+if TYPE_CHECKING:
+    from chains.ports import Progress
+
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+BUCKETS = ("s3", "gs", "az")
+WEB = ("https", "http")
+
+
+@dataclass
+class Fetched:
+    """Folders and files on this machine, and what is told of those that were fetched."""
+
+    paths: list[Path] = field(default_factory=list)
+    copies: Mirrored = field(default_factory=Mirrored)
+
+
+def is_address(given: Path | str) -> bool:
+    """Say whether what a user names is an address like s3://bucket, and no path."""
+    return isinstance(given, str) and ADDRESS.match(given) is not None
+
+
+def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress | None") -> Fetched:
+    """Return the paths; of each address, the folder with the copies of its documents, brought up to date.
+
+    Raises:
+        IngestionError: an address cannot be read, or another process fetches it.
+    """
+    fetched = Fetched()
+    for one in given:
+        if not is_address(one):
+            fetched.paths.append(Path(one))
+            continue
+        path, copies = _fetch(settings, str(one), progress)
+        fetched.paths.append(path)
+        fetched.copies.addresses.update(copies.addresses)
+        fetched.copies.problems.extend(copies.problems)
+        fetched.copies.skipped.extend(copies.skipped)
+    return fetched
+
+
+def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
+    scheme, shown = _checked(address)
+    base = folder_beside(settings, settings.sources_path, "sources")
+    records = base / "records" / f"{hashlib.sha256(address.rstrip('/').encode()).hexdigest()[:16]}.sqlite3"
+    records.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(records.with_suffix(".lock"), timeout=0):
+            source, folder, name = _opened(settings, scheme, address)
+            copies = mirror(source, base / "files" / folder, records, progress=progress)
+    except Timeout as error:
+        msg = f"{shown}: another process fetches it at the moment"
+        raise IngestionError(msg) from error
+    except IngestionError as error:
+        msg = f"{shown}: {error}"
+        raise IngestionError(msg) from error
+    return base / "files" / folder / name, copies
+
+
+def _checked(address: str) -> tuple[str, str]:
+    """Return the scheme, and the address for messages.
+
+    Raises:
+        IngestionError: it holds a user name or a key, or nothing here reads its scheme.
+    """
+    parts = urlsplit(address)
+    if parts.scheme not in (*BUCKETS, *WEB):
+        msg = f"{parts.scheme}:// cannot be read; an address begins with s3://, gs://, az://, https:// or http://"
+        raise IngestionError(msg)
+    if "@" in parts.netloc:
+        msg = "an address with a user or a key in it is not taken, because it is kept and shown; leave it out"
+        raise IngestionError(msg)
+    if not parts.netloc:
+        msg = f"{parts.scheme}:// needs a bucket or a host behind it"
+        raise IngestionError(msg)
+    return parts.scheme, f"{parts.scheme}://{parts.netloc}{parts.path}"
+
+
+def _opened(settings: Settings, scheme: str, address: str) -> tuple[RemoteSource, Path, str]:
+    """Return the source, the folder of its copies, and the name of the one file that is wanted of it, or nothing."""
+    endings = parser(settings).endings
+    opened = _bucket if scheme in BUCKETS else _site
+    return opened(settings, address, endings)
+
+
+def _bucket(settings: Settings, address: str, endings: Collection[str]) -> tuple[RemoteSource, Path, str]:
+    from app.adapters.sources.bucket import Bucket
+
+    bucket = Bucket(address, endings, settings.source_max_mb * 2**20, settings.source_timeout_s)
+    parts = urlsplit(address)
+    folder = _folder(parts.scheme, parts.netloc, parts.path)
+    return (bucket, folder.parent, folder.name) if bucket.is_file else (bucket, folder, "")
+
+
+def _site(settings: Settings, address: str, endings: Collection[str]) -> tuple[RemoteSource, Path, str]:
+    from app.adapters.sources.public_network import PublicTransport
+    from app.adapters.sources.site import Site
+    from app.adapters.sources.web_client import WebClient
+
+    client = WebClient(
+        PublicTransport(allow_private=settings.web_allow_private),
+        settings.source_max_mb * 2**20,
+        settings.source_timeout_s,
+        settings.web_delay_s,
+    )
+    site = Site(address, client, endings, settings.web_max_pages, settings.web_max_depth)
+    folder = _folder(site.scope.scheme, site.scope.host, site.scope.folder)
+    return site, folder, PurePosixPath(unquote(urlsplit(address).path)).name if site.is_file else ""
+
+
+def _folder(scheme: str, place: str, path: str) -> Path:
+    names = [name for name in path.split("/") if name not in {"", ".", ".."}]
+    return Path(scheme, place.replace(":", "_"), *names)

@@ -1,0 +1,78 @@
+"""A web site on loopback for tests: pages with an ETag, redirects, and a list of what was asked for."""
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Website:
+    """Serves `pages` (type and content by path) and `redirects`; a number among the pages is a bare status."""
+
+    pages: dict[str, tuple[str, bytes] | int] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+    asked: list[tuple[str, int]] = field(default_factory=list)
+    url: str = ""
+
+    def html(self, path: str, content: str) -> None:
+        """Serve a page."""
+        self.pages[path] = ("text/html; charset=utf-8", content.encode())
+
+    def taken(self) -> list[tuple[str, int]]:
+        """Return what was asked for since the last call, with the statuses."""
+        asked, self.asked = self.asked, []
+        return asked
+
+
+class _Handler(BaseHTTPRequestHandler):
+    website: Website
+
+    def do_GET(self) -> None:
+        self.website.asked.append((self.path, 0))
+        self.website.asked[-1] = (self.path, self._answer())
+
+    def _answer(self) -> int:
+        if target := self.website.redirects.get(self.path):
+            return self._reply(302, {"Location": target})
+        page = self.website.pages.get(self.path, 404)
+        if isinstance(page, int):
+            return self._reply(page, {})
+        etag = f'"{hashlib.sha256(page[1]).hexdigest()}"'
+        if self.headers.get("If-None-Match") == etag:
+            return self._reply(304, {"ETag": etag})
+        return self._reply(200, {"ETag": etag, "Content-Type": page[0]}, page[1])
+
+    def _reply(self, status: int, headers: dict[str, str], content: bytes = b"") -> int:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+        return status
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@contextmanager
+def website() -> Iterator[Website]:
+    """Run a web site."""
+    site = Website()
+
+    class Handler(_Handler):
+        website = site
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    site.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
