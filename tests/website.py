@@ -31,27 +31,26 @@ class _Handler(BaseHTTPRequestHandler):
     website: Website
 
     def do_GET(self) -> None:
-        self.website.asked.append((self.path, 0))
-        self.website.asked[-1] = (self.path, self._answer())
-
-    def _answer(self) -> int:
         if target := self.website.redirects.get(self.path):
-            return self._reply(302, {"Location": target})
+            self._reply(302, {"Location": target})
+            return
         page = self.website.pages.get(self.path, 404)
         if isinstance(page, int):
-            return self._reply(page, {})
+            self._reply(page, {})
+            return
         etag = f'"{hashlib.sha256(page[1]).hexdigest()}"'
         if self.headers.get("If-None-Match") == etag:
-            return self._reply(304, {"ETag": etag})
-        return self._reply(200, {"ETag": etag, "Content-Type": page[0]}, page[1])
+            self._reply(304, {"ETag": etag})
+        else:
+            self._reply(200, {"ETag": etag, "Content-Type": page[0]}, page[1])
 
-    def _reply(self, status: int, headers: dict[str, str], content: bytes = b"") -> int:
+    def _reply(self, status: int, headers: dict[str, str], content: bytes = b"") -> None:
+        self.website.asked.append((self.path, status))  # Before the reply, which the test may wait for.
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(content))}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
-        return status
 
     def log_message(self, *arguments: object) -> None:
         pass

@@ -1,6 +1,7 @@
 """Buckets and web sites on loopback, ingested into a real index: what is fetched, kept, removed and refused."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,7 +53,8 @@ def site() -> Iterator[Website]:
 
 
 def services_over(folder: Path, **settings) -> Services:
-    chosen = {"min_chunks": 0, "web_delay_s": 0, "web_allow_private": True, "source_max_mb": 1} | settings
+    chosen = {"min_chunks": 0, "web_delay_s": 0, "web_allow_private": True, "source_max_mb": 1}
+    chosen |= {"vector_store_type": "memory", "memory_store_path": folder / "store.json"} | settings
     return Services(settings_over(folder, "http://127.0.0.1:1", **chosen), parts=Parts(embeddings=WordEmbeddings()))
 
 
@@ -76,7 +78,7 @@ def test_a_bucket_is_fetched_once_and_then_only_what_changed(services, bucket):
     assert ids(services) == {"01_regulatory_gst", "fees"}
     assert services.library.catalogue().entries["01_regulatory_gst"].category == "regulatory"
     assert [problem.path for problem in first.skipped] == ["s3://corpus/desk/logo.png"]
-    copy = next(services.settings.chroma_path.parent.rglob("fees.csv"))
+    copy = next(services.settings.memory_store_path.parent.rglob("fees.csv"))
     written = copy.stat().st_mtime_ns
 
     bucket.put_object(Key="desk/01_regulatory/gst.md", Body=b"# GST\n\nIt is ten percent.")
@@ -94,7 +96,7 @@ def test_a_bucket_is_fetched_once_and_then_only_what_changed(services, bucket):
 def test_what_did_not_change_in_a_bucket_is_not_fetched_again(services, bucket):
     bucket.put_object(Key="gst.md", Body=b"# GST\n\nNine percent.")
     services.ingest(["s3://corpus"])
-    copy = next(services.settings.chroma_path.parent.rglob("gst.md"))
+    copy = next(services.settings.memory_store_path.parent.rglob("gst.md"))
     copy.write_text("# GST\n\nWords of this machine.")
     services.ingest(["s3://corpus"])
     assert copy.read_text() == "# GST\n\nWords of this machine."
@@ -136,9 +138,8 @@ def test_a_bucket_that_cannot_be_listed_removes_nothing_and_shows_no_key(service
     ],
 )
 def test_an_address_that_cannot_be_read_is_refused_with_what_to_do(services, address, told):
-    with pytest.raises(IngestionError, match="[a-z]") as error:
+    with pytest.raises(IngestionError, match=re.escape(told)) as error:
         services.ingest([address])
-    assert told in str(error.value)
     assert "word" not in str(error.value)
 
 
