@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -52,8 +53,8 @@ def site() -> Iterator[Website]:
         yield site
 
 
-def services_over(folder: Path, **settings) -> Services:
-    chosen = {"min_chunks": 0, "web_delay_s": 0, "web_allow_private": True, "source_max_mb": 1}
+def services_over(folder: Path, **settings: Any) -> Services:
+    chosen: dict[str, Any] = {"min_chunks": 0, "web_delay_s": 0, "web_allow_private": True, "source_max_mb": 1}
     chosen |= {"vector_store_type": "memory", "memory_store_path": folder / "store.json"} | settings
     return Services(settings_over(folder, "http://127.0.0.1:1", **chosen), parts=Parts(embeddings=WordEmbeddings()))
 
