@@ -1,7 +1,10 @@
 """`waypoint ingest`: files into the index; and how every command opens an index that holds something."""
 
+from collections.abc import Sequence, Set
+from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import structlog
 import typer
@@ -11,6 +14,7 @@ from app.settings import Settings, load_settings, unused_variables
 
 if TYPE_CHECKING:
     from app.wiring import Services
+    from chains.ingestion.index import Report
 
 log = structlog.get_logger(__name__)
 
@@ -41,27 +45,61 @@ def ingest(
             show_default=False,
         ),
     ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on whenever a file changes, until Ctrl-C.")] = False,
 ) -> None:
     """Bring the index in line with the files: only what changed is embedded again, what vanished is removed."""
     from app.wiring import Services
     from app.wiring.engines import EngineChoice
+    from app.wiring.remote import is_address
     from app.wiring.scope import describe_scope
 
     if ray_address is not None and engine != "ray":
         msg = "--ray-address goes with --engine ray"
         raise typer.BadParameter(msg)
+    if watch and (json or dry_run or any(map(is_address, paths or []))):
+        msg = "--watch goes with folders of this machine, and neither with --json nor with --dry-run"
+        raise typer.BadParameter(msg)
     services = Services(read_settings())
     if services.remote is not None:
         complain("RETRIEVAL_URL is set: questions are answered from that service, not from the index filled here.")
-    with progress_bar() as progress:
-        choice = EngineChoice(engine, ray_address)
-        report = services.ingest(paths or [], reset=reset, dry_run=dry_run, progress=progress, engine=choice)
-    for line in problem_lines(report):
-        complain(line)
+    choice = EngineChoice(engine, ray_address)
+    if watch:
+        _watch(services, paths or [], reset=reset, engine=choice)
+        return
+    report = _run(services, paths or [], reset=reset, dry_run=dry_run, engine=choice)
     scope = describe_scope(services.settings, services.index.current())
     show(as_json(asdict(report) | {"scope": scope}) if json else f"{report_text(report)}\nScope: {scope}")
     if report.problems:
         raise typer.Exit(1)
+
+
+def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report":
+    with progress_bar() as progress:
+        report = services.ingest(paths, progress=progress, **options)
+    for line in problem_lines(report):
+        complain(line)
+    return report
+
+
+def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options: Any) -> None:
+    from app.wiring import sample_corpus
+    from app.wiring.watching import watch_folders
+    from chains.ingestion.files import real_path
+
+    given = [real_path(Path(path)) for path in paths] or [sample_corpus()]
+    folders = {path if path.is_dir() else path.parent for path in given}
+    show(f"Watching {', '.join(map(str, sorted(folders)))} for changes; Ctrl-C ends it.")
+
+    def ingest_changes(changed: Set[Path] | None) -> None:
+        nonlocal reset
+        report = _run(services, paths, only=changed, reset=reset, **options)
+        reset = False
+        if changed is None or report.problems or report.added or report.updated or report.deleted:
+            show(report_text(report))
+
+    with suppress(KeyboardInterrupt):
+        watch_folders(folders, ingest_changes, complain=complain)
+    show("Stopped. The index is as the last ingestion left it.")
 
 
 def read_settings() -> Settings:

@@ -1,6 +1,6 @@
 """Bring an index in line with folders of files, alone, and let its readers see the result as a whole."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +45,7 @@ class Ingestion:
         dry_run: bool = False,
         progress: "Progress | None" = None,
         engine: EngineChoice = PLAIN,
-        only: Collection[Path] | None = None,
+        only: Set[Path] | None = None,
     ) -> "Report":
         """Bring the index in line with files and addresses, or with the sample corpus where none is given.
 
@@ -55,7 +55,7 @@ class Ingestion:
             dry_run: count what would change, and change nothing.
             progress: told after each file how many are fetched, then how many are in the store.
             engine: what reads the files and embeds them.
-            only: of the files found, those that are read again; by default all.
+            only: of the files found, those that are read again, themselves or by their folder; by default all.
         """
         fetched = fetch(self.settings, given, progress)
         copies = fetched.copies
@@ -82,7 +82,7 @@ class Ingestion:
         progress: "Progress | None" = None,
         engine: EngineChoice = PLAIN,
         addresses: Mapping[Path, str] | None = None,
-        only: Collection[Path] | None = None,
+        only: Set[Path] | None = None,
     ) -> "Report":
         """Do what `run` does with files of this machine, under the lock that the caller holds."""
         self._check_owner(paths, dry_run=dry_run)

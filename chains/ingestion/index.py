@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def ingest(
     dry_run: bool = False,
     min_chunks: int = 0,
     addresses: Mapping[Path, str] | None = None,
-    only: Collection[Path] | None = None,
+    only: Set[Path] | None = None,
 ) -> Report:
     """Bring the store in line with the files below `paths`, and return what changed.
 
@@ -67,7 +67,7 @@ def ingest(
         dry_run: count what would change, and change nothing.
         min_chunks: warn where the whole index holds fewer.
         addresses: where files came from, for citations to link to.
-        only: of the files found, those that are read again; by default all.
+        only: of the files found, those that are read again, themselves or by their folder; by default all.
 
     Raises:
         IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the store
@@ -77,7 +77,7 @@ def ingest(
     sources = Sources(into.sources)
     found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], engine.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
-    files = [file for file in found.files if only is None or file.path in only]
+    files = [file for file in found.files if only is None or not only.isdisjoint([file.path, *file.path.parents])]
     with Writer(into, sources, writable=None if dry_run else writable or (lambda: into)) as writer:
         for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
             try:
