@@ -85,3 +85,14 @@ def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, empty_data
     assert (code, out) == (0, "Copied 0 chunks from memory to postgres; VECTOR_STORE_TYPE=postgres uses them.\n")
     code, _, err = waypoint("copy", "--to", "memory")
     assert (code, "name another store" in err) == (2, True)
+
+
+def test_doctor_names_the_database_without_its_password(waypoint, monkeypatch, database_url, collection):
+    for name, value in {"VECTOR_STORE_TYPE": "postgres", "SESSION_BACKEND": "postgres"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("COLLECTION_NAME", collection)
+    code, out, _ = waypoint("doctor")
+
+    places = [line.split("postgres at ")[1].split(":")[0] for line in out.splitlines() if "postgres at " in line]
+    assert (code, places, "s3cret" in out) == (0, ["127.0.0.1", "127.0.0.1"], False)

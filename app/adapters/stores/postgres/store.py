@@ -32,6 +32,8 @@ NEAREST_OF_FEW = """
 WITH allowed AS MATERIALIZED (SELECT id, embedding FROM {chunks} AS chunks WHERE {where})
 SELECT id, 1 - ({embedding} <=> {asked}) AS similarity FROM allowed ORDER BY similarity DESC LIMIT :limit
 """
+# Counted with every change: to count a million rows takes a while.
+COUNT = f"SELECT chunks FROM {SCHEMA}.indexes WHERE index = :index"
 DIMENSIONS = f"SELECT dimensions FROM {SCHEMA}.indexes WHERE index = :index"
 STATE_DIMENSIONS = f"UPDATE {SCHEMA}.indexes SET dimensions = :dimensions WHERE index = :index"
 
@@ -97,7 +99,8 @@ class PostgresStore(VectorStore):
 
     def count(self) -> int:
         """Return the number of documents."""
-        return int(self._rows("SELECT count(*) FROM {chunks}")[0][0])
+        with self._database.transaction() as connection:
+            return int(connection.execute(text(COUNT), {"index": self._partition.number}).scalar() or 0)
 
     def ids(self) -> list[str]:
         """Return the ids of all documents."""
