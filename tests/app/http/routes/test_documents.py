@@ -214,5 +214,7 @@ def test_the_next_page_is_drawn_after_a_hostile_one(tmp_path, pages):
     hostile, good = tmp_path / "hostile.pdf", tmp_path / "good.pdf"
     hostile.write_bytes(content("pdf_stream_bomb_twice.pdf"))
     good.write_bytes(pdf("good"))
-    assert pages.picture(IndexedPage(hostile, 1, ["words"]), 300) is None
+    # It has no letters that could be compared, like a scan; pdfium may draw it or give up.
+    drawn = pages.picture(IndexedPage(hostile, 1, ["words"]), 300)
+    assert drawn is None or drawn.startswith(b"\x89PNG")
     assert pages.picture(IndexedPage(good, 1, ["good"]), 300)
