@@ -100,6 +100,13 @@ def followups_table() -> str:
     return f"{_dated(group)} {spent}\n\n{table(head, group['values']['rows'])}"
 
 
+def ray_table() -> str:
+    """Return what became of ingestions while their Ray cluster was harmed, with date and command."""
+    group = read_figures()["ray"]
+    head = ("harm", "added by the last run", "index and records as in one process", "exit codes", "seconds")
+    return f"{_dated(group)}\n\n{table(head, group['values']['rows'])}"
+
+
 def hostile_table() -> str:
     """Return what `make hostile` tried and what held, with its date and command."""
     group = read_figures()["hostile"]
