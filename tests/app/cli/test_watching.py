@@ -12,6 +12,14 @@ from app.wiring.watching import watch_folders
 from chains.errors import IndexBusyError
 from tests.waiting import wait_until
 
+# What a shell starts in the background ignores Ctrl-C, and so do the processes that it starts.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from app.cli import main
+main()
+"""
+
 
 @pytest.fixture
 def watched(tmp_path):
@@ -65,7 +73,7 @@ def test_ctrl_c_ends_the_command_cleanly_and_what_changed_is_in_the_index(tmp_pa
     folder.mkdir()
     (folder / "a.md").write_text("# A\n\nWords.")
     environment = {"VECTOR_STORE_TYPE": "memory", "PATH": "", "MIN_CHUNKS": "0"}
-    command = [sys.executable, "-c", "from app.cli import main; main()", "ingest", str(folder), "--watch"]
+    command = [sys.executable, "-c", PROGRAM, "ingest", str(folder), "--watch"]
     with subprocess.Popen(
         command,
         cwd=tmp_path,
