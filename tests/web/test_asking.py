@@ -164,7 +164,7 @@ def test_the_parts_of_an_answer_are_said_to_a_screen_reader(page):
 
     said = page.locator("#announcer")
     expect(said).to_contain_text("9 %")
-    expect(said).to_contain_text("Medium confidence")
+    expect(said).to_contain_text("High confidence")
 
 
 def test_the_four_parts_stand_below_the_answer(page):
@@ -178,7 +178,7 @@ def test_the_four_parts_stand_below_the_answer(page):
     assert len(set(chips.evaluate_all("all => all.map((one) => one.dataset.category)"))) > 1
     assert len(set(chips.evaluate_all("all => all.map((one) => getComputedStyle(one.firstChild).color)"))) > 1
     confidence = exchange.locator("[data-level]")
-    expect(confidence).to_have_attribute("data-level", "medium")
+    expect(confidence).to_have_attribute("data-level", "high")
     expect(confidence.get_by_role("meter")).to_be_visible()
     expect(confidence.locator(".reason")).not_to_be_empty()
     expect(exchange.locator(".figures")).to_have_text(re.compile(r"10 passages found · \d+ used · [\d.]+ s"))
