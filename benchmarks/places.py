@@ -35,7 +35,14 @@ class Place:
     def server_mb(self) -> float:
         """Return the resident memory of the server's processes; what they share counts once."""
         family = (one for server in self.servers for one in (server, *server.children(recursive=True)))
-        return sum(float(one.memory_full_info().pss) for one in family) / 2**20
+        return sum(map(_memory, family)) / 2**20
+
+
+def _memory(process: psutil.Process) -> float:
+    try:
+        return float(process.memory_full_info().pss)
+    except psutil.NoSuchProcess:  # The server ended it since they were listed.
+        return 0.0
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What `make scale` measured, as a table."""
+"""What `make scale` and `make load WORKERS=n` measured, as tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,6 +31,12 @@ def scale_table() -> str:
         growth = f"{many['p95_ms'] / few['p95_ms']:.1f} times as long"
         lines.append(f"- {store}: p95 is {growth} with {many['chunks']:,} chunks as with {few['chunks']:,}.")
     return "\n".join([*lines, "", f"Measured on {kept['date']} by `{kept['command']}`."])
+
+
+def workers_table() -> str:
+    """Return a row for each store and number of workers."""
+    kept = read_figures()["load_workers"]
+    return "\n".join([*kept["values"]["table"], "", f"Measured on {kept['date']} by `{kept['command']}`."])
 
 
 def growth_of(column: str) -> dict[str, list[tuple[float, float]]]:
