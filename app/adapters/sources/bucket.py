@@ -1,8 +1,6 @@
 """List and fetch the documents of a bucket: s3://, gs:// and az://, by fsspec."""
 
 import json
-import tempfile
-import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +9,7 @@ from typing import Any
 
 import fsspec
 
+from app.adapters.sources.download import save
 from chains.errors import IngestionError
 from chains.ingestion.mirror import Copy, RemoteDocument, Unread, is_safe_name
 
@@ -114,22 +113,9 @@ class Bucket:
         return RemoteDocument(name, address, fingerprint, self._fetch(about["name"], folder))
 
     def _fetch(self, path: str, folder: Path) -> Path:
-        end, size = time.monotonic() + self.timeout_s, 0
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
-            copy = Path(file.name)
-            try:
-                with _translated("be fetched"), self._files.open(path, "rb") as content:
-                    while part := content.read(PART_BYTES):
-                        size += len(part)
-                        if size > self.max_bytes or time.monotonic() > end:
-                            limit = f"SOURCE_MAX_MB={self.max_bytes // 2**20} or SOURCE_TIMEOUT_S={self.timeout_s:g}"
-                            msg = f"it is larger or slower than {limit} allows"
-                            raise IngestionError(msg)
-                        file.write(part)
-            except BaseException:
-                copy.unlink(missing_ok=True)
-                raise
-        return copy
+        with _translated("be fetched"), self._files.open(path, "rb") as content:
+            parts = iter(lambda: content.read(PART_BYTES), b"")
+            return save(parts, folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Fetch pages of one web site politely: one after the other, within limits, only if they changed."""
 
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from urllib.parse import urljoin
 
 import httpx
 
+from app.adapters.sources.download import save
 from app.adapters.sources.public_network import PrivateAddressError
 from chains.errors import IngestionError
 
@@ -107,21 +107,9 @@ class WebClient:
             self._next = time.monotonic() + self.delay_s
 
     def _save(self, response: httpx.Response, folder: Path) -> Path:
-        end, size = time.monotonic() + self.timeout_s, 0
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
-            path = Path(file.name)
-            try:
-                for part in response.iter_raw():
-                    size += len(part)
-                    if size > self.max_bytes or time.monotonic() > end:
-                        limit = f"SOURCE_MAX_MB={self.max_bytes // 2**20} or SOURCE_TIMEOUT_S={self.timeout_s:g}"
-                        msg = f"it is larger or slower than {limit} allows"
-                        raise IngestionError(msg)
-                    file.write(part)
-                if response.headers.get("content-encoding", "identity") != "identity":
-                    msg = "it comes compressed, though it was asked for as it is"
-                    raise IngestionError(msg)
-            except BaseException:
-                path.unlink(missing_ok=True)
-                raise
+        path = save(response.iter_raw(), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            path.unlink()
+            msg = "it comes compressed, though it was asked for as it is"
+            raise IngestionError(msg)
         return path
