@@ -2,7 +2,8 @@
 
 The vectors of the first 20,000 chunks are the model's, of windows over the documents of FOLDER; those beyond are drawn
 around them (`benchmarks.scale.chunks`). Vectors are made beforehand, so times are those of the stores, not the model's.
-Questions are the project's own; a process of its own asks them at each size. `--work` keeps the real vectors.
+Questions are the project's own; a process of its own asks them at each size. `--work` keeps the real vectors; several
+runs over one such folder, each of other stores, fill at the same time and measure one at a time.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
@@ -21,6 +23,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from app.adapters.stores.index import StoredIndex
+from app.cli.rendering import progress_bar
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services
@@ -29,6 +32,7 @@ from benchmarks.places import PLACES, Place, emptied
 from benchmarks.rendered_scale import growth_of, scale_table
 from benchmarks.scale.chunks import CHUNKS_A_DOCUMENT, ScaledChunks, true_neighbours, windows
 from benchmarks.scale.plot import growth_plot
+from benchmarks.scale.turns import Turns
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT.parent / "shared"
@@ -63,18 +67,23 @@ def main() -> None:
     model = Services(load_settings(_env_file=None, llm_provider="offline")).embedder
     chunks = _chunks(model, given.folder, given.work)
     asked = {size: _questions(model, chunks, size) for size in given.sizes}
-    found = dict((read_figures().get("scale") or {}).get("values") or {})
+    turns = Turns(given.work)
     for name in given.stores:
-        with PLACES[name](emptied(given.work / "store")) as place:
-            for row in _grown(place, chunks, asked):
-                found[f"{name}: {row['chunks']}"] = row
-                write_figures("scale", found)
+        with PLACES[name](emptied(given.work / name)) as place:
+            for row in _grown(place, chunks, asked, turns):
+                _keep(name, row)
+        emptied(given.work / name)
     for column, title in PICTURES.items():
         lines = growth_of(column)
         (ROOT / "docs" / "pictures" / f"scale_{column}.svg").write_text(
             growth_plot(lines, title=title), encoding="utf-8"
         )
     print(scale_table())
+
+
+def _keep(store: str, row: dict[str, float]) -> None:
+    known = (read_figures().get("scale") or {}).get("values") or {}
+    write_figures("scale", {**known, f"{store}: {row['chunks']}": row})
 
 
 def _chunks(model: Embeddings, folder: Path, work: Path) -> ScaledChunks:
@@ -95,37 +104,51 @@ def _questions(model: Embeddings, chunks: ScaledChunks, size: int) -> Questions:
     return Questions(dict(zip(texts, vectors.tolist(), strict=True)), true, public)
 
 
-def _grown(place: Place, chunks: ScaledChunks, asked: dict[int, Questions]) -> Iterator[dict[str, float]]:
+def _grown(place: Place, chunks: ScaledChunks, asked: dict[int, Questions], turns: Turns) -> Iterator[dict[str, float]]:
     """Yield what is measured at each size of one store, which grows from size to size."""
     size = 0
     for target, questions in sorted(asked.items()):
         print(f"{target:,} chunks: {place.settings}", file=sys.stderr)
         settings = load_settings(_env_file=None, llm_provider="offline", **place.settings)
         index = Services(settings, parts=Parts(embeddings=chunks)).stored
-        seconds = _filled(index, chunks, range(size, target, BATCH), reset=not size)
-        measured = _asked_elsewhere(place, questions)
-        yield {
-            "chunks": target,
-            "chunks_per_s": (target - size) / seconds,
-            "deletion_s": _replaced_document(index, chunks, target - CHUNKS_A_DOCUMENT),
-            "server_mb": place.server_mb(),
-            "disk_mb": place.disk_mb(),
-            **measured,
-        }
+        seconds = _filled(index, chunks, range(size, target, BATCH), turns, reset=not size)
+        with turns.measuring():
+            measured = _asked_elsewhere(place, questions)
+            yield {
+                "chunks": target,
+                "chunks_per_s": (target - size) / seconds,
+                "deletion_s": _replaced_document(index, chunks, target - CHUNKS_A_DOCUMENT),
+                "server_mb": place.server_mb(),
+                "disk_mb": place.disk_mb(),
+                **measured,
+            }
         size = target
 
 
-def _filled(index: StoredIndex, chunks: ScaledChunks, starts: range, *, reset: bool) -> float:
+def _filled(index: StoredIndex, chunks: ScaledChunks, starts: range, turns: Turns, *, reset: bool) -> float:
     """Add the chunks, a batch from each start, in one change of the index; return the seconds that it took."""
-    started = time.perf_counter()
-    with index.locked():
-        change = index.change(reset=reset)
-        store = cast("VectorStore", change.writable().store)
+    seconds = 0.0
+
+    @contextmanager
+    def timed() -> Iterator[None]:
+        nonlocal seconds
+        with turns.filling():
+            started = time.perf_counter()
+            yield
+            seconds += time.perf_counter() - started
+
+    with index.locked(), progress_bar("Filling") as progress:
+        with timed():
+            change = index.change(reset=reset)
+            store = cast("VectorStore", change.writable().store)
         for start in starts:
-            documents = chunks.documents(start, starts.step)
-            store.add_documents(documents, ids=[str(document.id) for document in documents])
-        change.publish()
-    return time.perf_counter() - started
+            with timed():
+                documents = chunks.documents(start, starts.step)
+                store.add_documents(documents, ids=[str(document.id) for document in documents])
+            progress(start + starts.step, starts.stop, "chunks")
+        with timed():
+            change.publish()
+    return seconds
 
 
 def _replaced_document(index: StoredIndex, chunks: ScaledChunks, start: int) -> float:

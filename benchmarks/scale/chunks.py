@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-WINDOW, STEP = 800, 320  # Characters: a chunk is about as long as the default CHUNK_SIZE.
+WINDOW, STEP = 800, 180  # Characters: a chunk is about as long as the default CHUNK_SIZE.
 NOISE = 0.5  # Of a vector's length, before it is made unit length again.
 CHUNKS_A_DOCUMENT = 25
 PUBLIC_EVERY = 100  # One document in a hundred is public: callers without a name see 1 %.
