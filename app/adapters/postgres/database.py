@@ -1,7 +1,7 @@
 """Connections to PostgreSQL: a pool, transactions that span several parts, and one connection held for long."""
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -21,7 +21,7 @@ from chains.errors import VectorStoreError
 SEARCH_BREADTH = 400
 SETTINGS = """
 SELECT set_config('statement_timeout', %(timeout_ms)s, false), set_config('hnsw.ef_search', %(breadth)s, false),
-       set_config('hnsw.iterative_scan', 'strict_order', false)
+       set_config('hnsw.iterative_scan', 'strict_order', false), set_config('random_page_cost', '1.1', false)
 """
 
 
@@ -108,6 +108,21 @@ class Database:
                 yield lambda seconds: list(connection.notifies(timeout=seconds, stop_after=1)).clear()
         except driver.Error as error:
             raise explained(error, self.address) from error
+
+    def copy_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows by COPY, which is several times as fast as INSERT; `columns` are types by name.
+
+        A value of the type `bytea` is sent as it is: it may be what another type of column receives.
+        """
+        with self.transaction() as connection:
+            cursor = connection.connection.cursor()
+            try:
+                with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)") as copy:
+                    copy.set_types(list(columns.values()))
+                    for row in rows:
+                        copy.write_row(row)
+            except psycopg().Error as error:
+                raise explained(error, self.address) from error
 
     def tell(self, channel: str) -> None:
         """Wake who listens to a channel."""

@@ -15,10 +15,7 @@ def check_label(index: str, *, made_format: object, made_with: object, embedding
         ConfigurationError: one of them is another than this version or these settings need.
     """
     if made_format != FORMAT:
-        msg = (
-            f"the index {index!r} was made by an earlier version, which could take internal documents for public "
-            f"ones; {REBUILD}"
-        )
+        msg = f"the index {index!r} was made by an earlier version, in another form; {REBUILD}"
         raise ConfigurationError(msg)
     if made_with != embedding_model:
         msg = (

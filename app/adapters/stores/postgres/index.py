@@ -1,7 +1,8 @@
 """An index in PostgreSQL, shared by all hosts: opened, locked, changed in transactions, and replaced as a whole."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import Connection, text
@@ -17,7 +18,7 @@ from app.adapters.stores.postgres.tokens import Tokenizer
 from app.adapters.stores.postgres.watch import VersionWatch
 from app.adapters.stores.postgres.words import PostgresWords, Size
 from app.adapters.stores.postgres.writing import tell
-from chains.errors import IndexBusyError
+from chains.errors import IndexBusyError, VectorStoreError
 
 CURRENT = f"""
 SELECT indexes.index AS number, version, embedding_model, format, chunks, tokens FROM {SCHEMA}.collections
@@ -38,11 +39,14 @@ FORGET = f"DELETE FROM {SCHEMA}.indexes WHERE index = :index"
 # Of all processes that find no index, one makes it; of all that ingest, one does so at a time.
 MAKE_ALONE = "SELECT pg_advisory_xact_lock(hashtext('waypoint.make'), hashtext(:name))"
 INGEST_ALONE = "SELECT pg_try_advisory_lock(hashtext('waypoint.ingest'), hashtext(:name))"
+LET_OTHERS_INGEST = "SELECT pg_advisory_unlock(hashtext('waypoint.ingest'), hashtext(:name))"
 HOLDS_OWN = f"SELECT own_documents FROM {SCHEMA}.collections WHERE name = :name"
 MARK_OWN = f"""
 INSERT INTO {SCHEMA}.collections (name, own_documents) VALUES (:name, true)
 ON CONFLICT (name) DO UPDATE SET own_documents = true
 """
+# By what share the chunks have to grow or shrink before the server counts them anew.
+GROWTH = 0.1
 
 
 class _State(NamedTuple):
@@ -95,6 +99,9 @@ class PostgresIndex(StoredIndex):
             finally:
                 if self._watch:
                     self._watch.is_known = False  # What this process has changed it knows before it is told.
+                # The end of the connection does it as well, but a moment later.
+                with suppress(VectorStoreError), self._database.transaction():
+                    connection.execute(text(LET_OTHERS_INGEST), {"name": self._collection})
 
     def holds_own_documents(self) -> bool:
         """Say whether a user's documents ever went in, or were about to."""
@@ -121,7 +128,6 @@ class PostgresIndex(StoredIndex):
         words = PostgresWords(
             self._database,
             partition,
-            fields=self.recipe.fields,
             size=Size(state.chunks, state.tokens),
             tokenizer=self._tokenizer,
         )
@@ -134,7 +140,7 @@ class PostgresIndex(StoredIndex):
         self._clean()
         if not reset:
             before = self.open()
-            return Change[PostgresContents](before, lambda: before, lambda _: None)
+            return Change[PostgresContents](before, lambda: before, partial(self._count_anew, before.store.count()))
         with self._checked().transaction() as connection:
             partition = self._make(connection)
         # The vectors are indexed when all are there, which takes a fraction of the time.
@@ -175,6 +181,12 @@ class PostgresIndex(StoredIndex):
             connection.execute(text(USE), {"name": self._collection, "index": target.partition.number})
             tell(connection, target.partition)
         self._clean()
+
+    def _count_anew(self, before: int, target: PostgresContents) -> None:
+        """Let the server plan for as many rows as there are, where they have become much more or fewer."""
+        if abs(target.store.count() - before) > GROWTH * before:
+            with self._database.transaction() as connection:
+                target.partition.analyze(connection)
 
     def _clean(self) -> None:
         """Delete the indexes that were replaced, and those of runs that were cut off."""

@@ -8,8 +8,8 @@ from app.adapters.postgres.schema import SCHEMA
 from chains.errors import ConfigurationError
 
 TABLES = ("chunks", "terms", "postings")
-# Most dimensions that pgvector indexes: as numbers of 32 bits, and of 16.
-MOST_OF_32, MOST_OF_16 = 2000, 4000
+# Most dimensions that pgvector indexes. It does so as numbers of 16 bits: half the memory to build and to search.
+MOST_DIMENSIONS = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Partition:
     def index_vectors(self, connection: Connection, dimensions: int) -> None:
         """Make the index of its vectors, which is looked up by cosine."""
         name = f"vectors_{self.number}"
-        operators = f"({vector_of('embedding', dimensions)}) {kind_of(dimensions)}_cosine_ops"
+        operators = f"({half('embedding', dimensions)}) halfvec_cosine_ops"
         connection.execute(text(f"CREATE INDEX IF NOT EXISTS {name} ON {self.chunks} USING hnsw ({operators})"))
 
     def analyze(self, connection: Connection) -> None:
@@ -60,18 +60,14 @@ class Partition:
             connection.execute(text(f"ANALYZE {self.table(name)}"))
 
 
-def kind_of(dimensions: int) -> str:
-    """Return the type that vectors of so many dimensions are indexed as.
+def half(value: str, dimensions: int) -> str:
+    """Return a value of so many dimensions as it is indexed.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: there are too many.
     """
-    if dimensions > MOST_OF_16:
-        msg = f"PostgreSQL indexes vectors of {MOST_OF_16} dimensions at most, not {dimensions}; set EMBEDDING_MODEL"
+    if dimensions > MOST_DIMENSIONS:
+        most = f"PostgreSQL indexes vectors of {MOST_DIMENSIONS} dimensions at most"
+        msg = f"{most}, not {dimensions}; set EMBEDDING_MODEL"
         raise ConfigurationError(msg)
-    return "vector" if dimensions <= MOST_OF_32 else "halfvec"
-
-
-def vector_of(value: str, dimensions: int) -> str:
-    """Return a value as the type that its index is of."""
-    return f"CAST({value} AS {kind_of(dimensions)}({dimensions}))"
+    return f"CAST({value} AS halfvec({dimensions}))"

@@ -1,6 +1,5 @@
 """LangChain's interface to the chunks of an index in PostgreSQL."""
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -18,19 +17,20 @@ from app.adapters.postgres.schema import SCHEMA
 from app.adapters.stores.index import Recipe
 from app.adapters.stores.label import REBUILD
 from app.adapters.stores.postgres.filters import condition
-from app.adapters.stores.postgres.partition import Partition, vector_of
+from app.adapters.stores.postgres.partition import Partition, half
 from app.adapters.stores.postgres.tokens import Tokenizer
-from app.adapters.stores.postgres.writing import Row, add_chunks, as_vector, delete_chunks
+from app.adapters.stores.postgres.writing import MOST_TOKENS, Row, add_chunks, as_vector, delete_chunks, from_wire
 from chains.errors import ConfigurationError
 
 NEAREST = """
-SELECT id, 1 - ({embedding} <=> {asked}) AS similarity FROM {chunks} AS chunks WHERE {where}
-ORDER BY {embedding} <=> {asked} LIMIT :limit
+SELECT id, 1 - (embedding <=> CAST(:vector AS vector)) AS similarity FROM (
+    SELECT id, embedding FROM {chunks} AS chunks WHERE {where} ORDER BY {embedding} <=> {asked} LIMIT :limit
+) AS near ORDER BY similarity DESC
 """
 # All that a filter lets through, each compared: a search by the index may give up before it has found enough of them.
 NEAREST_OF_FEW = """
 WITH allowed AS MATERIALIZED (SELECT id, embedding FROM {chunks} AS chunks WHERE {where})
-SELECT id, 1 - ({embedding} <=> {asked}) AS similarity FROM allowed ORDER BY similarity DESC LIMIT :limit
+SELECT id, 1 - (embedding <=> CAST(:vector AS vector)) AS similarity FROM allowed ORDER BY similarity DESC LIMIT :limit
 """
 # Counted with every change: to count a million rows takes a while.
 COUNT = f"SELECT chunks FROM {SCHEMA}.indexes WHERE index = :index"
@@ -73,13 +73,16 @@ class PostgresStore(VectorStore):
         """Embed and keep the documents under their `ids`; one that is there already is replaced."""
         ids = ids or [document.id or str(uuid4()) for document in documents]
         vectors = self.embeddings.embed_documents([self._recipe.text(document) for document in documents])
-        counts = self._tokenizer.counts(["\n".join(self._recipe.fields(document)) for document in documents])
-        unique = dict(zip(ids, map(Row, ids, documents, vectors, counts), strict=True))
+        fields = list(map(self._recipe.fields, documents))
+        counts = self._tokenizer.counts(list(map("\n".join, fields)))
+        tokens = (min(MOST_TOKENS, count.total()) for count in counts)
+        rows = map(Row, ids, documents, (words for _, _, words in fields), vectors, counts, tokens)
+        unique = dict(zip(ids, rows, strict=True))
         if unique:
             with self._database.transaction() as connection:
                 self._fit(connection, len(vectors[0]))
                 delete_chunks(connection, self._partition, ids)
-                add_chunks(connection, self._partition, list(unique.values()))
+                add_chunks(self._database, self._partition, list(unique.values()))
         return ids
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> None:
@@ -117,8 +120,8 @@ class PostgresStore(VectorStore):
 
     def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of the given documents by id, without those that are not there."""
-        rows = self._rows("SELECT id, CAST(embedding AS text) FROM {chunks} WHERE id = ANY(:ids)", ids=list(ids))
-        return {id_: np.array(json.loads(vector), dtype=np.float32) for id_, vector in rows}
+        rows = self._rows("SELECT id, vector_send(embedding) FROM {chunks} WHERE id = ANY(:ids)", ids=list(ids))
+        return {id_: from_wire(vector) for id_, vector in rows}
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the given documents, in any order, without those that are not there."""
@@ -144,7 +147,7 @@ class PostgresStore(VectorStore):
 
     def _nearest(self, query: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         filters, values = condition(where)
-        expressions = {name: vector_of(value, len(vector)) for name, value in _VALUES.items()}
+        expressions = {name: half(value, len(vector)) for name, value in _VALUES.items()}
         rows = self._rows(query, **expressions, where=filters, vector=as_vector(vector), limit=limit, **values)
         return {id_: min(1.0, max(0.0, similarity)) for id_, similarity in rows}
 

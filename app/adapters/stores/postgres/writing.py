@@ -1,26 +1,43 @@
 """Add chunks to an index and delete them: rows, vectors, terms and postings, within the transaction of the caller."""
 
 import json
+import struct
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from langchain_core.documents import Document
+from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
+from app.adapters.postgres.database import Database
 from app.adapters.postgres.schema import SCHEMA
+from app.adapters.stores.postgres.filters import COLUMNS
 from app.adapters.stores.postgres.partition import Partition
 
 CHANNEL = "waypoint"
 # What a smallint holds: a longer chunk counts as one of this length.
 MOST_TOKENS = 32_767
 NUMBERS = f"SELECT nextval('{SCHEMA}.numbers') FROM generate_series(1, :count)"
-ADD_CHUNK = """
-INSERT INTO {chunks} (index, number, id, document, position, section, audience, category, jurisdiction, content,
-    metadata, embedding, terms, tokens)
-VALUES (:index, :number, :id, :document, :position, :section, :audience, :category, :jurisdiction, :content,
-    :metadata, :embedding, :terms, :tokens)
-"""
+CHUNK = {
+    "index": "int4",
+    "number": "int4",
+    "id": "text",
+    "document": "text",
+    "position": "int4",
+    "section": "text",
+    "audience": "text",
+    "category": "text",
+    "jurisdiction": "text",
+    "content": "text",
+    "metadata": "text",
+    "searched": "text",
+    "embedding": "bytea",
+    "terms": "int4[]",
+    "tokens": "int4",
+}
+POSTING = {"index": "int4", "term": "int4", "chunk": "int4", "count": "int2", "tokens": "int2"}
 COUNT_KNOWN = """
 UPDATE {terms} AS known SET chunks = known.chunks + more.chunks
 FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[])) AS more (term, chunks)
@@ -29,11 +46,6 @@ WHERE known.term = more.term RETURNING known.term, known.number
 ADD_TERMS = """
 INSERT INTO {terms} (index, term, chunks)
 SELECT :index, * FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[])) RETURNING term, number
-"""
-ADD_POSTINGS = """
-INSERT INTO {postings} (index, term, chunk, count, tokens)
-SELECT :index, * FROM unnest(CAST(:terms AS integer[]), CAST(:chunks AS integer[]), CAST(:counts AS smallint[]),
-    CAST(:tokens AS smallint[]))
 """
 DELETE = """
 WITH gone AS (DELETE FROM {chunks} WHERE id = ANY(:ids) RETURNING number, terms, tokens),
@@ -53,35 +65,32 @@ TELL = f"SELECT pg_notify('{CHANNEL}', :index)"
 
 
 class Row(NamedTuple):
-    """A chunk with its id, its vector, and how often it holds each term."""
+    """A chunk with its id, the words it is searched by, its vector, how often it holds each term, and their sum."""
 
     id: str
     document: Document
+    searched: str
     vector: Sequence[float]
     counts: Counter[str]
-
-    @property
-    def tokens(self) -> int:
-        """The number of its tokens."""
-        return min(MOST_TOKENS, self.counts.total())
+    tokens: int
 
 
-def add_chunks(connection: Connection, partition: Partition, rows: Sequence[Row]) -> None:
+def add_chunks(database: Database, partition: Partition, rows: Sequence[Row]) -> None:
     """Add chunks whose ids are new."""
-    terms = _count_terms(connection, partition, rows)
-    numbers = connection.execute(text(NUMBERS), {"count": len(rows)}).scalars().all()
-    connection.execute(
-        text(ADD_CHUNK.format(chunks=partition.chunks)),
-        [_values(row, partition.number, number, terms) for row, number in zip(rows, numbers, strict=True)],
-    )
-    postings = [
-        (terms[term], number, min(MOST_TOKENS, count), row.tokens)
-        for row, number in zip(rows, numbers, strict=True)
-        for term, count in row.counts.items()
-    ]
-    columns = _columns(("terms", "chunks", "counts", "tokens"), postings)
-    connection.execute(text(ADD_POSTINGS.format(postings=partition.postings)), columns | {"index": partition.number})
-    _change(connection, partition, chunks=len(rows), tokens=sum(row.tokens for row in rows))
+    with database.transaction() as connection:
+        terms = _count_terms(connection, partition, rows)
+        numbers = connection.execute(text(NUMBERS), {"count": len(rows)}).scalars().all()
+        numbered = list(zip(numbers, rows, strict=True))
+        database.copy_rows(
+            partition.chunks, CHUNK, (_values(row, partition.number, number, terms) for number, row in numbered)
+        )
+        postings = (
+            (partition.number, terms[term], number, min(MOST_TOKENS, count), row.tokens)
+            for number, row in numbered
+            for term, count in row.counts.items()
+        )
+        database.copy_rows(partition.postings, POSTING, sorted(postings))  # Neighbours in the table's key.
+        _change(connection, partition, chunks=len(rows), tokens=sum(row.tokens for row in rows))
 
 
 def delete_chunks(connection: Connection, partition: Partition, ids: Sequence[str]) -> None:
@@ -122,24 +131,35 @@ def _columns(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, A
     return dict(zip(names, columns or [[] for _ in names], strict=True))
 
 
-def _values(row: Row, index: int, number: int, terms: dict[str, int]) -> dict[str, Any]:
+def _values(row: Row, index: int, number: int, terms: Mapping[str, int]) -> tuple[Any, ...]:
     metadata = row.document.metadata
-    return {
-        "index": index,
-        "number": number,
-        "id": row.id,
-        "document": str(metadata.get("doc_id") or row.id),
-        "position": int(metadata.get("chunk_index") or 0),
-        "section": str(metadata.get("section") or ""),
-        **{name: metadata.get(name) for name in ("audience", "category", "jurisdiction")},
-        "content": row.document.page_content,
-        "metadata": json.dumps(metadata, ensure_ascii=False),
-        "embedding": as_vector(row.vector),
-        "terms": [terms[term] for term in row.counts],
-        "tokens": row.tokens,
-    }
+    return (
+        index,
+        number,
+        row.id,
+        str(metadata.get("doc_id") or row.id),
+        int(metadata.get("chunk_index") or 0),
+        str(metadata.get("section") or ""),
+        *(metadata.get(name) for name in COLUMNS),
+        row.document.page_content,
+        json.dumps(metadata, ensure_ascii=False),
+        row.searched,
+        to_wire(row.vector),
+        [terms[term] for term in row.counts],
+        row.tokens,
+    )
 
 
 def as_vector(values: Sequence[float]) -> str:
-    """Return a vector as pgvector reads it."""
+    """Return a vector as pgvector reads it in a statement."""
     return json.dumps([float(value) for value in values])
+
+
+def to_wire(vector: Sequence[float]) -> bytes:
+    """Return a vector as pgvector receives it: two numbers of 16 bits, then its values, all big-endian."""
+    return struct.pack(">hh", len(vector), 0) + np.asarray(vector, dtype=">f4").tobytes()
+
+
+def from_wire(vector: bytes) -> NDArray[np.float32]:
+    """Return the vector that pgvector sends in the same form."""
+    return np.frombuffer(vector, dtype=">f4", offset=4).astype(np.float32)

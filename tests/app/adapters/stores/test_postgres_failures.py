@@ -170,10 +170,11 @@ def test_tables_of_another_version_are_refused(empty_database_url, version, told
         open_index(empty_database_url).open()
 
 
-def test_tables_of_an_earlier_version_are_brought_up_to_date_with_what_they_hold(empty_database_url):
+def test_tables_of_an_earlier_version_are_brought_up_to_date_and_their_index_is_to_be_made_anew(empty_database_url):
     add(open_index(empty_database_url), "a")
     execute(
         empty_database_url,
+        "ALTER TABLE waypoint.chunks DROP COLUMN searched",
         "DROP TABLE waypoint.conversations",
         "DROP SEQUENCE waypoint.uses",
         "UPDATE waypoint.alembic_version SET version_num = '0001'",
@@ -183,8 +184,15 @@ def test_tables_of_an_earlier_version_are_brought_up_to_date_with_what_they_hold
 
     database = Database(empty_database_url, pool_size=5, timeout_s=30)
     assert schema.migrate(database) == schema.migrate(database) == schema.HEAD
-    assert ids(open_index(empty_database_url)) == ["a"]
     execute(empty_database_url, "SELECT * FROM waypoint.conversations")
+    index = open_index(empty_database_url)
+    with refused("earlier version.*waypoint ingest --reset", ConfigurationError):
+        index.open()
+    with index.locked():
+        change = index.change(reset=True)
+        change.writable().store.add_documents([Document("a")], ids=["a"])
+        change.publish()
+    assert ids(index) == ["a"]
 
 
 def test_the_version_that_the_program_needs_is_that_of_the_last_step():
