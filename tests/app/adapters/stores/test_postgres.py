@@ -222,3 +222,54 @@ def test_a_question_reads_one_moment(index, database_url, collection):
         add(open_index(database_url, collection), b="beta")
         assert opened.store.ids() == list(opened.words.search("beta", 5, {})) == ["a"]
     assert sorted(opened.store.ids()) == ["a", "b"]
+
+
+def test_words_that_were_asked_are_remembered_until_the_index_is_opened_anew(index, database_url, collection):
+    add(index, a="alpha beta")
+    opened = index.open()
+    first = opened.words.search("alpha", 5, {})
+    assert opened.words.search("gamma", 5, {}) == {}
+    with psycopg.connect(database_url) as connection:  # Nothing is read of it any more.
+        connection.execute("DELETE FROM waypoint.terms WHERE index = %s", [opened.partition.number])
+    assert opened.words.search("alpha", 5, {}) == first
+
+    add(open_index(database_url, collection), b="gamma")
+    assert list(index.open().words.search("gamma", 5, {})) == ["b"]
+    assert index.open().words.search("alpha", 5, {}) == {}
+
+
+def test_vectors_come_back_as_they_were_given(index):
+    add(index, a="alpha beta")
+    expected = WordEmbeddings().embed_documents(["alpha beta"])[0]
+    assert index.open().store.vectors(["a", "unknown"])["a"].tolist() == pytest.approx(expected, rel=1e-6)
+
+
+def test_an_ingestion_ends_before_the_next_one_begins(index):
+    for _ in range(30):
+        with index.locked():
+            pass
+
+
+def test_the_server_plans_for_the_chunks_that_there_are(index, database_url):
+    with index.locked():
+        change = index.change(reset=False)
+        change.writable().store.add_documents([chunk(f"word{number}") for number in range(50)])
+        change.publish()
+
+    with psycopg.connect(database_url) as connection:
+        query = "SELECT reltuples FROM pg_class WHERE relname = %s"
+        assert connection.execute(query, [f"chunks_{index.open().partition.number}"]).fetchall() == [(50.0,)]
+
+
+def test_few_chunks_are_searched_by_the_index_of_vectors_as_many_are(index, database_url):
+    with index.locked():
+        change = index.change(reset=True)
+        change.writable().store.add_documents([chunk(f"word{number}") for number in range(2000)])
+        change.publish()
+    opened = index.open()
+    opened.store.nearest(WordEmbeddings().embed_query("word7"), 10, {})
+
+    with psycopg.connect(database_url) as connection:
+        query = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s"
+        used = f"vectors_{opened.partition.number}"
+        wait_until(lambda: connection.execute(query, [used]).fetchone()[0] >= 1 or connection.rollback())
