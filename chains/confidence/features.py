@@ -20,7 +20,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "words of the question are missing in the answer",
         "the answer takes up the question's words",
     ),
-    "background": ("few passages are near the question", "all passages are near the question"),
+    "background": ("the other passages stand far behind", "many passages are about as close"),
     "answer_quality": ("it is short or sounds unsure", "it sounds sure"),
 }
 """For each feature what is said of a low and of a high value."""
