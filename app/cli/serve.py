@@ -23,6 +23,7 @@ def serve(
     from app.observability.logs import configure_logs
     from app.wiring.access import require_authentication
     from app.wiring.diagnosis import summary
+    from app.wiring.observability import check_outbox
 
     settings = read_settings()
     require_authentication(settings, host)
@@ -30,7 +31,7 @@ def serve(
     configure_logs(settings.log_level, settings.log_format)
     services = open_services(settings, serving=True)
     if services.outbox is not None:
-        services.outbox.check()
+        check_outbox(services.outbox)
     log.info("starting", **summary(services))
     port = port or settings.port
     announce = partial(show, f"The page opens at {page_address(host, port)}")

@@ -51,7 +51,14 @@ class ServingFields(AnsweringFields):
     )
     rabbitmq_port: Port = Field(5672, description="Its port")
     events_enabled: Flag = Field(True, description="Whether events are published where RABBITMQ_URL is set")
-    events_path: Path = Field(Path("storage/events.sqlite3"), description="File in which events wait for the broker")
+    events_backend: Literal["file", "postgres"] = Field(
+        "file",
+        description="Where events wait for the broker: in a file of this host, or for all hosts in the database of "
+        "DATABASE_URL",
+    )
+    events_path: Path = Field(
+        Path("storage/events.sqlite3"), description="File in which they wait with EVENTS_BACKEND=file"
+    )
     events_max: Positive = Field(10_000, description="How many may wait; then the oldest are dropped")
 
     session_backend: Literal["memory", "redis", "postgres"] = Field(

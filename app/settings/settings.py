@@ -55,7 +55,11 @@ def _contradiction(settings: ServingFields) -> str | None:
 
 
 def _incomplete_store(settings: ServingFields) -> str | None:
-    kept = {"VECTOR_STORE_TYPE": settings.vector_store_type, "SESSION_BACKEND": settings.session_backend}
+    kept = {
+        "VECTOR_STORE_TYPE": settings.vector_store_type,
+        "SESSION_BACKEND": settings.session_backend,
+        "EVENTS_BACKEND": settings.events_backend,
+    }
     wanting = next((name for name, kind in kept.items() if kind == "postgres"), None)
     if wanting and settings.database_url is None:
         return f"{wanting}=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"

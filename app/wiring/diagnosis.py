@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from app.observability.logs import masked
 from app.settings import Settings
@@ -12,6 +12,9 @@ from app.wiring.build import Services
 from app.wiring.llm import first_model, second_model
 from chains.errors import WaypointError
 from chains.ports import Moderator
+
+if TYPE_CHECKING:
+    from app.adapters.events.outbox import Outbox
 
 QUESTION = "Which documents are needed?"
 TIMEOUT_S = 5
@@ -134,13 +137,20 @@ def _backends(services: Services) -> Iterator[_Trial]:
     if settings.session_backend == "postgres":
         yield _Trial("conversations", services.conversations.check, "check DATABASE_URL", required=False)  # type: ignore[attr-defined] # Only this kind has it.
     if services.outbox is not None:
-        yield _Trial("events file", services.outbox.check, "check EVENTS_PATH and the disk")
+        yield _events(settings, services.outbox)
         broker = settings.rabbitmq_url
         remedy = "start RabbitMQ, check RABBITMQ_URL, or set EVENTS_ENABLED=false"
         yield _Trial("rabbitmq", lambda: _ping("rabbitmq", broker), remedy, required=False)
     for name, probe in services.tracing.probes.items():
         remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
         yield _Trial(name, probe, remedy, required=False)
+
+
+def _events(settings: Settings, outbox: "Outbox") -> _Trial:
+    if settings.events_backend == "postgres":
+        remedy = "check DATABASE_URL, and run `waypoint migrate`; events wait in memory meanwhile"
+        return _Trial("events", outbox.check, remedy, required=False)
+    return _Trial("events", outbox.check, "check EVENTS_PATH and the disk")
 
 
 def _ping(service: Literal["redis", "rabbitmq"], url: Any) -> str:

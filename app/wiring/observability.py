@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 
@@ -20,6 +21,7 @@ from chains.state import Answer, Question
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
+    from app.adapters.events.store import EventStore
     from app.adapters.tracing.experiments import Experiments
     from app.adapters.tracing.langsmith import Score
     from app.observability.metrics import Labels, Metrics
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 SCORES_WAITING = 1000
 PROVIDER = ("model", "provider")
+# A database that does not answer delays the end of the service by no more.
+EVENTS_TIMEOUT_S = 5
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass
@@ -124,7 +130,32 @@ def outbox_of(settings: Settings) -> "Outbox | None":
     from app.adapters.events.publisher import Publisher
 
     publisher = Publisher(settings.rabbitmq_url.get_secret_value())
-    return Outbox(settings.events_path, publisher, capacity=settings.events_max)
+    return Outbox(partial(_event_store, settings), publisher, capacity=settings.events_max)
+
+
+def _event_store(settings: Settings) -> "EventStore":
+    if settings.events_backend == "postgres":
+        from app.adapters.events.postgres_events import PostgresEvents
+        from app.wiring.storage import database_of
+
+        return PostgresEvents(database_of(settings, most_s=EVENTS_TIMEOUT_S), capacity=settings.events_max)
+    from app.adapters.events.file_events import FileEvents
+
+    return FileEvents(settings.events_path, capacity=settings.events_max)
+
+
+def check_outbox(outbox: "Outbox") -> None:
+    """Try where events wait; a database that is away is warned of, because it may come back.
+
+    Raises:
+        ConfigurationError: the file cannot be used, or the tables do not fit this program.
+    """
+    from app.adapters.events.store import EventStoreError
+
+    try:
+        outbox.check()
+    except EventStoreError as error:
+        log.warning("events_wait_in_memory", error=str(error))
 
 
 def event_observers(settings: Settings, outbox: "Outbox | None") -> list[Observer]:

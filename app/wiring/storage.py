@@ -1,5 +1,6 @@
 """The index that the settings name, opened again whenever it changes; and how files become its chunks."""
 
+import math
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -42,12 +43,13 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
     return ServerIndex(server, settings.collection_name, settings.chroma_path, recipe)
 
 
-def database_of(settings: Settings) -> "Database":
-    """Return the database at DATABASE_URL; no connection is opened yet."""
+def database_of(settings: Settings, *, most_s: float = math.inf) -> "Database":
+    """Return the database at DATABASE_URL, which may take `most_s` to answer; no connection is opened yet."""
     from app.adapters.postgres.database import Database
 
     url = settings.database_url.get_secret_value() if settings.database_url else ""
-    return Database(url, pool_size=settings.database_pool_size, timeout_s=settings.vector_store_timeout_s)
+    timeout_s = min(settings.vector_store_timeout_s, most_s)
+    return Database(url, pool_size=settings.database_pool_size, timeout_s=timeout_s)
 
 
 def migrate_database(settings: Settings) -> str:

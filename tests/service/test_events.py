@@ -11,12 +11,12 @@ import httpx
 import pytest
 
 from app.adapters.events.outbox import Outbox
-from app.adapters.events.publisher import Publisher
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Parts, Services
 from benchmarks.proxy import Proxy
-from tests.rabbit import PORT, Sink, sink, skip_without_broker, url
+from tests.event_stores import Place, emptied
+from tests.rabbit import PORT, Sink, sink, skip_without_broker
 from tests.waiting import await_until
 
 pytestmark = pytest.mark.service
@@ -28,6 +28,14 @@ USERS = 4
 @pytest.fixture(autouse=True, scope="module")
 def _broker():
     skip_without_broker()
+
+
+@pytest.fixture(params=["file", "postgres"])
+def place(request, tmp_path) -> Place:
+    """Where events wait."""
+    if request.param == "file":
+        return Place(str(tmp_path / "events.sqlite3"))
+    return emptied(request.getfixturevalue("database_url"))
 
 
 @dataclass
@@ -44,21 +52,20 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(folder) -> AsyncIterator[Desk]:
+async def desk(folder, place: Place) -> AsyncIterator[Desk]:
     (folder / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.")
-    path = folder / "events.sqlite3"
     settings = load_settings(vector_store_type="memory", scope_enabled=False, min_chunks=0)
     Services(settings).ingest([folder / "gst.md"])
     async with sink() as taken, Proxy(PORT) as proxy:
-        outbox = Outbox(path, Publisher(url(proxy.port), exchange=taken.exchange), capacity=1000, max_pause_s=0.2)
+        outbox = place.outbox(proxy.port, taken.exchange, capacity=1000, max_pause_s=0.2)
         services = Services(settings, parts=Parts(outbox=outbox))
         transport = httpx.ASGITransport(create_app(services))
         async with services.running(), httpx.AsyncClient(transport=transport, base_url="http://desk") as client:
             yield Desk(client, outbox, taken, proxy)
 
 
-async def test_a_question_and_its_score_arrive_as_events_that_can_be_joined(tmp_path):
-    async with desk(tmp_path) as service:
+async def test_a_question_and_its_score_arrive_as_events_that_can_be_joined(tmp_path, place):
+    async with desk(tmp_path, place) as service:
         trace_id = (await service.ask()).json()["metadata"]["traceId"]
         scored = await service.client.post("/api/feedback", json={"trace_id": trace_id, "score": 1, "comment": "Yes."})
         await await_until(lambda: len(service.taken.messages) == 4)
@@ -78,7 +85,7 @@ async def test_a_question_and_its_score_arrive_as_events_that_can_be_joined(tmp_
     assert feedback["payload"] == {"traceId": trace_id, "score": 1.0, "comment": "Yes."}
 
 
-async def test_answers_do_not_wait_for_a_broker_that_is_away_and_every_event_arrives_after(tmp_path):
+async def test_answers_do_not_wait_for_a_broker_that_is_away_and_every_event_arrives_after(tmp_path, place):
     answered: list[str] = []
     done = asyncio.Event()
 
@@ -92,7 +99,7 @@ async def test_answers_do_not_wait_for_a_broker_that_is_away_and_every_event_arr
     def reached(count: int) -> bool:
         return len(answered) >= count
 
-    async with desk(tmp_path) as service, asyncio.TaskGroup() as users:
+    async with desk(tmp_path, place) as service, asyncio.TaskGroup() as users:
         for name in range(USERS):
             users.create_task(user(name))
         for _ in range(2):

@@ -12,8 +12,6 @@ import httpx
 import pytest
 from pytest_httpserver import HTTPServer
 
-from app.adapters.events.outbox import Outbox
-from app.adapters.events.publisher import Publisher
 from app.cli.chat import talk
 from app.cli.conversation import Conversation
 from app.http.server import create_app
@@ -21,6 +19,7 @@ from app.observability.logs import configure_logs, reset_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services
 from tests.access import open_redis
+from tests.event_stores import Place
 from tests.fakes import MODEL, FakeGroq, WordEmbeddings, fake_groq
 from tests.langsmith_stub import Backend, backend
 from tests.served import GUIDE, served
@@ -137,7 +136,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 def desk(folder: Path, groq: FakeGroq, stub: Backend, moderator: HTTPServer, embedded: Embedded) -> Services:
     (folder / "gst.md").write_text(GUIDE)
-    outbox = Outbox(folder / "events.sqlite3", Publisher("amqp://127.0.0.1:9/"), capacity=1000, flush_s=0)
+    outbox = Place(str(folder / "events.sqlite3")).outbox(9, capacity=1000, flush_s=0)
     settings = load_settings(
         _env_file=None, chroma_path=folder / "store", scope_enabled=False, relevance_threshold=0, min_chunks=0,
         llm_api_key="gsk_test", llm_base_url=groq.url, llm_max_retries=0, llm_fallback=False,

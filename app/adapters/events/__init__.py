@@ -1,1 +1,1 @@
-"""Events for other services: stored on disk, then delivered to a RabbitMQ exchange in order, at least once."""
+"""Events for other services: stored, then delivered to a RabbitMQ exchange in order, at least once."""

@@ -4,19 +4,17 @@ Two tasks: one stores what arrives, the other delivers what is stored. While the
 """
 
 import asyncio
-import sqlite3
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import asynccontextmanager, closing, suppress
 from typing import TypeVar
 
 import structlog
 
 from app.adapters.events.publisher import Publisher, publish
-from app.adapters.events.store import EventStore, Message
+from app.adapters.events.store import EventStore, EventStoreError, Message
 
 log = structlog.get_logger(__name__)
 
@@ -26,10 +24,11 @@ POLL_S = 0.5  # How often the store is read for what other processes left there.
 
 
 class Outbox:
-    """Stores at most `capacity` messages in the file at `path`, and delivers them in order, at least once.
+    """Stores messages in what `open_store` opens, and delivers them in order, at least once.
 
-    A message whose confirm was lost is sent again, under the same id. When the outbox closes, it delivers what is left
-    for at most `flush_s`; the rest waits on disk for the next start.
+    Up to `capacity` wait in memory until they are stored. A message whose confirm was lost is sent again, under the
+    same id. When the outbox closes, it delivers what is left for at most `flush_s`; the rest waits in the store for the
+    next start.
 
     Attributes:
         sent: Messages that the broker has confirmed.
@@ -38,7 +37,7 @@ class Outbox:
 
     def __init__(
         self,
-        path: Path,
+        open_store: Callable[[], EventStore],
         publisher: Publisher,
         *,
         capacity: int,
@@ -46,7 +45,7 @@ class Outbox:
         pause_s: float = 0.25,
         max_pause_s: float = 5,
     ) -> None:
-        self._path, self._publisher, self._capacity = path, publisher, capacity
+        self._open_store, self._publisher, self._capacity = open_store, publisher, capacity
         self._flush_s, self._pause_s, self._max_pause_s = flush_s, pause_s, max_pause_s
         self._arrivals: deque[Message] = deque(maxlen=capacity)
         self._lock = threading.Lock()
@@ -59,13 +58,15 @@ class Outbox:
         """Return the number of messages that the broker has not confirmed yet."""
         return len(self._arrivals) + self._stored
 
-    def check(self) -> None:
-        """Open the file once.
+    def check(self) -> str:
+        """Open the store once, and say where messages wait.
 
         Raises:
-            ConfigurationError: the file cannot be used.
+            ConfigurationError: the store cannot be used.
+            EventStoreError: it does not answer now.
         """
-        EventStore(self._path, capacity=self._capacity).close()
+        with closing(self._open_store()) as store:
+            return store.check()
 
     def submit(self, message: Message) -> None:
         """Take the message, from any thread; an outbox that is not running drops it."""
@@ -81,11 +82,11 @@ class Outbox:
         """Store and deliver while the body runs.
 
         Raises:
-            ConfigurationError: the file cannot be used.
+            ConfigurationError: the store cannot be opened.
         """
         self._arrived, self._changed, self._closing = asyncio.Event(), asyncio.Event(), asyncio.Event()
         with ThreadPoolExecutor(1, thread_name_prefix="events") as self._thread:
-            self._store = await self._in_thread(lambda: EventStore(self._path, capacity=self._capacity))
+            self._store = await self._in_thread(self._open_store)
             storing = asyncio.create_task(self._keep_storing())
             sending = asyncio.create_task(self._keep_sending(storing))
             self._loop = asyncio.get_running_loop()
@@ -123,11 +124,11 @@ class Outbox:
         return batch
 
     async def _put(self, batch: list[Message]) -> None:
-        """Store the messages, again and again where the disk refuses; what arrives meanwhile waits in memory."""
+        """Store the messages, again and again where the store refuses; what arrives meanwhile waits in memory."""
         while True:
             try:
                 dropped, self._stored = await self._in_thread(lambda: (self._store.put(batch), self._store.count()))
-            except sqlite3.Error as error:
+            except EventStoreError as error:
                 log.warning("events_cannot_be_stored", error=str(error), waiting=self.waiting)
                 dropped = len(batch)
                 if not await _set_within(self._closing, self._max_pause_s):
@@ -144,7 +145,8 @@ class Outbox:
                     await self._deliver(storing)
                     return
                 self._stored = await self._in_thread(self._store.count)
-            except Exception as error:  # Whatever it was: the messages are on disk, and it may pass.
+                self._failures = 0
+            except Exception as error:  # Whatever it was: the messages are stored, and it may pass.
                 if self._failures == 0:
                     log.warning("events_wait", error=type(error).__name__, waiting=self.waiting)
                 self._failures += 1
@@ -177,7 +179,7 @@ class Outbox:
         return min(self._max_pause_s, self._pause_s * 2.0 ** min(self._failures, 16))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run it in the store's own thread: the event loop never waits for the disk."""
+        """Run it in the store's own thread: the event loop never waits for disk or database."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 

@@ -19,10 +19,22 @@ from chains.errors import VectorStoreError
 # How many neighbours a search follows: with 100, a fifth of the true ones is missed at 100,000 chunks. A filter that
 # leaves too few goes on with the next ones.
 SEARCH_BREADTH = 400
-SETTINGS = """
+# A host or a server that vanished without a word, as at a power cut, is given up by the other side after a minute, and
+# its locks are released; systems wait for two hours.
+IDLE_S, INTERVAL_S, PROBES, UNHEARD_MS = 30, 10, 3, 60_000
+SETTINGS = f"""
 SELECT set_config('statement_timeout', %(timeout_ms)s, false), set_config('hnsw.ef_search', %(breadth)s, false),
-       set_config('hnsw.iterative_scan', 'strict_order', false), set_config('random_page_cost', '1.1', false)
+       set_config('hnsw.iterative_scan', 'strict_order', false), set_config('random_page_cost', '1.1', false),
+       set_config('tcp_keepalives_idle', '{IDLE_S}', false), set_config('tcp_keepalives_count', '{PROBES}', false),
+       set_config('tcp_keepalives_interval', '{INTERVAL_S}', false),
+       set_config('tcp_user_timeout', '{UNHEARD_MS}', false)
 """
+PATIENCE = {
+    "keepalives_idle": IDLE_S,
+    "keepalives_interval": INTERVAL_S,
+    "keepalives_count": PROBES,
+    "tcp_user_timeout": UNHEARD_MS,
+}
 
 
 class Database:
@@ -162,7 +174,8 @@ def _engine(address: Address, pool_size: int, timeout_s: float) -> Engine:
 
 
 def _connect(address: Address, timeout_s: float) -> Any:
-    connection = psycopg().connect(**address.options, connect_timeout=max(2, round(timeout_s)))
+    usual = PATIENCE | {"connect_timeout": max(2, round(timeout_s))}
+    connection = psycopg().connect(**usual | address.options)
     connection.autocommit = True
     values = {"timeout_ms": str(round(1000 * timeout_s)), "breadth": str(SEARCH_BREADTH)}
     connection.execute(SETTINGS, values)

@@ -94,6 +94,24 @@ def test_redis_is_required_where_the_sessions_are_in_it(waypoint, monkeypatch, a
 
 
 @pytest.mark.service
+def test_events_in_a_database_are_tried_and_may_wait_for_it(waypoint, monkeypatch, database_url):
+    skip_without_broker()
+    monkeypatch.setenv("RABBITMQ_URL", url())
+    monkeypatch.setenv("EVENTS_BACKEND", "postgres")
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    code, out, _ = waypoint("doctor")
+    assert code == 0
+    assert f"postgres at {database_url.rpartition('@')[2]}" in out
+
+    monkeypatch.setenv("DATABASE_URL", "postgresql://user:s3cret@127.0.0.1:9/name")
+    code, out, _ = waypoint("doctor")
+    assert code == 0
+    assert "failed events" in out
+    assert "check DATABASE_URL, and run `waypoint migrate`; events wait in memory meanwhile" in out
+    assert "s3cret" not in out
+
+
+@pytest.mark.service
 def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypatch):
     skip_without_broker()
     with backend() as stub:
@@ -117,7 +135,7 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypat
         "language model": "off",
         "moderation": "off",
         "redis": "failed",
-        "events file": "ok",
+        "events": "ok",
         "rabbitmq": "ok",
         "langsmith": "failed",
         "opentelemetry": "ok",

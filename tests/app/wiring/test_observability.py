@@ -10,9 +10,9 @@ from pydantic import SecretStr
 import app
 from app.http.middleware.drain import InFlight
 from app.http.routes.health import Readiness
-from app.settings import load_settings
+from app.settings import SettingsError, load_settings
 from app.wiring import Services
-from app.wiring.observability import outbox_of
+from app.wiring.observability import check_outbox, outbox_of
 from chains.errors import ConfigurationError, LLMUnavailableError
 from chains.observers import Call
 from tests.fakes import FakeGroq, Reply
@@ -139,6 +139,27 @@ async def test_a_service_whose_events_cannot_be_kept_does_not_start(tmp_path):
     outbox = outbox_of(load_settings(rabbitmq_url=URL, events_path=tmp_path / "file"))
 
     assert outbox is not None
+    with pytest.raises(ConfigurationError, match="EVENTS_PATH"):
+        check_outbox(outbox)
     with pytest.raises(ConfigurationError, match=r"EVENTS_PATH='.*file' cannot be used .*not a database.*move it away"):
         async with outbox.running():
             pass
+
+
+async def test_a_service_whose_database_of_events_is_away_starts_and_says_so(capsys):
+    away = {"events_backend": "postgres", "database_url": "postgresql://user:s3cret@127.0.0.1:9/name"}
+    outbox = outbox_of(load_settings(rabbitmq_url=URL, **away))
+
+    assert outbox is not None
+    check_outbox(outbox)
+    async with outbox.running():
+        pass
+    told = capsys.readouterr().out
+    assert "events_wait_in_memory" in told
+    assert "127.0.0.1:9/name" in told
+    assert "s3cret" not in told
+
+
+def test_events_in_a_database_need_its_address():
+    with pytest.raises(SettingsError, match="EVENTS_BACKEND=postgres needs DATABASE_URL, like postgresql://"):
+        load_settings(events_backend="postgres")

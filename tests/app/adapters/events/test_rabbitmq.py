@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 import app
-from app.adapters.events.outbox import Outbox
-from app.adapters.events.publisher import Publisher
-from app.adapters.events.store import EventStore, Message
 from benchmarks.proxy import Proxy
-from tests.rabbit import PORT, sink, skip_without_broker, url
+from tests.event_stores import Place, emptied, message
+from tests.rabbit import PORT, sink, skip_without_broker
 from tests.waiting import await_until
 
 ROOT = Path(app.__file__).parents[1]
@@ -27,33 +25,24 @@ def _broker():
     skip_without_broker()
 
 
-def message(number: int) -> Message:
-    return Message(f"m{number}", "analytics.test", f"request {number}", f'{{"number": {number}}}')
-
-
-def outbox(path, port, exchange, **options) -> Outbox:
-    options = {"capacity": 10_000, "pause_s": 0.01, "max_pause_s": 0.05} | options
-    return Outbox(path, Publisher(url(port), exchange=exchange), **options)
+@pytest.fixture(params=["file", "postgres"])
+def place(request, tmp_path) -> Place:
+    """An empty store."""
+    if request.param == "file":
+        return Place(str(tmp_path / "events.sqlite3"))
+    return emptied(request.getfixturevalue("database_url"))
 
 
 @asynccontextmanager
-async def line(tmp_path):
-    """A sink, a proxy before the broker, and a path for the store."""
+async def line():
+    """A sink, and a proxy before the broker."""
     async with sink() as taken, Proxy(PORT) as proxy:
-        yield taken, proxy, tmp_path / "events.sqlite3"
+        yield taken, proxy
 
 
-def left_in(path) -> list[str]:
-    store = EventStore(path, capacity=10_000)
-    try:
-        return [message.id for message in store.first(10_000)]
-    finally:
-        store.close()
-
-
-async def test_messages_arrive_persistent_described_and_in_order(tmp_path):
-    async with line(tmp_path) as (taken, proxy, path):
-        box = outbox(path, proxy.port, taken.exchange)
+async def test_messages_arrive_persistent_described_and_in_order(place):
+    async with line() as (taken, proxy):
+        box = place.outbox(proxy.port, taken.exchange)
         async with box.running():
             for number in range(300):
                 box.submit(message(number))
@@ -68,12 +57,12 @@ async def test_messages_arrive_persistent_described_and_in_order(tmp_path):
     )
     assert first.delivery_mode == 2
     assert first.headers == {}
-    assert (box.waiting, box.dropped, left_in(path)) == (0, 0, [])
+    assert (box.waiting, box.dropped, await place.ids()) == (0, 0, [])
 
 
-async def test_messages_whose_confirm_was_lost_are_sent_again_under_the_same_ids(tmp_path):
-    async with line(tmp_path) as (taken, proxy, path):
-        box = outbox(path, proxy.port, taken.exchange)
+async def test_messages_whose_confirm_was_lost_are_sent_again_under_the_same_ids(place):
+    async with line() as (taken, proxy):
+        box = place.outbox(proxy.port, taken.exchange)
         async with box.running():
             box.submit(message(0))
             await await_until(lambda: box.sent == 1)
@@ -91,18 +80,18 @@ async def test_messages_whose_confirm_was_lost_are_sent_again_under_the_same_ids
     assert taken.ids == [f"m{number}" for number in range(6)]
 
 
-async def test_what_a_process_that_died_did_not_see_confirmed_is_sent_again_under_the_same_id(tmp_path):
-    async with line(tmp_path) as (taken, proxy, path):
-        box = outbox(path, proxy.port, taken.exchange, flush_s=0)
+async def test_what_a_process_that_died_did_not_see_confirmed_is_sent_again_under_the_same_id(place):
+    async with line() as (taken, proxy):
+        box = place.outbox(proxy.port, taken.exchange, flush_s=0)
         async with box.running():
             box.submit(message(0))
             await await_until(lambda: box.sent == 1)
             proxy.deaf = True
             box.submit(message(1))
             await await_until(lambda: len(taken.messages) == 2)
-        assert left_in(path) == ["m1"]
+        assert await place.ids() == ["m1"]
         proxy.deaf = False
-        again = outbox(path, proxy.port, taken.exchange)
+        again = place.outbox(proxy.port, taken.exchange)
         async with again.running():
             again.submit(message(2))
             await await_until(lambda: again.sent == 2)
@@ -110,10 +99,10 @@ async def test_what_a_process_that_died_did_not_see_confirmed_is_sent_again_unde
     assert taken.ids == ["m0", "m1", "m2"]
 
 
-async def test_through_many_cuts_every_message_arrives_in_order(tmp_path):
+async def test_through_many_cuts_every_message_arrives_in_order(place):
     chance = random.Random(7)  # noqa: S311 - cuts keep no secrets.
-    async with line(tmp_path) as (taken, proxy, path):
-        box = outbox(path, proxy.port, taken.exchange)
+    async with line() as (taken, proxy):
+        box = place.outbox(proxy.port, taken.exchange)
         async with box.running():
             for number in range(1000):
                 box.submit(message(number))
@@ -130,28 +119,28 @@ async def test_through_many_cuts_every_message_arrives_in_order(tmp_path):
     assert taken.ids == [f"m{number}" for number in range(1000)]
 
 
-async def test_while_the_broker_is_away_messages_wait_on_disk_and_a_full_store_drops_the_oldest(tmp_path):
-    async with line(tmp_path) as (taken, proxy, path):
+async def test_while_the_broker_is_away_messages_wait_in_the_store_and_a_full_store_drops_the_oldest(place):
+    async with line() as (taken, proxy):
         await proxy.cut()
-        box = outbox(path, proxy.port, taken.exchange, capacity=10)
+        box = place.outbox(proxy.port, taken.exchange, capacity=10)
         async with box.running():
             for number in range(25):
                 box.submit(message(number))
             await await_until(lambda: box.dropped == 15)
         assert (box.waiting, box.dropped, box.sent) == (10, 15, 0)
-        assert left_in(path) == [f"m{number}" for number in range(15, 25)]
+        assert await place.ids() == [f"m{number}" for number in range(15, 25)]
 
         await proxy.restore()
-        again = outbox(path, proxy.port, taken.exchange, capacity=10)
+        again = place.outbox(proxy.port, taken.exchange, capacity=10)
         async with again.running():
             await await_until(lambda: again.sent == 10)
 
     assert taken.ids == [f"m{number}" for number in range(15, 25)]
 
 
-async def test_what_is_queued_at_the_end_is_delivered_before_it(tmp_path):
-    async with line(tmp_path) as (taken, proxy, path):
-        box = outbox(path, proxy.port, taken.exchange, flush_s=30)
+async def test_what_is_queued_at_the_end_is_delivered_before_it(place):
+    async with line() as (taken, proxy):
+        box = place.outbox(proxy.port, taken.exchange, flush_s=30)
         async with box.running():
             for number in range(500):
                 box.submit(message(number))
@@ -161,9 +150,9 @@ async def test_what_is_queued_at_the_end_is_delivered_before_it(tmp_path):
     assert (box.sent, box.waiting) == (500, 0)
 
 
-async def test_of_two_processes_with_one_store_the_second_takes_over_where_the_first_ends(tmp_path):
-    async with line(tmp_path) as (taken, proxy, path):
-        first, second = (outbox(path, proxy.port, taken.exchange) for _ in range(2))
+async def test_of_two_processes_with_one_store_the_second_takes_over_where_the_first_ends(place):
+    async with line() as (taken, proxy):
+        first, second = (place.outbox(proxy.port, taken.exchange) for _ in range(2))
         async with second.running():
             await await_until(lambda: second.waiting == 0)
             async with first.running():
@@ -177,13 +166,13 @@ async def test_of_two_processes_with_one_store_the_second_takes_over_where_the_f
     assert first.sent + second.sent == 3
 
 
-async def test_what_a_killed_process_kept_is_delivered_by_another(tmp_path):
-    async with line(tmp_path) as (taken, proxy, path), Proxy(PORT) as silent:
+async def test_what_a_killed_process_kept_is_delivered_by_another(place):
+    async with line() as (taken, proxy), Proxy(PORT) as silent:
         silent.deaf = True
-        command = [sys.executable, "-m", "tests.keep_and_wait", str(path), str(silent.port), "5"]
+        command = [sys.executable, "-m", "tests.keep_and_wait", place.address, str(silent.port), "5"]
         child = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
         await await_until(lambda: silent.accepted)  # It is the one that delivers.
-        box = outbox(path, proxy.port, taken.exchange)
+        box = place.outbox(proxy.port, taken.exchange)
         async with box.running():
             await await_until(lambda: box.waiting == 5)
             assert proxy.accepted == 0
@@ -195,8 +184,9 @@ async def test_what_a_killed_process_kept_is_delivered_by_another(tmp_path):
 
 
 async def test_a_disk_that_refuses_holds_messages_in_memory(tmp_path):
-    async with line(tmp_path) as (taken, proxy, path):
-        box = outbox(path, proxy.port, taken.exchange)
+    path = tmp_path / "events.sqlite3"
+    async with line() as (taken, proxy):
+        box = Place(str(path)).outbox(proxy.port, taken.exchange)
         async with box.running():
             await await_until(path.exists)
             outside = sqlite3.connect(path)
@@ -213,8 +203,9 @@ async def test_a_disk_that_refuses_holds_messages_in_memory(tmp_path):
 
 
 async def test_a_locked_file_does_not_delay_the_end(tmp_path):
-    async with line(tmp_path) as (_, proxy, path):
-        box = outbox(path, proxy.port, "unused", flush_s=0)
+    path = tmp_path / "events.sqlite3"
+    async with line() as (_, proxy):
+        box = Place(str(path)).outbox(proxy.port, "unused", flush_s=0)
         async with asyncio.timeout(15):  # SQLite's patience with the lock was 30 s, twice.
             async with box.running():
                 other = sqlite3.connect(path, isolation_level=None)

@@ -111,6 +111,19 @@ def test_an_ingestion_that_lost_its_lock_writes_no_more(database_url, collection
     assert ids(index) == []
 
 
+def test_a_side_that_vanished_is_given_up_after_a_minute_or_as_the_address_says(database_url):
+    address = f"{database_url}?keepalives_idle=7&connect_timeout=5"
+    with Database(address, pool_size=1, timeout_s=30).transaction() as connection:
+        names = ("tcp_keepalives_idle", "tcp_user_timeout")
+        theirs = [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in names]
+        driver = connection.connection.driver_connection
+        assert driver
+        ours = driver.info.get_parameters()
+
+    assert theirs == ["30", "60000"]
+    assert (ours["keepalives_idle"], ours["connect_timeout"], ours["tcp_user_timeout"]) == ("7", "5", "60000")
+
+
 def test_a_pool_that_is_used_up_names_its_setting(database_url, collection):
     database = Database(database_url, pool_size=1, timeout_s=0.2)
     with database.connection(), refused("all connections .* are in use; raise DATABASE_POOL_SIZE"):
@@ -175,7 +188,7 @@ def test_tables_of_an_earlier_version_are_brought_up_to_date_and_their_index_is_
     execute(
         empty_database_url,
         "ALTER TABLE waypoint.chunks DROP COLUMN searched",
-        "DROP TABLE waypoint.conversations",
+        "DROP TABLE waypoint.conversations, waypoint.events",
         "DROP SEQUENCE waypoint.uses",
         "UPDATE waypoint.alembic_version SET version_num = '0001'",
     )
@@ -184,7 +197,7 @@ def test_tables_of_an_earlier_version_are_brought_up_to_date_and_their_index_is_
 
     database = Database(empty_database_url, pool_size=5, timeout_s=30)
     assert schema.migrate(database) == schema.migrate(database) == schema.HEAD
-    execute(empty_database_url, "SELECT * FROM waypoint.conversations")
+    execute(empty_database_url, "SELECT * FROM waypoint.conversations, waypoint.events")
     index = open_index(empty_database_url)
     with refused("earlier version.*waypoint ingest --reset", ConfigurationError):
         index.open()
