@@ -4,8 +4,8 @@ RUN python -m venv /opt/waypoint
 ENV PATH=/opt/waypoint/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 # The dependencies first: they change seldom, and their layer is kept.
-COPY requirements.lock ./
-RUN python -m pip install --no-deps --require-hashes -r requirements.lock
+COPY requirements.lock requirements-postgres.lock ./
+RUN python -m pip install --no-deps --require-hashes -r requirements.lock -r requirements-postgres.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY prompts prompts
 COPY chains chains

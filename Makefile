@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PARITY := .venv-parity
 PYTEST := MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
-LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet pyproject.toml
+LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet
 
 ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need for Indonesia?"
 	@$(BIN)/waypoint ask "$${Q:?give a question, like: make ask Q=\"What documents do I need for Indonesia?\"}"
@@ -83,8 +83,10 @@ wheel: $(VENV)/.dev ## Build the wheel into dist/
 	$(BIN)/python -m pip --quiet --quiet wheel --no-deps --wheel-dir dist .
 
 lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
-	$(BIN)/$(LOCK) --output-file requirements.lock
-	$(BIN)/$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(BIN)/$(LOCK) pyproject.toml --output-file requirements.lock
+	$(BIN)/$(LOCK) --group postgres --constraint requirements.lock --output-file requirements-postgres.lock
+	$(BIN)/$(LOCK) pyproject.toml --group dev --constraint requirements.lock --constraint requirements-postgres.lock \
+		--output-file requirements-dev.lock
 
 clean: ## Remove the environments, the index and what tools left behind
 	rm -rf $(VENV) $(PARITY) storage dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

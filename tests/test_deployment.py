@@ -5,8 +5,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -47,7 +49,7 @@ def test_the_image_runs_as_a_user_without_rights_and_gets_signals_itself():
 
 def test_the_image_holds_the_pinned_dependencies_and_what_the_wheel_is_made_of():
     [lock] = [run for run in arguments("RUN") if "requirements" in run]
-    assert lock == "python -m pip install --no-deps --require-hashes -r requirements.lock"
+    assert lock == "python -m pip install --no-deps --require-hashes -r requirements.lock -r requirements-postgres.lock"
     sources = [copy.rsplit(" ", 1)[0].split() for copy in arguments("COPY") if not copy.startswith("--from")]
     admitted = {
         line.removeprefix("!")
@@ -56,6 +58,16 @@ def test_the_image_holds_the_pinned_dependencies_and_what_the_wheel_is_made_of()
     }
     assert {name for names in sources for name in names} == admitted
     assert [name for name in admitted if not (ROOT / name).exists()] == []
+
+
+def test_the_image_holds_the_extra_that_the_composed_database_needs():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    pinned = set(re.findall(r"^[\w.-]+==[\w.]+", (ROOT / "requirements-postgres.lock").read_text(), re.MULTILINE))
+    tested = set(re.findall(r"^[\w.-]+==[\w.]+", (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE))
+
+    assert project["dependency-groups"]["postgres"] == project["project"]["optional-dependencies"]["postgres"]
+    assert {name.partition("==")[0] for name in pinned} >= {"alembic", "psycopg", "psycopg-binary"}
+    assert pinned - tested == set()
 
 
 def test_the_wheel_carries_every_file_of_the_page_and_the_example_questions():
@@ -118,6 +130,27 @@ def test_the_composed_service_is_set_by_settings_that_exist_and_may_have_several
     assert settings.chroma_host in COMPOSE["services"]
     assert int(waypoint["stop_grace_period"].removesuffix("s")) > settings.drain_timeout_s + 5
     assert waypoint["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
+
+
+def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_database_of_the_settings():
+    services = COMPOSE["services"]
+    server, waypoint = services["postgres"], services["waypoint"]
+    address = urlsplit(waypoint["environment"]["DATABASE_URL"])
+    given = server["environment"]
+
+    assert {name for name, service in services.items() if "profiles" in service} == {"postgres"}
+    assert {name for name, on in waypoint["depends_on"].items() if not on.get("required", True)} == {"postgres"}
+    assert (address.hostname, address.port, address.path) == ("postgres", 5432, f"/{given['POSTGRES_DB']}")
+    assert (address.username, address.password) == (given["POSTGRES_USER"], given["POSTGRES_PASSWORD"])
+    # A variable that has to be set would stop those who do without: it is read whatever the profile is.
+    assert ":?" not in str(server)
+    lines = re.findall(
+        r"^    (\w+)=(\w+)$", (ROOT / "docs" / "operations.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    options: dict[str, Any] = {name.lower(): value for name, value in lines if name != "COMPOSE_PROFILES"}
+    assert dict(lines)["COMPOSE_PROFILES"] in server["profiles"]
+    settings = Settings(_env_file=None, database_url=waypoint["environment"]["DATABASE_URL"], **options)
+    assert settings.vector_store_type == settings.session_backend == settings.events_backend == "postgres"
 
 
 def unit() -> str:
