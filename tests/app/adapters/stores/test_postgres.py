@@ -269,7 +269,10 @@ def test_few_chunks_are_searched_by_the_index_of_vectors_as_many_are(index, data
     opened = index.open()
     opened.store.nearest(WordEmbeddings().embed_query("word7"), 10, {})
 
-    with psycopg.connect(database_url) as connection:
+    def scans() -> int:
         query = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s"
-        used = f"vectors_{opened.partition.number}"
-        wait_until(lambda: connection.execute(query, [used]).fetchone()[0] >= 1 or connection.rollback())
+        with psycopg.connect(database_url) as connection:
+            row = connection.execute(query, [f"vectors_{opened.partition.number}"]).fetchone()
+        return row[0] if row else 0
+
+    wait_until(scans)
