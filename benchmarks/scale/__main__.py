@@ -105,28 +105,26 @@ def _questions(model: Embeddings, chunks: ScaledChunks, size: int) -> Questions:
 
 
 def _grown(place: Place, chunks: ScaledChunks, asked: dict[int, Questions], turns: Turns) -> Iterator[dict[str, float]]:
-    """Yield what is measured at each size of one store, which grows from size to size."""
-    size = 0
-    for target, questions in sorted(asked.items()):
-        print(f"{target:,} chunks: {place.settings}", file=sys.stderr)
+    """Yield what is measured at each size of one store, which is filled anew each time."""
+    for size, questions in sorted(asked.items()):
+        print(f"{size:,} chunks: {place.settings}", file=sys.stderr)
         settings = load_settings(_env_file=None, llm_provider="offline", **place.settings)
         index = Services(settings, parts=Parts(embeddings=chunks)).stored
-        seconds = _filled(index, chunks, range(size, target, BATCH), turns, reset=not size)
+        seconds = _filled(index, chunks, range(0, size, BATCH), turns)
         with turns.measuring():
             measured = _asked_elsewhere(place, questions)
             yield {
-                "chunks": target,
-                "chunks_per_s": (target - size) / seconds,
-                "deletion_s": _replaced_document(index, chunks, target - CHUNKS_A_DOCUMENT),
+                "chunks": size,
+                "chunks_per_s": size / seconds,
+                "deletion_s": _replaced_document(index, chunks, size - CHUNKS_A_DOCUMENT),
                 "server_mb": place.server_mb(),
                 "disk_mb": place.disk_mb(),
                 **measured,
             }
-        size = target
 
 
-def _filled(index: StoredIndex, chunks: ScaledChunks, starts: range, turns: Turns, *, reset: bool) -> float:
-    """Add the chunks, a batch from each start, in one change of the index; return the seconds that it took."""
+def _filled(index: StoredIndex, chunks: ScaledChunks, starts: range, turns: Turns) -> float:
+    """Fill the index anew, a batch from each start; return the seconds that it took."""
     seconds = 0.0
 
     @contextmanager
@@ -139,7 +137,7 @@ def _filled(index: StoredIndex, chunks: ScaledChunks, starts: range, turns: Turn
 
     with index.locked(), progress_bar("Filling") as progress:
         with timed():
-            change = index.change(reset=reset)
+            change = index.change(reset=True)
             store = cast("VectorStore", change.writable().store)
         for start in starts:
             with timed():
