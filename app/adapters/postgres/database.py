@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
-from app.adapters.postgres.driver import Address, psycopg
+from app.adapters.postgres.driver import Address, psycopg, text_dumpers
 from app.adapters.postgres.errors import LOST, explained, translate
 from chains.errors import VectorStoreError
 
@@ -176,6 +176,8 @@ def _engine(address: Address, pool_size: int, timeout_s: float) -> Engine:
 def _connect(address: Address, timeout_s: float) -> Any:
     usual = PATIENCE | {"connect_timeout": max(2, round(timeout_s))}
     connection = psycopg().connect(**usual | address.options)
+    for dumper in text_dumpers():
+        connection.adapters.register_dumper(str, dumper)
     connection.autocommit = True
     values = {"timeout_ms": str(round(1000 * timeout_s)), "breadth": str(SEARCH_BREADTH)}
     connection.execute(SETTINGS, values)

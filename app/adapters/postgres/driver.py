@@ -1,8 +1,10 @@
 """The driver, psycopg, which comes with an extra; and an address that does not show its password."""
 
+from functools import cache
 from types import ModuleType
 from typing import Any
 
+from app.adapters.postgres.characters import keepable
 from chains.errors import ConfigurationError
 
 
@@ -18,6 +20,22 @@ def psycopg() -> ModuleType:
         msg = "PostgreSQL needs the extra `postgres`: pip install 'waypoint-copilot[postgres]'"
         raise ConfigurationError(msg) from error
     return psycopg
+
+
+@cache
+def text_dumpers() -> tuple[Any, ...]:
+    """Return what hands text to the server, to be registered in this order: the last one is that of statements."""
+    from psycopg.types.string import StrBinaryDumper, StrDumperUnknown  # noqa: PLC0415 - as above.
+
+    class InCopies(StrBinaryDumper):
+        def dump(self, obj: str) -> Any:
+            return super().dump(keepable(obj))
+
+    class InStatements(StrDumperUnknown):
+        def dump(self, obj: str) -> Any:
+            return super().dump(keepable(obj))
+
+    return InCopies, InStatements
 
 
 class Address:

@@ -1,6 +1,5 @@
 """Conversations by their session in PostgreSQL, for all hosts of a service."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -9,6 +8,7 @@ from typing import TypeVar
 from langchain_core.runnables import run_in_executor
 from sqlalchemy import Connection, text
 
+from app.adapters.postgres.characters import as_json, keepable
 from app.adapters.postgres.database import Database
 from app.adapters.postgres.schema import SCHEMA, check_schema
 from app.adapters.sessions.conversations import trimmed
@@ -89,7 +89,7 @@ class PostgresConversations:
     def _turns(self, connection: Connection, session_id: str, owner: str, *, lock: bool = False) -> list[Turn]:
         query = f"{READ} FOR UPDATE" if lock else READ
         row = connection.execute(text(query), {"key": _key(session_id)}).one_or_none()
-        if row is not None and row.owner != owner:
+        if row is not None and row.owner != keepable(owner):
             raise SessionNotFoundError(session_id)
         return trimmed([Turn(*turn) for turn in row.turns]) if row else []
 
@@ -98,7 +98,7 @@ class PostgresConversations:
         connection.execute(text(EXPIRE))
         connection.execute(text(BEGIN), values)
         said = trimmed([*self._turns(connection, session_id, owner, lock=True), *turns])
-        connection.execute(text(KEEP), values | {"turns": json.dumps(said, ensure_ascii=False)})
+        connection.execute(text(KEEP), values | {"turns": as_json(said)})
         connection.execute(text(DROP_OLDEST), {"capacity": self._capacity})
 
     async def _in_transaction(self, work: Callable[[Connection], T]) -> T:

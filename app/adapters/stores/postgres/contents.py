@@ -1,12 +1,12 @@
 """What belongs to an index in PostgreSQL: its store, its records and the scope files of its folders."""
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from app.adapters.postgres.characters import as_json
 from app.adapters.postgres.database import Database
 from app.adapters.postgres.schema import SCHEMA
 from app.adapters.stores.postgres.partition import Partition
@@ -40,7 +40,7 @@ class PostgresContents:
 
     def keep_scopes(self, scopes: Mapping[str, str | None]) -> None:
         """Remember the scope files with the chunks that they belong to."""
-        kept = json.dumps(dict(scopes), ensure_ascii=False)
+        kept = as_json(dict(scopes))
         with self.database.transaction() as connection:
             connection.execute(text(KEEP_SCOPES), {"index": self.partition.number, "scopes": kept})
             tell(connection, self.partition)

@@ -5,6 +5,8 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 
+from app.adapters.postgres.characters import keepable
+
 TOKENIZER = "porter unicode61"
 SCHEMA = f"""
 CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = '{TOKENIZER}');
@@ -25,7 +27,7 @@ class Tokenizer:
         found: list[Counter[str]] = [Counter() for _ in texts]
         with self._lock:
             self._connection.execute("DELETE FROM texts")
-            rows = ((place, text.replace("\0", " ")) for place, text in enumerate(texts, start=1))
+            rows = ((place, keepable(text)) for place, text in enumerate(texts, start=1))
             self._connection.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
             for term, place, count in self._connection.execute("SELECT term, doc, count(*) FROM tokens GROUP BY 1, 2"):
                 found[place - 1][term] = count

@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
+from app.adapters.postgres.characters import as_json
 from app.adapters.postgres.database import Database
 from app.adapters.postgres.schema import SCHEMA
 from app.adapters.stores.postgres.filters import COLUMNS
@@ -142,7 +143,7 @@ def _values(row: Row, index: int, number: int, terms: Mapping[str, int]) -> tupl
         str(metadata.get("section") or ""),
         *(metadata.get(name) for name in COLUMNS),
         row.document.page_content,
-        json.dumps(metadata, ensure_ascii=False),
+        as_json(metadata),
         row.searched,
         to_wire(row.vector),
         [terms[term] for term in row.counts],
