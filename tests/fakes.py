@@ -38,25 +38,25 @@ class FakeGroq:
     authorizations: list[str | None] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
 
-    def next_reply(self) -> Reply:
+    def next_reply(self, body: dict[str, Any]) -> Reply:
         return self.replies.pop(0) if self.replies else Reply()
 
 
 @contextmanager
-def fake_groq() -> Iterator[FakeGroq]:
-    """Run the server while the body runs."""
-    fake = FakeGroq()
+def fake_groq(fake: FakeGroq | None = None) -> Iterator[FakeGroq]:
+    """Run the server, or one that answers otherwise, while the body runs."""
+    answering = fake or FakeGroq()
 
     class Handler(_Handler):
-        groq = fake
+        groq = answering
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
-    fake.url = f"http://127.0.0.1:{server.server_port}"
+    answering.url = f"http://127.0.0.1:{server.server_port}"
     try:
-        yield fake
+        yield answering
     finally:
         server.shutdown()
         server.server_close()
@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.groq.requests.append(body)
         self.groq.headers.append({name.lower(): value for name, value in self.headers.items()})
         self.groq.authorizations.append(self.headers.get("Authorization"))
-        reply = self.groq.next_reply()
+        reply = self.groq.next_reply(body)
         if self.path != "/openai/v1/chat/completions":
             self._json(404, {"error": {"message": f"no route {self.path}"}}, {})
         elif reply.status != 200:

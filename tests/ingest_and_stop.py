@@ -23,6 +23,7 @@ from app.wiring import Parts, Services
 from chains.ingestion import writing
 from chains.ingestion.index import Report
 from tests.fakes import WordEmbeddings
+from tests.processes import start
 
 # The steps that change something, and whether to hang after them or before: what a kill can leave half done.
 POINTS: dict[str, tuple[Any, str, bool]] = {
@@ -75,6 +76,14 @@ def waypoint(folder: Path, messages: Path, *words: str, **settings: str) -> None
         pytest.MonkeyPatch().setenv(name, value)
     sys.argv = ["waypoint", *words]
     main()
+
+
+def waypoint_ingest(folder: Path, *words: str, **settings: str) -> None:
+    """Run `waypoint ingest` in the folder, in a process of its own."""
+    messages = folder / "ingestion.txt"
+    process = start(waypoint, folder, messages, "ingest", *words, **settings)
+    process.join()
+    assert process.exitcode == 0, messages.read_text()
 
 
 def _hanging(original: Callable[..., Any], told: Path, *, after: bool, times: int) -> Callable[..., Any]:

@@ -54,9 +54,9 @@ class Sink:
 
 
 @asynccontextmanager
-async def sink() -> AsyncIterator[Sink]:
-    """Listen to everything that is published to a new exchange, which is deleted after."""
-    taken = Sink(f"test.{uuid4().hex}")
+async def sink(shared: str | None = None) -> AsyncIterator[Sink]:
+    """Listen to all that is published to a new exchange, which is deleted after, or to a shared one, which stays."""
+    taken = Sink(shared or f"test.{uuid4().hex}")
     async with await aio_pika.connect(url()) as connection:
         channel = await connection.channel()
         exchange = await channel.declare_exchange(taken.exchange, aio_pika.ExchangeType.TOPIC, durable=True)
@@ -70,4 +70,5 @@ async def sink() -> AsyncIterator[Sink]:
         try:
             yield taken
         finally:
-            await exchange.delete()
+            if shared is None:
+                await exchange.delete()

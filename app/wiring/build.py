@@ -239,8 +239,7 @@ class Services:
             life.callback(self.library.close)
             life.push_async_callback(asyncio.to_thread, self.uploads.close)
             await asyncio.to_thread(self.uploads.resume)
-            shared = self.index if self.remote is None and self.settings.vector_store_type == "postgres" else None
-            parts: list[Any] = [shared, self.caches, self.access, self.outbox]
+            parts: list[Any] = [self.caches, self.access, self.outbox]
             for part in filter(None, parts):
                 await life.enter_async_context(part.running())
             yield

@@ -2,8 +2,6 @@
 
 import math
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from shutil import which
 from typing import TYPE_CHECKING
 
@@ -76,12 +74,6 @@ class IndexReader:
         self._index = index
         self._lock = threading.Lock()
         self._open: Snapshot | None = None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Hear of changes while the body runs."""
-        with self._index.watching():
-            yield
 
     def current(self) -> Snapshot:
         """Return the index as it is now.

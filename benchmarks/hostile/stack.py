@@ -1,7 +1,6 @@
 """Two worker processes over a Chroma server, with Redis, RabbitMQ and nginx where they are: broken one by one."""
 
 import asyncio
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ from app.wiring import Services
 from benchmarks.hostile.requests import QUESTION, try_requests
 from benchmarks.hostile.tried import Tried
 from tests.access import write_corpus
+from tests.nginx import nginx
+from tests.nginx import program as nginx_program
 from tests.processes import PATIENCE_S, Service, free_port, service
 from tests.waiting import wait_until
 
@@ -39,7 +40,7 @@ def try_stack(folder: Path) -> list[Tried]:
         options = {"CACHE_ENABLED": "true", "CACHE_BACKEND": "redis", "REDIS_URL": REDIS, "RABBITMQ_URL": RABBITMQ}
         options |= {"RATE_LIMIT": "off", "EVENTS_PATH": str(folder / "events.sqlite3"), "LOG_LEVEL": "error"}
         running = stack.enter_context(service(folder, "--workers", "2", **settings, **options))
-        url = stack.enter_context(nginx(folder, running.url)) if shutil.which("nginx") else running.url
+        url = stack.enter_context(nginx(running.url)) if nginx_program() else running.url
         front = "nginx, " if url != running.url else ""
         kind = f"malformed requests to {front}two workers, a Chroma server and RabbitMQ"
         return [asyncio.run(try_requests(url, kind, every=EVERY)), _redis(url), _ended(running, url, chroma)]
@@ -95,27 +96,6 @@ def chroma_server(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int
             yield process, port
         finally:
             process.kill()
-
-
-@contextmanager
-def nginx(folder: Path, upstream: str) -> Iterator[str]:
-    """Run nginx in front of the service while the body runs."""
-    port = free_port()
-    folder.chmod(0o755)  # nginx writes large bodies there, as a user of its own.
-    config = folder / "nginx.conf"
-    paths = "".join(
-        f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    place = f"location / {{ proxy_pass {upstream}; client_max_body_size 16k; }}"  # As docs/operations.md says.
-    server = f"server {{ listen 127.0.0.1:{port}; {place} }}"
-    log = f"pid {folder}/nginx.pid; error_log {folder}/nginx.log;"
-    config.write_text(f"daemon off; {log} events {{}} http {{ access_log off; {paths} {server} }}", encoding="utf-8")
-    with subprocess.Popen([str(shutil.which("nginx")), "-p", str(folder), "-c", str(config)]) as process:
-        try:
-            wait_until(lambda: _answers(f"http://127.0.0.1:{port}/api/health"), limit_s=PATIENCE_S)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
 
 
 def _answers(url: str) -> bool:

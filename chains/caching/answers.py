@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, run_in_executor
 
 from chains.caching.replay import LEVEL, replay_stream, replay_whole
 from chains.caching.single_flight import SingleFlight
@@ -82,7 +82,7 @@ class CachedAnswers(DelegatingRunnable):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the answer."""
-        call = self._call(input, config)
+        call = await run_in_executor(None, self._call, input, config)  # The version may be read from a database.
         if call is None:
             return await self.bound.ainvoke(input, config, **kwargs)
 
@@ -112,7 +112,7 @@ class CachedAnswers(DelegatingRunnable):
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Yield the answer's parts as they come."""
-        call = self._call(input, config)
+        call = await run_in_executor(None, self._call, input, config)
         if call is None:
             async for part in self.bound.astream(input, config, **kwargs):
                 yield part

@@ -6,19 +6,12 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.ingest_and_stop import waypoint
-from tests.processes import PATIENCE_S, Service, service, start
+from tests.ingest_and_stop import waypoint_ingest
+from tests.processes import PATIENCE_S, Service, service
 
 pytestmark = pytest.mark.service
 
 QUESTION = "What is the fee for storage in the depot?"
-
-
-def waypoint_ingest(folder: Path, *words: str, **settings: str) -> None:
-    messages = folder / "ingestion.txt"
-    process = start(waypoint, folder, messages, "ingest", *words, **settings)
-    process.join()
-    assert process.exitcode == 0, messages.read_text()
 
 
 def titles(running: Service) -> set[str]:
@@ -38,7 +31,7 @@ def write(folder: Path, title: str) -> Path:
 def test_what_is_ingested_while_the_service_runs_is_found_by_the_next_question(request, tmp_path, store):
     shared: dict[str, Any] = {}
     words: tuple[str, ...] = ()
-    if store == "postgres":  # Several processes with caches of their own are told.
+    if store == "postgres":  # Several processes, with caches of their own.
         shared = {"DATABASE_URL": request.getfixturevalue("empty_database_url"), "CACHE_ENABLED": "on"}
         words = ("--workers", "2")
     settings: dict[str, Any] = {

@@ -1,8 +1,8 @@
 """Connections to PostgreSQL: a pool, transactions that span several parts, and one connection held for long."""
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -109,18 +109,6 @@ class Database:
             finally:
                 connection.invalidate()  # It is not like the others of the pool; what it locks is released.
 
-    @contextmanager
-    def listening(self, channel: str) -> Iterator[Callable[[float], None]]:
-        """Hold a connection that hears what is told on a channel; give what waits for it, at most so many seconds."""
-        driver = psycopg()
-        try:
-            with closing(_connect(self.address, self._timeout_s)) as connection:
-                connection.autocommit = True
-                connection.execute(f"LISTEN {channel}")
-                yield lambda seconds: list(connection.notifies(timeout=seconds, stop_after=1)).clear()
-        except driver.Error as error:
-            raise explained(error, self.address) from error
-
     def copy_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
         """Add rows by COPY, which is several times as fast as INSERT; `columns` are types by name.
 
@@ -135,11 +123,6 @@ class Database:
                         copy.write_row(row)
             except psycopg().Error as error:
                 raise explained(error, self.address) from error
-
-    def tell(self, channel: str) -> None:
-        """Wake who listens to a channel."""
-        with self.transaction() as connection:
-            connection.execute(text(f"NOTIFY {channel}"))
 
     def close(self) -> None:
         """Close the connections; the next use opens new ones."""

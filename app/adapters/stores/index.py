@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -160,10 +160,6 @@ class StoredIndex(ABC):
     @abstractmethod
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None where it cannot be kept."""
-
-    def watching(self) -> AbstractContextManager[None]:
-        """Keep the version at hand while the body runs, where it costs more to read than a file."""
-        return nullcontext()
 
     @abstractmethod
     def locked(self) -> AbstractContextManager[None]:

@@ -13,7 +13,6 @@ from app.adapters.stores.postgres.partition import Partition
 from app.adapters.stores.postgres.records import PostgresRecords
 from app.adapters.stores.postgres.store import PostgresStore
 from app.adapters.stores.postgres.words import PostgresWords
-from app.adapters.stores.postgres.writing import tell
 
 SCOPES = f"SELECT scopes FROM {SCHEMA}.indexes WHERE index = :index"
 KEEP_SCOPES = f"""
@@ -43,7 +42,6 @@ class PostgresContents:
         kept = as_json(dict(scopes))
         with self.database.transaction() as connection:
             connection.execute(text(KEEP_SCOPES), {"index": self.partition.number, "scopes": kept})
-            tell(connection, self.partition)
 
     def source_times(self) -> dict[str, float]:
         """Return when each source was last written, by its key in the records, in seconds since 1970."""

@@ -15,9 +15,7 @@ from app.adapters.stores.postgres.contents import PostgresContents, PostgresSnap
 from app.adapters.stores.postgres.partition import Partition
 from app.adapters.stores.postgres.store import PostgresStore
 from app.adapters.stores.postgres.tokens import Tokenizer
-from app.adapters.stores.postgres.watch import VersionWatch
 from app.adapters.stores.postgres.words import PostgresWords, Size
-from app.adapters.stores.postgres.writing import tell
 from chains.errors import IndexBusyError, VectorStoreError
 
 CURRENT = f"""
@@ -66,21 +64,9 @@ class PostgresIndex(StoredIndex):
         self._database, self._collection = database, collection
         self._tokenizer = Tokenizer()
         self._is_checked = False
-        self._watch: VersionWatch | None = None
 
     def version(self) -> str | None:
         """Return the number of the index and of its last change; None where it was never made."""
-        watch = self._watch
-        return watch.version if watch and watch.is_known else self._read_version()
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Be told of each change while the body runs, so that nobody waits for the database to hear of the version."""
-        self._watch = VersionWatch(self._database, self._read_version)
-        with self._watch:
-            yield
-
-    def _read_version(self) -> str | None:
         with self._checked().transaction() as connection:
             state = self._state(connection)
             return f"{state.number}.{state.version}" if state else None
@@ -97,8 +83,6 @@ class PostgresIndex(StoredIndex):
             try:
                 yield
             finally:
-                if self._watch:
-                    self._watch.is_known = False  # What this process has changed it knows before it is told.
                 # The end of the connection does it as well, but a moment later.
                 with suppress(VectorStoreError), self._database.transaction():
                     connection.execute(text(LET_OTHERS_INGEST), {"name": self._collection})
@@ -179,7 +163,6 @@ class PostgresIndex(StoredIndex):
             target.store.index_vectors(connection)
             target.partition.analyze(connection)
             connection.execute(text(USE), {"name": self._collection, "index": target.partition.number})
-            tell(connection, target.partition)
         self._clean()
 
     def _count_anew(self, before: int, target: PostgresContents) -> None:

@@ -17,7 +17,6 @@ from app.adapters.postgres.schema import SCHEMA
 from app.adapters.stores.postgres.filters import COLUMNS
 from app.adapters.stores.postgres.partition import Partition
 
-CHANNEL = "waypoint"
 # What a smallint holds: a longer chunk counts as one of this length.
 MOST_TOKENS = 32_767
 NUMBERS = f"SELECT nextval('{SCHEMA}.numbers') FROM generate_series(1, :count)"
@@ -57,12 +56,11 @@ counted AS (UPDATE {terms} AS known SET chunks = known.chunks - less.chunks
     FROM (SELECT term, count(*) AS chunks FROM pairs GROUP BY term) AS less WHERE known.number = less.term)
 SELECT count(*), coalesce(sum(tokens), 0) FROM gone
 """
-# Every change has a version of its own, which is told to all processes when the transaction ends.
+# Every change has a version of its own.
 GROW = f"""
 UPDATE {SCHEMA}.indexes SET chunks = chunks + :chunks, tokens = tokens + :tokens, version = version + 1
 WHERE index = :index
 """
-TELL = f"SELECT pg_notify('{CHANNEL}', :index)"
 
 
 class Row(NamedTuple):
@@ -104,12 +102,6 @@ def delete_chunks(connection: Connection, partition: Partition, ids: Sequence[st
 
 def _change(connection: Connection, partition: Partition, *, chunks: int, tokens: int) -> None:
     connection.execute(text(GROW), {"index": partition.number, "chunks": chunks, "tokens": tokens})
-    tell(connection, partition)
-
-
-def tell(connection: Connection, partition: Partition) -> None:
-    """Tell all processes at the end of the transaction that the index has changed."""
-    connection.execute(text(TELL), {"index": str(partition.number)})
 
 
 def _count_terms(connection: Connection, partition: Partition, rows: Sequence[Row]) -> dict[str, int]:
