@@ -77,13 +77,15 @@ def _copy(origin: "Snapshot", target: "Contents", ready: ReadyVectors, progress:
         with target.transaction():
             cast("VectorStore", target.store).add_documents(chunks, ids=[str(chunk.id) for chunk in chunks])
             records, _ = target.records()
-            records.update([str(chunk.id) for chunk in chunks], group_ids=[chunk.metadata[DOC_ID] for chunk in chunks])
+            documents = [chunk.metadata.get(DOC_ID) for chunk in chunks]
+            records.update([str(chunk.id) for chunk in chunks], group_ids=documents)
         done += len(chunks)
         progress(done, len(ids), "chunks")
     _, sources = origin.records()
     with target.transaction():
         for keys in batch_iterate(CHUNKS_AT_ONCE, sources.list_keys()):
             target.records()[1].update(keys, group_ids=[json.loads(key)[0] for key in keys])
+        target.keep_source_times(origin.source_times())
         target.keep_scopes(origin.scopes())
     return done
 

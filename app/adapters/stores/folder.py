@@ -56,6 +56,12 @@ class FolderContents:
 
         return read_times(self.folder, "sources")
 
+    def keep_source_times(self, times: Mapping[str, float]) -> None:
+        """Put other times to sources that are recorded."""
+        from app.adapters.stores.records import write_times  # noqa: PLC0415 - as above.
+
+        write_times(self.folder, "sources", times)
+
     def transaction(self) -> AbstractContextManager[object]:
         """Files know no transaction: what a run that was killed left is put right by the next one."""
         return nullcontext()

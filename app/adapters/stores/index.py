@@ -97,6 +97,13 @@ class Contents(Protocol):
             VectorStoreError: the records cannot be read.
         """
 
+    def keep_source_times(self, times: Mapping[str, float]) -> None:
+        """Put other times to sources that are recorded.
+
+        Raises:
+            VectorStoreError: the records cannot be written.
+        """
+
     def transaction(self) -> AbstractContextManager[object]:
         """Make what the body writes one change, where the store can: readers see all of it or nothing."""
 

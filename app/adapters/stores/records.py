@@ -1,6 +1,7 @@
 """LangChain's record managers in an SQLite file: which chunks the store holds, and which files they come from."""
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -42,6 +43,21 @@ def read_times(folder: Path, namespace: str) -> dict[str, float]:
             return dict(connection.execute(query, (namespace,)).fetchall())
     except sqlite3.Error as error:
         msg = f"the records of the vector store cannot be read ({error}); check CHROMA_PATH and the disk"
+        raise VectorStoreError(msg) from error
+
+
+def write_times(folder: Path, namespace: str, times: Mapping[str, float]) -> None:
+    """Put other times to keys of `namespace`; an unknown key is not an error.
+
+    Raises:
+        VectorStoreError: the records cannot be written.
+    """
+    query = "UPDATE upsertion_record SET updated_at = ? WHERE namespace = ? AND key = ?"
+    try:
+        with closing(sqlite3.connect(folder / FILE)) as connection, connection:
+            connection.executemany(query, [(time, namespace, key) for key, time in times.items()])
+    except sqlite3.Error as error:
+        msg = f"the records of the vector store cannot be written ({error}); check CHROMA_PATH and the disk"
         raise VectorStoreError(msg) from error
 
 

@@ -1,4 +1,5 @@
 import pytest
+from langchain_core.documents import Document
 
 from app.settings import load_settings
 from app.wiring import Parts, Services
@@ -41,6 +42,7 @@ def contents(settings):
         "records": (sorted(records.list_keys()), sorted(sources.list_keys()), index.scopes()),
         "words": {id_: round(score, 6) for id_, score in index.words.search(QUESTION, 9, {}).items()},
         "own": opened(settings).stored.holds_own_documents(),
+        "written": {key: round(time, 3) for key, time in index.source_times().items()},
     }
 
 
@@ -59,6 +61,26 @@ def test_an_index_goes_round_all_stores_and_nothing_is_embedded_again(corpus, se
     assert progress == [(2, 2, "chunks")] * 3
     with pytest.raises(IngestionError):
         services.ingest([])
+
+
+def test_chunks_that_others_put_into_a_store_are_copied_with_the_rest(corpus, settings):
+    services = opened(settings("chroma"))
+    services.ingest([corpus])
+    foreign = [Document("A discount by others."), Document("More by others.", metadata={"category": 7, "source": "x"})]
+    with services.stored.locked():
+        change = services.stored.change(reset=False)
+        change.writable().store.add_documents(foreign, ids=["one", "two"])
+        change.publish()
+
+    for source, target in (("chroma", "postgres"), ("postgres", "memory"), ("memory", "chroma")):
+        copy_index(settings(source), settings(target), replace=target == "chroma", progress=print)
+        found = opened(settings(target)).index.current()
+        kept = {chunk.id: (chunk.page_content, chunk.metadata) for chunk in found.store.get_by_ids(["one", "two"])}
+        assert kept == {"one": (foreign[0].page_content, {}), "two": (foreign[1].page_content, foreign[1].metadata)}
+        assert {document.doc_id for document in found.words.documents()} == {"gst", "line", "one", "two"}
+        assert {"one", "two"} <= set(found.records()[0].list_keys())
+        assert opened(settings(target)).ingest([corpus]).unchanged == 2
+        assert found.store.count() == 4
 
 
 def test_what_a_store_holds_is_replaced_only_when_that_is_said(corpus, settings):

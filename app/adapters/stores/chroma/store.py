@@ -65,6 +65,7 @@ class DocumentChroma(Chroma):
         """Embed and keep the documents under their `ids`; one that is there already is replaced."""
         ids = ids or [document.id or str(uuid4()) for document in documents]
         vectors: Any = self.embeddings.embed_documents([self._indexed_text(document) for document in documents])
+        metadata: Any = [document.metadata or None for document in documents]  # Chroma refuses empty ones.
         with self._errors():
             for start in range(0, len(documents), self._batch_size):
                 batch = slice(start, start + self._batch_size)
@@ -72,7 +73,7 @@ class DocumentChroma(Chroma):
                     ids=ids[batch],
                     embeddings=vectors[batch],
                     documents=[document.page_content for document in documents[batch]],
-                    metadatas=[document.metadata for document in documents[batch]],
+                    metadatas=metadata[batch],
                 )
         self._forget()
         if self._words:
@@ -128,7 +129,12 @@ class DocumentChroma(Chroma):
 
     def _fetch_documents(self, ids: list[str]) -> dict[str, Document]:
         with self._errors():
-            return {str(document.id): document for document in super().get_by_ids(ids)}
+            found = collection_of(self).get(ids=ids, include=["documents", "metadatas"])
+        rows = zip(found["ids"], found["documents"] or [], found["metadatas"] or [], strict=True)
+        return {
+            id_: Document(id=id_, page_content=text or "", metadata=dict(metadata or {}))
+            for id_, text, metadata in rows
+        }
 
     @property
     def generation(self) -> str:

@@ -47,6 +47,10 @@ class PostgresContents:
         """Return when each source was last written, by its key in the records, in seconds since 1970."""
         return self._records("sources").times()
 
+    def keep_source_times(self, times: Mapping[str, float]) -> None:
+        """Put other times to sources that are recorded."""
+        self._records("sources").keep_times(times)
+
     def transaction(self) -> AbstractContextManager[object]:
         """Make what the body writes one change: readers see all of it or nothing."""
         return self.database.transaction()

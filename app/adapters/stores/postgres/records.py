@@ -1,6 +1,6 @@
 """LangChain's record manager over a table of the index, in the transaction that writes the chunks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.indexing import RecordManager
@@ -14,6 +14,11 @@ UPDATE = f"""
 INSERT INTO {SCHEMA}.records (index, namespace, key, group_id, updated_at)
 SELECT :index, :namespace, given.*, :now FROM unnest(CAST(:keys AS text[]), CAST(:groups AS text[])) AS given
 ON CONFLICT (index, namespace, key) DO UPDATE SET group_id = excluded.group_id, updated_at = excluded.updated_at
+"""
+KEEP_TIMES = f"""
+UPDATE {SCHEMA}.records SET updated_at = given.time
+FROM unnest(CAST(:keys AS text[]), CAST(:times AS float8[])) AS given (key, time)
+WHERE index = :index AND namespace = :namespace AND records.key = given.key
 """
 OURS = f"FROM {SCHEMA}.records WHERE index = :index AND namespace = :namespace"
 
@@ -75,6 +80,10 @@ class PostgresRecords(RecordManager):
     def times(self) -> dict[str, float]:
         """Return when each key was last written, in seconds since 1970."""
         return dict(map(tuple, self._rows(f"SELECT key, updated_at {OURS}")))
+
+    def keep_times(self, times: Mapping[str, float]) -> None:
+        """Put other times to keys that are there."""
+        self._rows(KEEP_TIMES, keys=list(times), times=list(times.values()))
 
     async def acreate_schema(self) -> None:
         """Do nothing."""

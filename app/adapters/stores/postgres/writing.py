@@ -133,7 +133,7 @@ def _values(row: Row, index: int, number: int, terms: Mapping[str, int]) -> tupl
         str(metadata.get("doc_id") or row.id),
         int(metadata.get("chunk_index") or 0),
         str(metadata.get("section") or ""),
-        *(metadata.get(name) for name in COLUMNS),
+        *(None if metadata.get(name) is None else str(metadata[name]) for name in COLUMNS),
         row.document.page_content,
         as_json(metadata),
         row.searched,
