@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -136,11 +137,20 @@ def worker() -> "FastAPI":
     """Return the application of one worker process; uvicorn calls it there."""
     settings = load_settings()
     configure_logs(settings.log_level, settings.log_format)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         return application(Services(settings))
     except WaypointError as error:
         log.error("worker_failed_to_start", error=str(error))
         sys.exit(1)
+
+
+def _end_with_parent() -> None:
+    """Drain where the parent was killed: what remains would hold the address, and nobody could stop or replace it."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        log.warning("parent_died")
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def application(services: Services) -> "FastAPI":

@@ -126,6 +126,15 @@ def test_a_second_signal_stops_at_once(folder, groq):
             list(lines)
 
 
+def test_workers_whose_parent_is_killed_drain_and_give_the_address_free(folder, groq):
+    with service(folder, "--workers", "2", **settings(folder, groq)) as running:
+        workers = running.workers()
+        running.send(signal.SIGKILL)
+        wait_until(lambda: not any(worker.is_running() for worker in workers), limit_s=PATIENCE_S)
+    assert '"event": "drained"' in running.messages.read_text()
+    assert running.phase() is None
+
+
 def test_workers_over_a_folder_of_chroma_are_refused_before_anything_is_opened(waypoint):
     code, _, err = waypoint("serve", "--workers", "2")
 
