@@ -1,10 +1,13 @@
-"""Load one process over a folder of Chroma's, then one and more workers over stores that processes share."""
+"""Load one process over a folder of Chroma's, then one and more workers over stores that processes share.
+
+The users ask nginx, where it is installed, as docs/operations.md sets it up.
+"""
 
 import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 import psutil
@@ -13,6 +16,7 @@ from benchmarks.load.loading import SETTINGS, Load, measured, provider
 from benchmarks.load.report import Measured
 from benchmarks.load.users import whole
 from benchmarks.places import PLACES, Place, emptied
+from tests import nginx
 from tests.processes import ROOT, Service, python_of, service
 
 USERS = 50
@@ -35,9 +39,14 @@ def loads_by_workers(most: int, seconds: float) -> Iterator[Measured]:
                 stdout=subprocess.DEVNULL,
             )
             for workers in range(1, (1 if name == ALONE else most) + 1):
-                with service(folder, "--workers", str(workers), **settings) as running:
-                    found = Load(f"{name}, {workers}", running.url, whole, USERS, _processes(running))
+                with service(folder, "--workers", str(workers), **settings) as running, _front(running.url) as url:
+                    behind = "" if url == running.url else ", nginx"
+                    found = Load(f"{name}, {workers}{behind}", url, whole, USERS, _processes(running))
                     yield measured(found, seconds)
+
+
+def _front(url: str) -> AbstractContextManager[str]:
+    return nginx.nginx(url) if nginx.program() else nullcontext(url)
 
 
 def _variables(place: Place) -> dict[str, str]:
