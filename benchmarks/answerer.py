@@ -6,7 +6,6 @@ are, for each corpus, how many answerable and other questions are answered: by w
 questions (in domain), and by weights that never saw the corpus. `--write` keeps weights fitted on all questions.
 """
 
-import argparse
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from app.adapters.llm.offline.ranker import Feature, Ranker
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Services
-from benchmarks.corpora import KEPT, SHARED, Asked, KeptVectors, asked, question_sets
+from benchmarks.corpora import Asked, KeptVectors, asked, question_sets, read_arguments
 from benchmarks.figures import write_figures
 from benchmarks.tables import table
 from chains.context import FormatContext
@@ -72,11 +71,7 @@ class Example:
 
 def main() -> None:
     """Print the table of when questions are answered; write the weights where that is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
-    parser.add_argument("--write", action="store_true", help="keep the weights that are fitted on all questions")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
-    given = parser.parse_args()
+    given = read_arguments(__doc__)
     configure_logs("warning")
     rows = list(examples(given.folder, given.kept))
     found = measure(rows)

@@ -6,7 +6,6 @@ table holds AUROC and ECE of the answers given, with 95 % intervals by bootstrap
 answers of the corpus, measured on the rest. `--write` keeps a model fitted on all answers as the packaged one.
 """
 
-import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from app.adapters.llm.offline import OfflineChatModel
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Services
-from benchmarks.corpora import KEPT, SHARED, Asked, KeptVectors, asked, question_sets
+from benchmarks.corpora import Asked, KeptVectors, asked, question_sets, read_arguments
 from benchmarks.figures import write_figures
 from benchmarks.tables import table
 from chains import build_chain
@@ -179,11 +178,7 @@ def _cell(some: Judged) -> str:
 
 def main() -> None:
     """Print the table, and keep the model where that is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
-    parser.add_argument("--write", action="store_true", help="keep the model fitted on all answers")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
-    given = parser.parse_args()
+    given = read_arguments(__doc__)
     configure_logs("warning")
     rows = list(answers(given.folder, given.kept))
     found = measure(rows)

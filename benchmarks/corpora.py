@@ -5,6 +5,7 @@ that a model can be fitted again and again. The sets are looked for in FOLDER: k
 eval/clapnq, eval/mtrag and eval/chunk_spans, each with the documents and the questions that its maker gives.
 """
 
+import argparse
 import csv
 import json
 import tempfile
@@ -28,6 +29,15 @@ from evals.questions import Case, Gold
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 KEPT = Path(tempfile.gettempdir()) / "waypoint-corpora"
+
+
+def read_arguments(description: str | None) -> argparse.Namespace:
+    """Return what a command that fits a model to question sets is given: `folder`, `kept`, and whether to `write`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
+    parser.add_argument("--write", action="store_true", help="keep what is fitted on all questions as the packaged one")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
+    return parser.parse_args()
 
 
 @dataclass(frozen=True, slots=True)

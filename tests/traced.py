@@ -14,6 +14,7 @@ from chains.output import merge
 from tests.langsmith_stub import Backend
 
 QUESTION = "What is the GST rate on imports into Singapore?"
+WORDS = "It is 9 % [GST Guide > Rate]."
 CONFIG: Any = {"metadata": {"request_id": "r1"}}
 
 

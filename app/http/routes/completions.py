@@ -11,7 +11,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.http.completions import (
+from app.http.errors import RequestRefusedError, logged_reply, openai_error
+from app.http.events import EventStream
+from app.http.openai_messages import (
     WITHDRAWN,
     Message,
     Usage,
@@ -23,8 +25,6 @@ from app.http.completions import (
     sources_text,
     usage_of,
 )
-from app.http.errors import RequestRefusedError, logged_reply, openai_error
-from app.http.events import EventStream
 from app.http.openapi import ok_response, openai_error_responses
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route

@@ -10,8 +10,8 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel, SecretStr
 
-from app.http.completions import Message, history_of, question_of
 from app.http.errors import RequestRefusedError
+from app.http.openai_messages import Message, history_of, question_of
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
 from app.http.server import create_app
 from tests.access import key_entry, serving, settings_over
