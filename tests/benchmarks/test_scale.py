@@ -21,7 +21,7 @@ def chunks():
 def test_windows_cover_the_documents_in_order(tmp_path):
     (tmp_path / "a.md").write_text("a" * 1000)
     (tmp_path / "b.md").write_text("b")
-    assert [len(text) for text in windows(tmp_path, 10)] == [800, 680, 360, 1]
+    assert [len(text) for text in windows(tmp_path, 10)] == [800, 800, 640, 460, 280, 1]
     assert len(windows(tmp_path, 2)) == 2
 
 

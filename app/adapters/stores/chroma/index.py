@@ -3,7 +3,9 @@
 import shutil
 import sqlite3
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
+from typing import cast
 from uuid import uuid4
 
 from filelock import FileLock
@@ -11,6 +13,7 @@ from filelock import FileLock
 from app.adapters.atomic_file import write_atomically
 from app.adapters.stores.chroma.client import Server, connected
 from app.adapters.stores.chroma.store import (
+    SAVE_EVERY,
     DocumentChroma,
     delete_collection,
     existing_collection,
@@ -25,6 +28,8 @@ from chains.errors import ConfigurationError, VectorStoreError
 
 # Chroma's file in a folder; earlier versions kept it in CHROMA_PATH itself.
 DATABASE = "chroma.sqlite3"
+# How often an index is saved while it is made anew, or doubles.
+SAVES = 10
 # In the metadata of a collection on a server: whether a user's documents went in.
 OWN_DOCUMENTS = "own_documents"
 
@@ -63,20 +68,29 @@ class FolderIndex(FileBackedIndex):
     def change(self, *, reset: bool) -> Change[FolderSnapshot]:
         """Begin an ingestion: nothing is copied before the first write."""
         if reset:
-            target = self._begin(uuid4().hex, after="")
+            target = self._begin(uuid4().hex, after="", save_every=self._seldom())
             return Change(target, lambda: target, self._publish, target)
         before = self.open()
         generation, _, after = self._read_building().partition(" ")
         if generation and after == before.version and (self.folder / generation).is_dir():
             target = self._opened(generation)
             return Change(target, lambda: target, self._publish, target)
-        return Change(before, lambda: self._begin(self._copied(before), after=str(before.version)), self._publish)
+        begin = partial(self._begin, after=str(before.version), save_every=self._seldom())
+        return Change(before, lambda: begin(self._copied(before)), self._publish)
 
     def abandon(self) -> None:
         """Forget the copy that was written into; the next ingestion starts from the generation in use."""
         self._building.unlink(missing_ok=True)
 
-    def _opened(self, generation: str, *, create: bool = False) -> FolderSnapshot:
+    def _seldom(self) -> int:
+        """Return after how many changes a growing index is saved: to write a large one each time takes hours."""
+        try:
+            held = self._words(self.folder / version).count() if (version := self.version()) else 0
+        except VectorStoreError:
+            held = 0
+        return max(SAVE_EVERY, held // SAVES)
+
+    def _opened(self, generation: str, *, create: bool = False, save_every: int | None = None) -> FolderSnapshot:
         folder, recipe = self.folder / generation, self.recipe
         if not create and not (folder / DATABASE).exists():
             msg = f"the index in {str(folder)!r} is missing; {REBUILD}"
@@ -90,6 +104,7 @@ class FolderIndex(FileBackedIndex):
             indexed_text=recipe.text,
             words=words,
             create=create,
+            save_every=save_every,
         )
         words.align(store)
         return FolderSnapshot(store, folder, words, generation)
@@ -126,15 +141,19 @@ class FolderIndex(FileBackedIndex):
             raise VectorStoreError(msg) from error
         return generation
 
-    def _begin(self, generation: str, *, after: str) -> FolderSnapshot:
+    def _begin(self, generation: str, *, after: str, save_every: int) -> FolderSnapshot:
         """Open a generation to write into; what is neither in use nor written into is deleted."""
         write_atomically(self._building, f"{generation} {after}")
         with FileLock(self.folder / "first.lock", timeout=60):
             self._clean(keep={generation, self._read_version()})
-        return self._opened(generation, create=True)
+        return self._opened(generation, create=True, save_every=save_every)
 
     def _publish(self, target: FolderSnapshot) -> None:
-        target.store.count()  # Chroma applies what it has only logged so far; then readers have nothing to write.
+        store = cast("DocumentChroma", target.store)
+        store.count()  # Chroma applies what it has only logged so far; then readers have nothing to write.
+        if store.save_every > SAVE_EVERY:
+            store.close()
+            self._opened(target.folder.name, save_every=SAVE_EVERY).store.count()  # It is saved.
         self._write_version(target.folder.name)
         self._building.unlink(missing_ok=True)
         self._clean(keep={target.folder.name})

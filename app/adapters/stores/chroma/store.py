@@ -3,6 +3,7 @@
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -27,6 +28,8 @@ from chains.errors import ConfigurationError, VectorStoreError, WaypointError
 SPACE = "cosine"
 # Fixed when a collection is made; the library's default of 100 loses a fifth of the true neighbours at 100,000 chunks.
 SEARCH_BREADTH = 400
+# As the library has it.
+SAVE_EVERY = 1000
 
 
 def similarity(distance: float) -> float:
@@ -38,6 +41,7 @@ class DocumentChroma(Chroma):
     """A Chroma store that embeds what `indexed_text` makes of a document, and keeps an index of words in step.
 
     `gone` is set once the collection turns out to have been deleted or replaced: the store has to be opened again.
+    After `close` it answers no more.
     """
 
     def __init__(
@@ -50,11 +54,18 @@ class DocumentChroma(Chroma):
     ) -> None:
         super().__init__(client=client, **kwargs)
         self.gone = False
+        self.close = partial(close, client)
         self._indexed_text = indexed_text
         self._words = words
         self._batch_size = client.get_max_batch_size()
         self._documents = FetchCache[Document]()
         self._vectors = FetchCache[NDArray[np.float32]]()
+
+    @property
+    def save_every(self) -> int:
+        """After how many changes Chroma saves its index of vectors."""
+        hnsw: dict[str, Any] = collection_of(self).configuration_json.get("hnsw") or {}
+        return int(hnsw.get("sync_threshold") or SAVE_EVERY)
 
     @property
     def embeddings(self) -> Embeddings:
@@ -165,8 +176,12 @@ def open_chroma(
     words: FollowingWords | None = None,
     create: bool = True,
     metadata: Mapping[str, Any] | None = None,
+    save_every: int | None = None,
 ) -> DocumentChroma:
     """Open the collection in a folder or on a server, or make it with `metadata`; scores are cosine similarities.
+
+    After each `save_every` changes Chroma saves its index of vectors, as a whole; who opens it puts the later ones in
+    again. None leaves that as it is.
 
     Raises:
         ConfigurationError: it was made by an earlier version, with another distance or another embedding model.
@@ -179,9 +194,12 @@ def open_chroma(
             existing = existing_collection(client, collection)
             if existing is not None:
                 _check(existing, embedding_model)
+                if save_every:
+                    existing.modify(configuration={"hnsw": {"sync_threshold": save_every}})
             elif not create:
                 msg = f"the collection {collection!r} does not exist"
                 raise VectorStoreError(msg)
+            hnsw = {"space": SPACE, "ef_search": SEARCH_BREADTH, "sync_threshold": save_every or SAVE_EVERY}
             made = {"embedding_model": embedding_model, "format": FORMAT, **(metadata or {})}
             store = DocumentChroma(
                 indexed_text=indexed_text,
@@ -190,7 +208,7 @@ def open_chroma(
                 collection_name=collection,
                 embedding_function=embeddings,
                 collection_metadata=None if existing else made,
-                collection_configuration=None if existing else {"hnsw": {"space": SPACE, "ef_search": SEARCH_BREADTH}},
+                collection_configuration=None if existing else {"hnsw": hnsw},
             )
     except BaseException:
         close(client)
