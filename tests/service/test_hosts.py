@@ -1,11 +1,11 @@
 """Two hosts with two workers each behind a real nginx, over one PostgreSQL, one Redis and one RabbitMQ."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,6 +14,9 @@ import httpx
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from app.http.server import create_app
+from app.settings import load_settings
+from app.wiring import Services
 from benchmarks.proxy import Proxy
 from tests import rabbit
 from tests.access import open_redis
@@ -23,6 +26,7 @@ from tests.hosts import Host, each_worker, running
 from tests.ingest_and_stop import waypoint_ingest
 from tests.nginx import nginx, skip_without_nginx
 from tests.processes import PATIENCE_S
+from tests.served import served
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.service
@@ -69,11 +73,11 @@ class Trial:
     callers: Iterator[int] = field(default_factory=lambda: count(2))
 
     @contextmanager
-    def caller(self, hosts: Sequence[Host] = ()) -> Iterator[httpx.Client]:
+    def caller(self, urls: Sequence[str] = ()) -> Iterator[httpx.Client]:
         """Yield a client behind nginx, with an address of its own: its questions are counted for it alone."""
         transport = httpx.HTTPTransport(local_address=f"127.0.0.{next(self.callers)}")
         with (
-            nginx(*(host.url for host in hosts or self.hosts)) as url,
+            nginx(*(urls or [host.url for host in self.hosts])) as url,
             httpx.Client(transport=transport, base_url=url, timeout=PATIENCE_S) as client,
         ):
             yield client
@@ -124,17 +128,17 @@ def trial(postgres_server, portal, tmp_path_factory) -> Iterator[Trial]:
         yield Trial(hosts, groq, taken, line, portal)
 
 
-def check_conversation(client: httpx.Client, hosts: list[Host]) -> None:
+def converse(client: httpx.Client, workers: Iterable[None]) -> list[httpx.Response]:
     """Ask each worker in one session; each question but the first lacks what the first one says."""
     session, opening = f"session-{uuid4()}", "What is the fee for storage in the depot of {}?"
     answers = []
-    for country, _ in zip(FEES, each_worker(hosts), strict=False):
+    for country, _ in zip(FEES, workers, strict=True):
         answer = ask(client, opening.format(country), sessionId=session)
         assert f"depot of {country}?" in answer.json()["metadata"]["searchQuery"]
         assert f"{country} is {FEES[country]} dollars a day" in answer.json()["answer"]
         answers.append(answer)
         opening = "And for {}?"
-    assert [served_by(host, answers) for host in hosts] == [host.workers for host in hosts]
+    return answers
 
 
 def served_by(host: Host, answers: list[httpx.Response]) -> int:
@@ -144,14 +148,18 @@ def served_by(host: Host, answers: list[httpx.Response]) -> int:
 def test_a_conversation_goes_on_with_whichever_worker_answers(trial):
     for _ in range(2):
         with trial.caller() as client:
-            check_conversation(client, trial.hosts)
+            answers = converse(client, each_worker(trial.hosts))
+        assert [served_by(host, answers) for host in trial.hosts] == [2, 2]
 
 
-def test_a_conversation_in_redis_goes_on_with_whichever_worker_answers(trial, tmp_path):
-    settings = trial.hosts[0].settings | {"SESSION_BACKEND": "redis"}
-    hosts = [Host(tmp_path / name, settings, workers=1) for name in ("three", "four")]
-    with running(*hosts), trial.caller(hosts) as client:
-        check_conversation(client, hosts)
+def test_a_conversation_in_redis_goes_on_with_whichever_service_answers(trial):
+    shared = {name.lower(): value for name, value in trial.hosts[0].settings.items()} | {"session_backend": "redis"}
+    both = [Services(load_settings(_env_file=None, **shared)) for _ in range(2)]
+    with ExitStack() as stack:
+        urls = [stack.enter_context(served(create_app(services), proxies="127.0.0.1")) for services in both]
+        converse(stack.enter_context(trial.caller(urls)), repeat(None, len(FEES)))
+    for services in both:
+        assert b'waypoint_answers_total{outcome="answered"} 2.0' in services.metrics.text()
 
 
 def test_a_limit_holds_for_all_workers_of_all_hosts_together(trial):
