@@ -70,7 +70,7 @@ docs: $(VENV)/.dev ## Write the generated parts of README and docs again
 	$(BIN)/python -m app.settings.table env > .env.example
 	$(BIN)/python -m cogapp -r -I . README.md docs/*.md
 
-services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them, nginx, Chromium and tesseract where absent
+services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them, nginx, Chromium, tesseract and Azurite where absent
 	.ci/services
 
 serve: $(VENV)/.base ## Serve the HTTP API on port 3000

@@ -16,7 +16,7 @@ Format = Literal["auto", "json", "text"]
 # Libraries log nothing below INFO: at DEBUG, clients log questions, documents and answers.
 # These also log every request at INFO, or an outage again and again; the application logs it once.
 QUIETER = {"httpx": "WARNING", "httpcore": "WARNING", "mcp": "WARNING", "urllib3": "ERROR"}
-QUIETER |= dict.fromkeys(("aiormq", "langsmith", "opentelemetry"), "CRITICAL")
+QUIETER |= dict.fromkeys(("aiormq", "azure", "gcsfs", "google", "langsmith", "opentelemetry"), "CRITICAL")
 
 MASK = "***"
 _SECRETS = (

@@ -45,12 +45,14 @@ class Bucket:
 
     def __post_init__(self) -> None:
         scheme = self.address.partition("://")[0]
-        options: dict[str, Any] = {"use_listings_cache": False, "skip_instance_cache": True}
-        if scheme == "s3":
-            options["config_kwargs"] = {"connect_timeout": self.timeout_s, "read_timeout": self.timeout_s}
+        options = {"use_listings_cache": False, "skip_instance_cache": True} | _patience(scheme, self.timeout_s)
+        # Else gcsfs asks over gRPC what kind of bucket it is, and waits for a minute where no one answers that.
+        fsspec.register_implementation("gs", "gcsfs.core.GCSFileSystem", clobber=True)
         try:
             with _translated("be opened"):
                 self._files, root = fsspec.url_to_fs(self.address, **options)
+                if scheme == "gs":
+                    self._files.credentials.maybe_refresh()  # Refused later, it would be tried again for a minute.
         except ImportError as error:
             extra = EXTRAS[scheme]
             msg = f"{scheme}:// needs the extra {extra!r}: pip install 'waypoint-copilot[{extra}]'"
@@ -116,6 +118,15 @@ class Bucket:
         with _translated("be fetched"), self._files.open(path, "rb") as content:
             parts = iter(lambda: content.read(PART_BYTES), b"")
             return save(parts, folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+
+
+def _patience(scheme: str, seconds: float) -> dict[str, Any]:
+    """Return the options of a service's package for how long one request may take; gcsfs would wait for ever."""
+    if scheme == "s3":
+        return {"config_kwargs": {"connect_timeout": seconds, "read_timeout": seconds}}
+    if scheme == "gs":
+        return {"requests_timeout": seconds}
+    return {"connection_timeout": seconds, "read_timeout": seconds}
 
 
 @contextmanager

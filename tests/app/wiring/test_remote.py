@@ -1,45 +1,15 @@
-"""Buckets and web sites on loopback, ingested into a real index: what is fetched, kept, removed and refused."""
+"""Web sites on loopback, ingested into a real index: what is fetched, kept, removed and refused."""
 
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
-from app.wiring import Parts, Services
+from app.wiring import Services
 from chains.errors import IngestionError
-from chains.ingestion.index import Report
-from tests.access import settings_over
-from tests.fakes import WordEmbeddings
+from tests.remote import counts, ids, services_over
 from tests.website import Website, website
-
-
-@pytest.fixture(scope="module")
-def s3_server() -> Iterator[str]:
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture
-def bucket(s3_server, monkeypatch):
-    for name, value in {
-        "AWS_ENDPOINT_URL": s3_server,
-        "AWS_ACCESS_KEY_ID": "key-of-tests",
-        "AWS_SECRET_ACCESS_KEY": "secret-of-tests",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
-    bucket = boto3.resource("s3").Bucket("corpus")
-    bucket.create()
-    yield bucket
-    bucket.objects.all().delete()
 
 
 @pytest.fixture
@@ -53,86 +23,14 @@ def site() -> Iterator[Website]:
         yield site
 
 
-def services_over(folder: Path, **settings: Any) -> Services:
-    chosen: dict[str, Any] = {"min_chunks": 0, "web_delay_s": 0, "web_allow_private": True, "source_max_mb": 1}
-    chosen |= {"vector_store_type": "memory", "memory_store_path": folder / "store.json"} | settings
-    return Services(settings_over(folder, "http://127.0.0.1:1", **chosen), parts=Parts(embeddings=WordEmbeddings()))
-
-
 @pytest.fixture
 def services(tmp_path) -> Services:
     return services_over(tmp_path)
 
 
-def ids(services: Services) -> set[str]:
-    return set(services.library.catalogue().entries)
-
-
-def counts(report: Report) -> tuple[int, int, int, int]:
-    return report.added, report.updated, report.unchanged, report.deleted
-
-
-def test_a_bucket_is_fetched_once_and_then_only_what_changed(services, bucket):
-    for name in ("desk/01_regulatory/gst.md", "desk/fees.csv", "desk/logo.png", "other/x.md"):
-        bucket.put_object(Key=name, Body=b"Goods,Rate\nGold,9\n")
-    first = services.ingest(["s3://corpus/desk"])
-    assert ids(services) == {"01_regulatory_gst", "fees"}
-    assert services.library.catalogue().entries["01_regulatory_gst"].category == "regulatory"
-    assert [problem.path for problem in first.skipped] == ["s3://corpus/desk/logo.png"]
-    copy = next(services.settings.memory_store_path.parent.rglob("fees.csv"))
-    written = copy.stat().st_mtime_ns
-
-    bucket.put_object(Key="desk/01_regulatory/gst.md", Body=b"# GST\n\nIt is ten percent.")
-    changed = services.ingest(["s3://corpus/desk/"])
-    bucket.Object("desk/fees.csv").delete()
-    gone = services.ingest(["s3://corpus/desk"])
-
-    assert counts(changed) == (0, 1, 1, 0)
-    assert counts(gone) == (0, 0, 1, 1)
-    assert ids(services) == {"01_regulatory_gst"}
-    assert written > 0
-    assert not copy.exists()
-
-
-def test_what_did_not_change_in_a_bucket_is_not_fetched_again(services, bucket):
-    bucket.put_object(Key="gst.md", Body=b"# GST\n\nNine percent.")
-    services.ingest(["s3://corpus"])
-    copy = next(services.settings.memory_store_path.parent.rglob("gst.md"))
-    copy.write_text("# GST\n\nWords of this machine.")
-    services.ingest(["s3://corpus"])
-    assert copy.read_text() == "# GST\n\nWords of this machine."
-
-
-def test_one_file_of_a_bucket_is_taken_alone(services, bucket):
-    bucket.put_object(Key="a/gst.md", Body=b"# GST\n\nNine percent.")
-    bucket.put_object(Key="a/x.md", Body=b"# X\n\nOther words.")
-    services.ingest(["s3://corpus/a/gst.md"])
-    assert ids(services) == {"gst"}
-
-
-def test_a_file_that_is_too_large_or_has_an_impossible_name_is_named_and_the_rest_goes_on(services, bucket):
-    bucket.put_object(Key="good.md", Body=b"# Good\n\nWords.")
-    bucket.put_object(Key="large.md", Body=b"x" * (2**20 + 1))
-    bucket.put_object(Key="../up.md", Body=b"# Up\n\nWords.")
-    report = services.ingest(["s3://corpus"])
-
-    assert ids(services) == {"good"}
-    assert {problem.path for problem in report.problems} == {"s3://corpus/large.md", "s3://corpus/../up.md"}
-
-
-@pytest.mark.parametrize("address", ["s3://no-such-bucket", "s3://corpus/nothing"])
-def test_a_bucket_that_cannot_be_listed_removes_nothing_and_shows_no_key(services, bucket, address):
-    with pytest.raises(IngestionError) as error:
-        services.ingest([address])
-    assert address in str(error.value)
-    assert "of-tests" not in str(error.value)
-
-
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("gs://bucket", "pip install 'waypoint-copilot[gcs]'"),
-        ("az://bucket", "pip install 'waypoint-copilot[azure]'"),
         ("ftp://host/x", "begins with s3://"),
         ("https://user:word@host/", "user or a key"),
         ("https:///x", "needs a bucket or a host"),

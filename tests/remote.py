@@ -1,0 +1,23 @@
+"""A service over a small index for tests of sources elsewhere, and what they look at in it."""
+
+from pathlib import Path
+from typing import Any
+
+from app.wiring import Parts, Services
+from chains.ingestion.index import Report
+from tests.access import settings_over
+from tests.fakes import WordEmbeddings
+
+
+def services_over(folder: Path, **settings: Any) -> Services:
+    chosen: dict[str, Any] = {"min_chunks": 0, "web_delay_s": 0, "web_allow_private": True, "source_max_mb": 1}
+    chosen |= {"vector_store_type": "memory", "memory_store_path": folder / "store.json"} | settings
+    return Services(settings_over(folder, "http://127.0.0.1:1", **chosen), parts=Parts(embeddings=WordEmbeddings()))
+
+
+def ids(services: Services) -> set[str]:
+    return set(services.library.catalogue().entries)
+
+
+def counts(report: Report) -> tuple[int, int, int, int]:
+    return report.added, report.updated, report.unchanged, report.deleted
