@@ -35,7 +35,7 @@ def test_a_chunk_has_the_same_words_and_vector_in_each_run(chunks):
 
 def test_real_vectors_come_first_and_drawn_ones_are_near_them(chunks):
     drawn = chunks.vectors(0, 2 * BLOCK)
-    assert np.allclose(drawn[:700] @ drawn[:700].T, drawn[700:1400] @ drawn[:700].T, atol=0.6)
+    assert (drawn[700:1400] * drawn[:700]).sum(axis=1).min() > 0.6
     assert np.allclose(np.linalg.norm(drawn, axis=1), 1, atol=1e-5)
     assert len(np.unique(drawn, axis=0)) == 2 * BLOCK
 

@@ -1,5 +1,6 @@
 """LangChain's Chroma store in cosine space, checked against the model that embedded its chunks."""
 
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -195,7 +196,7 @@ def open_chroma(
             if existing is not None:
                 _check(existing, embedding_model)
                 if save_every:
-                    existing.modify(configuration={"hnsw": {"sync_threshold": save_every}})
+                    _save_every(existing, save_every)
             elif not create:
                 msg = f"the collection {collection!r} does not exist"
                 raise VectorStoreError(msg)
@@ -268,6 +269,13 @@ def existing_collection(client: Client, name: str) -> Collection | None:
         return client.get_collection(name, embedding_function=None)
     except NotFoundError:
         return None
+
+
+def _save_every(collection: Collection, changes: int) -> None:
+    with warnings.catch_warnings():
+        # Chroma warns of what LangChain's store has put into the configuration.
+        warnings.filterwarnings("ignore", message="legacy embedding function config")
+        collection.modify(configuration={"hnsw": {"sync_threshold": changes}})
 
 
 def _check(collection: Collection, embedding_model: str) -> None:
