@@ -13,9 +13,11 @@ from app.wiring import Services
 from app.wiring.engines import EngineChoice
 from chains.ingestion import writing
 from chains.ingestion.index import Report
+from tests.buckets import s3_bucket
 from tests.documents import pdf
 from tests.ray_nodes import add_node, ray_cluster, workers
 from tests.waiting import wait_until
+from tests.website import website
 
 pytestmark = [
     pytest.mark.service,
@@ -92,6 +94,27 @@ def test_what_is_in_the_index_is_not_embedded_again(cluster, corpus, plain):
     report = ingest(folder, corpus, EngineChoice("ray", cluster.address))
 
     assert (report.added, report.updated, report.deleted, report.unchanged) == (0, 0, 0, before.added)
+
+
+def test_a_bucket_and_a_site_are_read_like_by_one_process(cluster, tmp_path, monkeypatch):
+    by_ray = EngineChoice("ray", cluster.address)
+    with s3_bucket() as bucket, website() as site:
+        for name, value in (bucket.environment | {"WEB_ALLOW_PRIVATE": "true", "WEB_DELAY_S": "0"}).items():
+            monkeypatch.setenv(name, value)
+        bucket.put("01_regulatory/gst.md", b"# GST\n\nNine percent.")
+        bucket.put("paper.pdf", pdf("Nine percent.", "Page two."))
+        site.html("/", "<title>Home</title><p>A winch costs 9.")
+        addresses = [bucket.address, site.url]
+        plain = services(tmp_path / "plain").ingest(addresses)
+        first = services(tmp_path / "ray").ingest(addresses, engine=by_ray)
+        bucket.delete("paper.pdf")
+        again = services(tmp_path / "ray").ingest(addresses, engine=by_ray)
+
+    assert first.problems == []
+    assert replace(first, seconds=0) == replace(plain, seconds=0)
+    assert (again.added, again.updated, again.unchanged, again.deleted) == (0, 0, 2, 2)
+    remaining = contents(tmp_path / "ray")["chunks"]
+    assert remaining.items() < contents(tmp_path / "plain")["chunks"].items()
 
 
 def kill_workers(cluster: Any) -> None:
