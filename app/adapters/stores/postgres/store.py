@@ -27,11 +27,17 @@ SELECT id, 1 - (embedding <=> CAST(:vector AS vector)) AS similarity FROM (
     SELECT id, embedding FROM {chunks} AS chunks WHERE {where} ORDER BY {embedding} <=> {asked} LIMIT :limit
 ) AS near ORDER BY similarity DESC
 """
-# All that a filter lets through, each compared: a search by the index may give up before it has found enough of them.
+# All that a filter lets through, each compared: a search by the index goes through many others to find them, and gives
+# up at some point.
 NEAREST_OF_FEW = """
 WITH allowed AS MATERIALIZED (SELECT id, embedding FROM {chunks} AS chunks WHERE {where})
 SELECT id, 1 - (embedding <=> CAST(:vector AS vector)) AS similarity FROM allowed ORDER BY similarity DESC LIMIT :limit
 """
+# Of so many it takes about as long as a search by the index does.
+MOST_COMPARED = 20_000
+ALLOWED = "SELECT count(*) FROM (SELECT FROM {chunks} AS chunks WHERE {where} LIMIT :most) AS allowed"
+# Filters whose numbers of chunks are remembered: callers may name any category.
+MOST_REMEMBERED = 1000
 # Counted with every change: to count a million rows takes a while.
 COUNT = f"SELECT chunks FROM {SCHEMA}.indexes WHERE index = :index"
 DIMENSIONS = f"SELECT dimensions FROM {SCHEMA}.indexes WHERE index = :index"
@@ -58,6 +64,7 @@ class PostgresStore(VectorStore):
         self._database, self._partition, self._recipe = database, partition, recipe
         self._tokenizer, self._indexed = tokenizer, indexed
         self._dimensions: int | None = None
+        self._few: dict[frozenset[tuple[str, str]], bool] = {}  # By filter; an index that has changed is opened anew.
 
     @property
     def embeddings(self) -> Embeddings:
@@ -115,7 +122,7 @@ class PostgresStore(VectorStore):
             if self._known_dimensions(connection) is None:
                 return {}
             self._fit(connection, len(vector))
-            found = self._nearest(NEAREST, vector, limit, where)
+            found = {} if self._leaves_few(where) else self._nearest(NEAREST, vector, limit, where)
             return self._nearest(NEAREST_OF_FEW, vector, limit, where) if where and len(found) < limit else found
 
     def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -144,6 +151,19 @@ class PostgresStore(VectorStore):
     def from_texts(cls, *args: Any, **kwargs: Any) -> "PostgresStore":
         """Refuse: a store belongs to an index, which makes it."""
         raise NotImplementedError
+
+    def _leaves_few(self, where: Mapping[str, str]) -> bool:
+        if not where:
+            return False
+        if len(self._few) > MOST_REMEMBERED:
+            self._few.clear()
+        key = frozenset(where.items())
+        few = self._few.get(key)
+        if few is None:
+            filters, values = condition(where)
+            [[allowed]] = self._rows(ALLOWED, where=filters, most=MOST_COMPARED, **values)
+            self._few[key] = few = allowed < MOST_COMPARED
+        return few
 
     def _nearest(self, query: str, vector: Sequence[float], limit: int, where: Mapping[str, str]) -> dict[str, float]:
         filters, values = condition(where)

@@ -9,6 +9,7 @@ from langchain_tests.integration_tests import VectorStoreIntegrationTests
 from app.adapters.postgres.database import Database
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.index import Recipe
+from app.adapters.stores.postgres import store
 from app.adapters.stores.postgres.index import PostgresIndex
 from app.wiring.scope import sample_corpus
 from chains.errors import ConfigurationError, IndexBusyError
@@ -60,11 +61,13 @@ def test_similarities_are_cosines_nearest_first(index):
     assert {id_: round(score, 4) for id_, score in found.items()} == {"a": 1.0, "c": 0.5}
 
 
-def test_filters_hold_and_find_all_that_they_let_through(index):
+@pytest.mark.parametrize("compared", [0, 2, 1000])
+def test_filters_hold_and_find_all_that_they_let_through(index, monkeypatch, compared):
+    monkeypatch.setattr(store, "MOST_COMPARED", compared)
     labels = [{"audience": "public", "category": "a"}, {"audience": "public", "kind": "b"}, {"audience": "internal"}]
     with index.locked():
-        store = index.change(reset=False).writable().store
-        store.add_documents([chunk("same words", **label) for label in labels], ids=["a", "b", "c"])
+        shelf = index.change(reset=False).writable().store
+        shelf.add_documents([chunk("same words", **label) for label in labels], ids=["a", "b", "c"])
 
     def found(**where):
         return set(index.open().store.nearest(WordEmbeddings().embed_query("same words"), 5, where))
