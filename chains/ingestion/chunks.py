@@ -8,7 +8,7 @@ cut; table rows stay whole, and a chunk that starts inside a table carries the t
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from operator import attrgetter
@@ -18,7 +18,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from chains.ingestion.source import MAX_NAME, Heading, Page, SourceText, without_controls
+from chains.ingestion.source import MAX_NAME, Heading, Page, SourceText, Table, without_controls
 
 NEWLINE = re.compile(r"\r\n?|\n")
 LINE = re.compile(r"[^\r\n]+")
@@ -58,14 +58,6 @@ class Span(NamedTuple):
     end: int
 
 
-class Table(NamedTuple):
-    """Where a table's header row begins, where its first body row begins, and where it ends."""
-
-    start: int
-    body: int
-    end: int
-
-
 @dataclass(frozen=True)
 class Chunker:
     """Cut texts into chunks of at most `size` characters; only a longer table row or heading is left whole.
@@ -92,7 +84,7 @@ class Chunker:
         if source.headings:
             return list(self._split_pages(source))
         if source.pages:
-            return [chunk for page in source.pages for chunk in self._split_page(source.text, page)]
+            return [chunk for page in source.pages for chunk in self._split_page(source, page)]
         if source.plain:
             return self.split_text(source.text, start=source.body_start)
         return self.split_markdown(source.text, start=source.body_start, title=source.metadata["title"])
@@ -117,16 +109,17 @@ class Chunker:
                     heading.level
                 )
                 names = tuple(above.text for above in path if above.text.casefold() not in title)
-                for span in self._cut_section(source.text, heading, end, []):
-                    text = source.text[span.start : span.end]
-                    chunks.append(Chunk(text, *span, "".join(names[-1:]), names, page=page.number))
+                for span in self._cut_section(source.text, heading, end, source.tables):
+                    text, context = source.text[span.start : span.end], self._context(source.text, span, source.tables)
+                    chunks.append(Chunk(text, *span, "".join(names[-1:]), names, context, page.number))
             # A page of headings only, such as a cover, is text as well.
-            yield from chunks or self._split_page(source.text, page)
+            yield from chunks or self._split_page(source, page)
 
-    def _split_page(self, source: str, page: Page) -> list[Chunk]:
-        chunks = self.split_text(source, start=page.start, end=page.end)
+    def _split_page(self, source: SourceText, page: Page) -> Iterator[Chunk]:
         path = (page.section,) if page.section else ()
-        return [replace(chunk, page=page.number, section=page.section, section_path=path) for chunk in chunks]
+        for span in self._cut(source.text, Span(page.start, page.end), []):
+            text, context = source.text[span.start : span.end], self._context(source.text, span, source.tables)
+            yield Chunk(text, *span, page.section, path, context, page.number)
 
     def split_markdown(self, source: str, *, start: int = 0, title: str = "") -> list[Chunk]:
         """Return the chunks of `source[start:]`, their offsets counted in `source`.
@@ -148,7 +141,7 @@ class Chunker:
                 chunks.append(Chunk(source[span.start : span.end], *span, heading.text, names, context))
         return chunks
 
-    def _cut_section(self, source: str, heading: Heading, end: int, tables: list[Table]) -> Iterator[Span]:
+    def _cut_section(self, source: str, heading: Heading, end: int, tables: Sequence[Table]) -> Iterator[Span]:
         """Yield the chunks of one section: the heading stays with the text below it, a table's head with its rows."""
         first = FIRST_CHARACTER.match(source, heading.end, end)
         if first is None:
@@ -160,13 +153,13 @@ class Chunker:
             # The heading fills a chunk to its last characters and has no room for text.
             non_breaking = [Span(heading.start, heading.end)]
         for table in tables[bisect_left(tables, heading.end, key=START) : bisect_left(tables, end, key=START)]:
-            lines = [Span(*line.span()) for line in LINE.finditer(source, table.start, table.end)]
+            lines = [Span(*line.span()) for line in LINE.finditer(source, table.start, min(table.end, end))]
             non_breaking += lines
             top = Span(table.start, lines[:3][-1].end)
             non_breaking += [top] * (top.end - top.start <= self.size // 2)
         yield from self._cut(source, Span(heading.start, end), non_breaking)
 
-    def _context(self, source: str, span: Span, tables: list[Table]) -> str:
+    def _context(self, source: str, span: Span, tables: Sequence[Table]) -> str:
         """Return header and rule of the table that a chunk starts in, unless it starts with the header itself."""
         number = bisect_right(tables, span.start, key=START) - 1
         if number < 0 or span.start >= tables[number].end:

@@ -35,13 +35,22 @@ class Heading(NamedTuple):
     end: int
 
 
+class Table(NamedTuple):
+    """Where a table's head begins, where its first row begins, and where it ends, which may be on a later page."""
+
+    start: int
+    body: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class SourceText:
     """The text of a file, the offset of its body, and its metadata as plain values that any store can keep.
 
     The text is what chunks are slices of: the file itself for markdown and plain text, and what was extracted from it
     for the other formats. A text is markdown unless it is `plain` or has `pages`; no chunk crosses a page, and its
-    `headings` are those that the loader found. `warnings` tell, in words, what of the file could not be read.
+    `headings` and `tables` are those that the loader found. `warnings` tell, in words, what of the file could not be
+    read.
     """
 
     text: str
@@ -50,6 +59,7 @@ class SourceText:
     plain: bool = False
     pages: tuple[Page, ...] = ()
     headings: tuple[Heading, ...] = ()
+    tables: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

@@ -12,9 +12,10 @@ from pypdfium2 import raw
 from app.adapters.documents.ocr import OcrError, TextRecognition
 from app.adapters.documents.pdf_headings import headings, without_running
 from app.adapters.documents.pdf_lines import Line, read_lines, text_of
+from app.adapters.documents.pdf_tables import tables
 from chains.errors import IngestionError
 from chains.ingestion.cover import report_title, says_something
-from chains.ingestion.source import Heading, Page, SourceText, open_file, title_of, without_controls
+from chains.ingestion.source import Heading, Page, SourceText, Table, open_file, title_of, without_controls
 
 PAGE_BREAK = "\n\f\n"
 # The pages on which a report says whose it is, and of which year.
@@ -111,6 +112,7 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
         _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES])),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
         headings=tuple(_headings(kept, places, [starts for _, starts in texts])),
+        tables=tuple(_tables(kept, places, [starts for _, starts in texts])),
         warnings=tuple(f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning),
     )
 
@@ -130,6 +132,17 @@ def _headings(
         before, begins = places[found.page].start, starts[found.page]
         end = begins[found.end] if found.end < len(begins) else places[found.page].end - before
         yield Heading(without_controls(found.text), found.level, before + begins[found.first], before + end)
+
+
+def _tables(pages: Sequence[Sequence[Line]], places: Sequence[Page], starts: Sequence[list[int]]) -> Iterator[Table]:
+    """Yield the tables with their places in the text."""
+
+    def place(page: int, line: int) -> int:
+        return places[page].start + starts[page][line] if line < len(starts[page]) else places[page].end
+
+    for found in tables(pages):
+        head, body = place(found.page, found.head), place(found.page, found.head + 1)
+        yield Table(head, body, place(found.last_page, found.end))
 
 
 def _metadata(about: dict[str, str], path: Path, cover: str) -> dict[str, str]:

@@ -1,0 +1,78 @@
+import pytest
+
+from app.adapters.documents.pdf import load_pdf
+from app.adapters.documents.pdf_lines import Line
+from app.adapters.documents.pdf_tables import Found, tables
+from chains.ingestion.chunks import Chunk, Chunker
+from tests.documents import laid_out_pdf
+
+WORDS = "These are the words of a paragraph, which is set in the size that most of the text has."
+HEAD = "Years ended December 31 2022 2021"
+ROWS = ["Net sales 1,577 1,373", "Cost of sales (1,011) (902)", "Other - 4.2%"]
+
+
+def lines(*texts: str) -> list[Line]:
+    return [Line(text, 10, False, 60, 690 - 12 * place, 400, 700 - 12 * place) for place, text in enumerate(texts)]
+
+
+def chunks(file, markup: list[str]) -> list[Chunk]:
+    file.write_bytes(laid_out_pdf(markup))
+    return Chunker(size=300, overlap=0).split(load_pdf(file))
+
+
+def test_a_head_and_the_rows_below_it_are_a_table():
+    assert tables([lines(WORDS, HEAD, *ROWS, WORDS)]) == [Found(0, 1, 0, 5)]
+
+
+def test_a_label_between_rows_belongs_to_the_table():
+    assert tables([lines(HEAD, ROWS[0], "Current assets:", ROWS[1], ROWS[2], "The notes belong to this.")]) == [
+        Found(0, 0, 0, 5)
+    ]
+
+
+def test_bold_names_of_columns_are_a_head():
+    names = lines("Region Owned Leased")[0]._replace(bold=True, cells=True)
+    assert tables([[names, *lines(*ROWS)]]) == [Found(0, 0, 0, 4)]
+
+
+def test_a_table_goes_on_where_the_next_page_begins_with_rows():
+    assert tables([lines(WORDS, HEAD, *ROWS), lines(*ROWS, WORDS)]) == [Found(0, 1, 1, 3)]
+
+
+def test_a_head_that_the_next_page_repeats_begins_a_table():
+    assert tables([lines(HEAD, *ROWS), lines(HEAD, *ROWS)]) == [Found(0, 0, 0, 4), Found(1, 0, 1, 4)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["In 2022 we sold more than in 2021.", *ROWS],
+        [HEAD, WORDS],
+        [HEAD, ROWS[0], WORDS],
+        ROWS,
+        [HEAD, "Item 7. Discussion 24", "Item 8. Statements 35"],
+    ],
+)
+def test_what_has_no_head_or_no_rows_is_no_table(texts):
+    assert tables([lines(*texts)]) == []
+
+
+def test_every_chunk_of_a_long_table_knows_its_head(tmp_path):
+    rows = [f"Costs of office {number} {number},000 {number},500" for number in range(10, 40)]
+    found = chunks(tmp_path / "long.pdf", ["# Costs", WORDS, HEAD, *rows])
+
+    first, *others = [chunk for chunk in found if "office" in chunk.text]
+    assert HEAD in first.text + first.context
+    assert len(others) > 2
+    assert [chunk.context for chunk in others] == [HEAD] * len(others)
+
+
+def test_a_table_that_goes_on_over_a_page_without_headings_keeps_its_head(tmp_path):
+    file = tmp_path / "pages.pdf"
+    file.write_bytes(laid_out_pdf([WORDS, HEAD, *ROWS], [*ROWS, WORDS]))
+    assert [(chunk.page, chunk.context) for chunk in Chunker(size=300).split(load_pdf(file))] == [(1, ""), (2, HEAD)]
+
+
+def test_a_chunk_that_holds_the_head_does_not_repeat_it(tmp_path):
+    found = chunks(tmp_path / "short.pdf", ["# Costs", HEAD, *ROWS, "# Words", WORDS])
+    assert [chunk.context for chunk in found] == ["", ""]
