@@ -78,14 +78,22 @@ def ingest(
     found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], engine.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
     files = [file for file in found.files if only is None or not only.isdisjoint([file.path, *file.path.parents])]
-    with Writer(into, sources, writable=None if dry_run else writable or (lambda: into)) as writer:
+    done, name = 0, ""
+
+    def tell(written: int, total: int) -> None:
+        if progress:
+            progress(done, len(files), f"{name}, {written:,} of {total:,} chunks")
+
+    with Writer(into, sources, writable=None if dry_run else writable or (lambda: into), tell=tell) as writer:
         for number, (file, parsed) in enumerate(zip(files, engine.read(files), strict=True), start=1):
+            name = file.relative
             try:
                 report = _add(report, file, _addressed(parsed, file, addresses or {}), writer=writer)
             except IngestionError as error:
                 report.problems.append(Problem(file.relative, str(error)))
+            done = number - writer.waiting
             if progress:
-                progress(number - writer.waiting, len(files), file.relative)
+                progress(done, len(files), file.relative)
         writer.flush()
     if progress:
         progress(len(files), len(files), "done")

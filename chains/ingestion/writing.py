@@ -29,6 +29,9 @@ DOC_ID = "doc_id"
 CHUNKS_A_BATCH = 256
 KEYS_A_BATCH = 1000
 
+# So many chunks are written one batch after the other, and take a reader's patience.
+MANY_CHUNKS = 4 * CHUNKS_A_BATCH
+
 
 @dataclass(frozen=True, slots=True)
 class Index:
@@ -86,12 +89,22 @@ class Writer:
     What the index holds is read from `into`. Before the first write, `writable` is asked for what to write into, which
     may be a copy of it; None means a dry run, in which everything is counted and nothing is written.
 
+    While much waits, as of a long document, `tell` is told after each batch how many chunks of how many are written.
+
     Attributes:
         held: The ids that the index holds, kept up to date.
     """
 
-    def __init__(self, into: Index, sources: Sources, *, writable: Callable[[], Index] | None) -> None:
+    def __init__(
+        self,
+        into: Index,
+        sources: Sources,
+        *,
+        writable: Callable[[], Index] | None,
+        tell: Callable[[int, int], None] | None = None,
+    ) -> None:
         self.sources = sources
+        self._tell = tell
         self._writable = writable
         self._target: Index | None = None
         self._into = into
@@ -145,12 +158,16 @@ class Writer:
         """Make batches of what is waiting; begin to embed each, and write the oldest ones meanwhile."""
         if self._writable and self._waiting:
             ahead = embeddings_ahead(self._open_target().store)
+            begun = 0
             for batch in _batches(list(self._waiting.values()), self._new, self._stale):
                 if ahead:
                     ahead.begin(batch.new)
                 self._begun.append(batch)
+                begun += len(batch.new)
                 while len(self._begun) > (ahead.batches if ahead else 0):
                     self._write(self._begun.popleft())
+                if self._tell and len(self._new) >= MANY_CHUNKS:
+                    self._tell(max(0, begun - sum(len(one.new) for one in self._begun)), len(self._new))
         self._new, self._stale, self._waiting = [], [], {}
 
     def _write(self, batch: Batch) -> None:

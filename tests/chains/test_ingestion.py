@@ -259,6 +259,19 @@ def test_a_small_index_is_warned_of_whatever_the_run_itself_did(shelf):
     assert shelf.ingest(min_chunks=3).warnings == []
 
 
+def test_progress_within_a_long_document_counts_its_chunks(shelf):
+    shelf.write("long.md", "\n\n".join(f"## Part {number}\n\n{'word ' * 100}{number}." for number in range(1100)))
+    told: list[tuple[int, str]] = []
+    shelf.ingest(progress=lambda done, total, label: told.append((done, label)))
+
+    assert told == [
+        (0, "01_regulatory/gst.md"),
+        *[(0, f"long.md, {written} of 1,103 chunks") for written in ("275", "551", "827", "1,103")],
+        (2, "long.md"),
+        (2, "done"),
+    ]
+
+
 def test_progress_counts_the_files_that_are_in_the_store(shelf):
     for number in range(3):
         shelf.write(f"02_carriers/line{number}.md", "# Line\n\nSails weekly.")
