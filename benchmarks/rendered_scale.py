@@ -61,6 +61,6 @@ def _cells(name: str, row: Mapping[str, Any]) -> list[str]:
         f"{row['public_recall']:.3f}",
         f"{row['process_mb']:.0f} + {row['server_mb']:.0f}",
         f"{row['disk_mb']:.0f}",
-        f"{row['chunks_per_s']:.0f}",
+        f"{row['chunks_per_s']:.0f}" if row["chunks_per_s"] else "-",
         f"{row['deletion_s']:.2f}",
     ]

@@ -16,8 +16,8 @@ from app.adapters.postgres.driver import Address, psycopg, text_dumpers
 from app.adapters.postgres.errors import LOST, explained, translate
 from chains.errors import VectorStoreError
 
-# How many neighbours a search follows: with 400, four in a hundred of the true ones are missed at a million chunks, with
-# 600 two. A filter that leaves too few goes on with the next ones.
+# How many neighbours a search follows: with 400, four in a hundred of the true ones are missed at a million chunks,
+# with 600 two. A filter that leaves too few goes on with the next ones.
 SEARCH_BREADTH = 600
 # A host or a server that vanished without a word, as at a power cut, is given up by the other side after a minute, and
 # its locks are released; systems wait for two hours.
