@@ -68,6 +68,7 @@ def s3_bucket() -> Iterator[Bucket]:
             bucket.objects.all().delete,
         )
     finally:
+        bucket.objects.all().delete()  # All servers of moto in a process hold the same buckets.
         server.stop()
 
 
