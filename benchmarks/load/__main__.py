@@ -20,7 +20,7 @@ import psutil
 
 from app.settings import Settings, load_settings
 from benchmarks.figures import write_figures
-from benchmarks.load.loading import ROOT, SETTINGS, Load, measured, provider, questions
+from benchmarks.load.loading import ROOT, SETTINGS, WARM_S, Load, measured, provider, questions
 from benchmarks.load.profile import profiled
 from benchmarks.load.report import HEAD, QUERY, STREAM, Measured, aims, paired, ratios, row
 from benchmarks.load.users import Ask, streamed, whole
@@ -28,6 +28,7 @@ from benchmarks.load.workers import loads_by_workers
 from tests.processes import PATIENCE_S, Service, free_port, service
 from tests.waiting import wait_until
 
+USERS = (16, 50, 200)
 PAIRED_USERS = 8
 KINDS: dict[str, Ask] = {QUERY: whole, STREAM: streamed}
 
@@ -36,6 +37,8 @@ def main() -> None:
     """Run it all, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=15, help="How long each load lasts.")
+    parser.add_argument("--warm-s", type=float, default=WARM_S, help="How long each load runs before it is measured.")
+    parser.add_argument("--users", type=int, nargs=3, default=USERS, help="How many users: few, some and many.")
     parser.add_argument("--baseline", type=Path, help="A checkout of another commit: both are loaded in turn.")
     parser.add_argument("--rounds", type=int, default=3, help="How often both are loaded, with --baseline.")
     parser.add_argument("--workers", type=int, help="Load each store with one worker, and with up to so many.")
@@ -45,19 +48,19 @@ def main() -> None:
     elif given.baseline:
         compare(given.baseline.resolve(), rounds=given.rounds, seconds=given.seconds)
     else:
-        report(given.seconds)
+        report(given.seconds, given.warm_s, tuple(given.users))
 
 
-def report(seconds: float) -> None:
+def report(seconds: float, warm_s: float, users: tuple[int, int, int]) -> None:
     """Load the service and the bare route, and print the tables of docs/load.md."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         model = stack.enter_context(provider())
         settings = SETTINGS | {"LLM_BASE_URL": model, "CHROMA_PATH": str(folder / "store")}
         with service(folder, **settings) as running, _bare(model) as bare:
-            print(_report(running, bare, seconds), flush=True)
+            print(_report(running, bare, seconds, warm_s, users), flush=True)
         own = load_settings(_env_file=None, **{name.lower(): value for name, value in settings.items()})
-        print(asyncio.run(_profile(own)))
+        print(asyncio.run(_profile(own, users[0])))
 
 
 def by_workers(most: int, seconds: float) -> None:
@@ -94,19 +97,19 @@ def _pair(running: list[Service], ask: Ask, name: str, turn: int, seconds: float
     return found[0], found[1]
 
 
-def _report(running: Service, bare: str, seconds: float) -> str:
+def _report(running: Service, bare: str, seconds: float, warm_s: float, users: tuple[int, int, int]) -> str:
     process = (psutil.Process(running.process.pid),)
     loads = [
-        *(Load("bare route", bare, whole, users) for users in (16, 50, 200)),
-        *(Load(QUERY, running.url, whole, users, process) for users in (16, 50, 200)),
-        *(Load(STREAM, running.url, streamed, users, process) for users in (1, 16)),
+        *(Load("bare route", bare, whole, number) for number in users),
+        *(Load(QUERY, running.url, whole, number, process) for number in users),
+        *(Load(STREAM, running.url, streamed, number, process) for number in (1, users[0])),
     ]
-    measured = [measured(load, seconds) for load in loads]
-    return "\n".join([HEAD, *map(row, measured), "", aims(measured)])
+    found = [measured(load, seconds, warm_s=warm_s) for load in loads]
+    return "\n".join([HEAD, *map(row, found), "", aims(found, users)])
 
 
-async def _profile(settings: Settings) -> str:
-    ms, shares = await profiled(settings, questions(), users=16)
+async def _profile(settings: Settings, users: int) -> str:
+    ms, shares = await profiled(settings, questions(), users=users)
     rows = [f"| {name} | {share:.0%} |" for name, share in shares]
     head = f"The event loop's thread, {ms:.0f} ms of its own a question under the profiler:"
     return "\n".join(["", head, "", "| in | share |", "|---|---|", *rows])

@@ -36,15 +36,15 @@ class Load:
         return sum(times.user + times.system for times in (process.cpu_times() for process in self.watched))
 
 
-def measured(load: Load, seconds: float) -> Measured:
-    """Load the service for so many seconds, and return what came of it."""
+def measured(load: Load, seconds: float, *, warm_s: float = WARM_S) -> Measured:
+    """Load the service for so many seconds after `warm_s`, and return what came of it."""
     used: list[float] = []
     asking = ask_all(
         load.url,
         questions(),
         load.ask,
         users=load.users,
-        warm_s=WARM_S,
+        warm_s=warm_s,
         seconds=seconds,
         mark=lambda: used.append(load.used()),
     )

@@ -40,6 +40,13 @@ def verdicts(*loads: Measured) -> list[str]:
     return [line.split(" | ")[-1].rstrip(" |") for line in aims(loads).splitlines()[2:]]
 
 
+def test_other_numbers_of_users_have_the_same_aims():
+    stream = Measured(STREAM, 2, 2, STREAMED)
+
+    told = aims([query(2), query(3), query(4), stream], (2, 3, 4))
+    assert "4 users: as many answers a second as 3 have | 1.00 x | held" in told
+
+
 def test_what_was_aimed_at_is_held_against_what_was_found():
     stream = Measured(STREAM, 16, 2, STREAMED)
     slow = [Sample(whole=950, handler=600)]

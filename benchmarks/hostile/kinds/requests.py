@@ -3,9 +3,12 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from benchmarks.hostile.alone import alone
 from benchmarks.hostile.tried import Tried
+from tests.access import write_corpus
 from tests.service.hostile import NOT_ANSWERED, REQUESTS, post, told
 
 AT_ONCE = 8
@@ -38,6 +41,13 @@ BODIES = {
     "Latin-1": b'{"query": "\xe9"}',
     "twice the same key": b'{"query": "a", "query": 1, "input": {}, "input": 1}',
 }
+
+
+def attack(folder: Path) -> list[Tried]:
+    """Send malformed requests to one process over a small index."""
+    write_corpus(folder)
+    with alone(folder) as running:
+        return [asyncio.run(try_requests(running.url))]
 
 
 def requests() -> Iterator[tuple[str, bytes]]:

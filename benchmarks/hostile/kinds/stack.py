@@ -12,7 +12,7 @@ import redis
 
 from app.settings import load_settings
 from app.wiring import Services
-from benchmarks.hostile.requests import QUESTION, try_requests
+from benchmarks.hostile.kinds.requests import QUESTION, try_requests
 from benchmarks.hostile.tried import Tried
 from tests.access import write_corpus
 from tests.nginx import nginx
@@ -27,7 +27,7 @@ WRONG = (b"", b"null", b"[]", b"{}", b"1", b'"x"', b'{"answer": 1}', b"\xff\xfe"
 HELD = "answered, refused or 503; never 500"
 
 
-def try_stack(folder: Path) -> list[Tried]:
+def attack(folder: Path) -> list[Tried]:
     """Run the stack and return what came of malformed requests, of wrong values in Redis, and of servers that end."""
     with ExitStack() as stack:
         chroma, port = stack.enter_context(chroma_server(folder / "chroma"))

@@ -1,6 +1,5 @@
 """Settings that cannot be: each is refused by name, without a traceback and without showing a secret."""
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,15 +30,14 @@ def cases() -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def try_settings() -> Tried:
+def attack(folder: Path) -> list[Tried]:
     """Load each from a file; it is refused by its name or taken, and nothing else."""
     tried = Tried("settings", "refused by name, or taken; no traceback, no password shown")
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / ".env"
-        for name, value in cases():
-            file.write_text(f"{name.upper()}={value}\n", encoding="utf-8")
-            tried.add(f"{name.upper()}={value[:40]}", held=_held(file, name))
-    return tried
+    file = folder / ".env"
+    for name, value in cases():
+        file.write_text(f"{name.upper()}={value}\n", encoding="utf-8")
+        tried.add(f"{name.upper()}={value[:40]}", held=_held(file, name))
+    return [tried]
 
 
 def _held(file: Path, name: str) -> bool:

@@ -1,13 +1,17 @@
 """A stranger asks for internal documents, by every route and every way in which a document can be internal."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from app.wiring import Services
+from benchmarks.hostile.alone import alone
 from benchmarks.hostile.tried import Tried
+from tests.access import settings_over
 
 # Where a document lies, and its front matter. Each of them is for the staff alone.
 INTERNAL = {
@@ -39,6 +43,18 @@ CLAIMS: dict[str, dict[str, Any]] = {
 }
 HEADERS = {"none": {}, "audience": {"X-Audience": "internal"}, "user": {"X-User-Id": "admin", "X-Is-Admin": "true"}}
 ROUTES = ("/api/query", "/copilot/invoke", "/copilot/stream", "/copilot/stream_events")
+
+
+def attack(folder: Path) -> list[Tried]:
+    """Ask for internal documents as a stranger."""
+    write_corpus(folder / "corpus")
+    staff = Services(settings_over(folder, "http://127.0.0.1:1", llm_provider="offline", llm_api_key=None))
+    staff.ingest([folder / "corpus"])
+    known = [staff.chain.invoke({"question": question(number)}) for number in range(len(INTERNAL))]
+    if not all("hushed" in json.dumps(answer, default=str) for answer in known):
+        sys.exit("The staff does not see all that strangers must not see: the probes would show nothing.")
+    with alone(folder, ALLOW_ANONYMOUS="true") as running:
+        return [try_audience(running.url)]
 
 
 def secret(number: int) -> str:

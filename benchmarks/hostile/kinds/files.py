@@ -1,22 +1,24 @@
 """Hostile files in one ingestion: each is read or named, and the good one beside them is read."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 from benchmarks.hostile.tried import Tried
 from tests.hostile_files import GOOD_FILE, NO_FILES, names, write_hostile_files
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 LIMIT_S = 400
 # Smaller limits than the defaults, so that the bombs are done in minutes: they are refused at any.
 LIMITS = {"INGEST_FILE_TIMEOUT_S": "3", "INGEST_FILE_MEMORY_MB": "512"}
 
 
-def try_files(folder: Path, environment: dict[str, str]) -> Tried:
+def attack(folder: Path) -> list[Tried]:
     """Read them all with the command; nothing is embedded, which would only take time."""
     tried = Tried("hostile files", "read or named within its limits; the ingestion goes on")
+    environment = {"PATH": os.defpath, "PYTHONPATH": str(ROOT), "HOME": str(Path.home()), "LOG_LEVEL": "error"}
     corpus = folder / "hostile"
     corpus.mkdir()
     write_hostile_files(corpus)
@@ -35,4 +37,4 @@ def try_files(folder: Path, environment: dict[str, str]) -> Tried:
     for name in [*names(), *NO_FILES]:
         tried.add(name, held=whole and read > 0)
     tried.add(GOOD_FILE, held=whole and GOOD_FILE not in told)
-    return tried
+    return [tried]
