@@ -91,6 +91,23 @@ class RelatedDocument(TypedDict):
     url: str | None
 
 
+class ClosestPassage(TypedDict):
+    """A retrieved passage near an unanswered question; `quote` is `content[start:end]` of it, the words that fit best.
+
+    `score` is the passage's similarity to the question, 0-1, None where it is unknown.
+    """
+
+    doc_id: str | None
+    title: str
+    section: str | None
+    page: int | None
+    url: str | None
+    quote: str
+    start: int
+    end: int
+    score: float | None
+
+
 class Confidence(TypedDict):
     """How far the answer can be trusted: a level, a score from 0 to 1, and the reason in words."""
 
@@ -185,6 +202,7 @@ class CitationResult(TypedDict):
     citations: list[Citation]
     sources: list[Source]
     related_docs: list[RelatedDocument]
+    closest: list[ClosestPassage]
     outcome: Outcome
     replacement: str | None
 
@@ -200,7 +218,10 @@ class Scored(Cited):
 
 
 class Answer(TypedDict):
-    """What the chain returns. A stream whose words are replaced has a `replacement` as well."""
+    """What the chain returns. A stream whose words are replaced has a `replacement` as well.
+
+    `closest` are at most three passages, with every outcome but `answered` and `blocked`.
+    """
 
     question: str
     answer: str
@@ -208,6 +229,7 @@ class Answer(TypedDict):
     citations: list[Citation]
     sources: list[Source]
     related_docs: list[RelatedDocument]
+    closest: list[ClosestPassage]
     confidence: Confidence
     documents: list[Passage]
     metadata: Metadata

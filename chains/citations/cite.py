@@ -9,6 +9,7 @@ from langchain_core.runnables import Runnable
 
 import prompts
 from chains.blocking import is_blocked, withheld_because
+from chains.citations.closest import closest_passages
 from chains.citations.decline import is_decline
 from chains.citations.markers import Marker, find_markers
 from chains.citations.notes import bibliography, inside, numbered_sources, read_notes
@@ -19,7 +20,16 @@ from chains.citations.streaming import AnswerStream, MarkerBuffer
 from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
-from chains.state import Citation, CitationResult, CitationStyle, Generated, Outcome, Passage, degradation_of
+from chains.state import (
+    Citation,
+    CitationResult,
+    CitationStyle,
+    ClosestPassage,
+    Generated,
+    Outcome,
+    Passage,
+    degradation_of,
+)
 
 ADJACENCY = 6  # Most characters between two adjacent markers: a blank, a comma, "and".
 _NUMBER = re.compile(r"[\[【](\d+)[\]】]")
@@ -67,6 +77,7 @@ class CiteSources:
             citations=kept,
             sources=sources_of(kept, shown),
             related_docs=related_documents(state["documents"]),
+            closest=_closest(state) if outcome not in {"answered", "blocked"} else [],
             outcome=outcome,
             replacement=replacement or (answer if kept and answer != written else None),
         )
@@ -161,6 +172,10 @@ class CiteSources:
         if len(cited_sources(citations)) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
+
+
+def _closest(state: Generated) -> list[ClosestPassage]:
+    return closest_passages(state.get("search_query") or state["question"], state["documents"])
 
 
 def _cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:

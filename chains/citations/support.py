@@ -166,10 +166,10 @@ def quote(strengths: Matrix, weights: NDArray[np.float32], evidence: Evidence) -
             worth = float(together.sum()) - _QUOTE_COST * length
             if worth > best:
                 best, bounds = worth, (spans[first].start, spans[last].end)
-    return _shorten(*bounds, evidence.text)
+    return shorten(*bounds, evidence.text)
 
 
-def _shorten(start: int, end: int, text: str) -> tuple[int, int]:
+def shorten(start: int, end: int, text: str) -> tuple[int, int]:
     """Return the bounds cut at a word border where the quote would be too long."""
     if end - start <= QUOTE_LIMIT:
         return start, end

@@ -60,6 +60,20 @@ class QueryRelatedDocument(_Camel):
     url: str | None
 
 
+class QueryClosest(_Camel):
+    """A retrieved passage near a question that was not answered."""
+
+    doc_id: str | None
+    title: str
+    section: str | None
+    page: int | None
+    url: str | None
+    quote: str = Field(description="The words of the passage that fit the question best.")
+    start: int = Field(description="Where they begin in the passage, in characters.")
+    end: int
+    score: float | None = Field(description="The passage's similarity to the question, 0 to 1; null where unknown.")
+
+
 class QueryConfidence(_Camel):
     """How far the answer can be trusted."""
 
@@ -112,6 +126,7 @@ class QueryAnswer(_Camel):
     outcome: Outcome
     sources: list[QuerySource]
     related_docs: list[QueryRelatedDocument]
+    closest: list[QueryClosest] = Field(description="At most three, where there is no sure answer.")
     citations: list[QueryCitation]
     confidence: QueryConfidence
     metadata: QueryMetadata

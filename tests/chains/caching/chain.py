@@ -56,6 +56,7 @@ def answer(question: str = "Q?", text: str = "Nine percent [GST].", **changes: A
         "citations": [],
         "sources": [],
         "related_docs": [],
+        "closest": [],
         "confidence": {"level": "High", "score": 0.9, "reason": "r", "factors": {}},
         "documents": [{"content": "c", "metadata": {"doc_id": "gst"}, "score": 0.5}],
         "metadata": metadata,

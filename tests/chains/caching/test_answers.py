@@ -47,7 +47,10 @@ async def test_a_kept_answer_streams_in_the_order_of_the_chain_and_in_pieces():
 
     assert told[:-1] == [part async for part in desk.cached.astream({"question": "Q?"})][:-1]
     assert [part["answer"] for part in told if "answer" in part] == ["It is  nine\npercent of the ", "value [GST]. "]
-    before, after = ["question", "documents"], ["outcome", "citations", "sources", "related_docs", "confidence"]
+    before, after = (
+        ["question", "documents"],
+        ["outcome", "citations", "sources", "related_docs", "closest", "confidence"],
+    )
     assert list(dict.fromkeys(name for part in told for name in part)) == [*before, "answer", *after, "metadata"]
 
 
