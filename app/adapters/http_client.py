@@ -8,6 +8,7 @@ a lower limit, and one in an encoding without a limit to its growth is refused.
 """
 
 import asyncio
+import math
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -27,6 +28,7 @@ LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
 # Requests in one pool: httpx looks through all connections of a pool whenever a request begins or ends.
 POOL_SIZE = 8
 CONNECT_TIMEOUT_S = 5.0
+LONGEST_RETRY_AFTER_S = 86_400.0
 
 
 def client(*, headers: dict[str, str] | None = None, max_bytes: int = MAX_BYTES) -> httpx.Client:
@@ -40,17 +42,23 @@ def async_client() -> httpx.AsyncClient:
 
 
 def retry_after_s(value: str | None) -> float | None:
-    """Return the seconds that a `Retry-After` header asks to wait: a number or a date (RFC 9110 10.2.3)."""
-    if not value:
-        return None
+    """Return the seconds that a `Retry-After` header asks to wait, a day at most; None where it says nothing.
+
+    It is a number or a date (RFC 9110 10.2.3).
+    """
     try:
-        return max(0.0, float(value))
+        seconds = float(value or "nan")
     except ValueError:
-        pass
+        seconds = _seconds_until(value or "")
+    return None if math.isnan(seconds) else min(max(0.0, seconds), LONGEST_RETRY_AFTER_S)
+
+
+def _seconds_until(date: str) -> float:
+    """Return the seconds until a date of HTTP; NaN where it is none."""
     try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
+        return (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return math.nan
 
 
 @cache

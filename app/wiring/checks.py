@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, cast
 from langchain_core.embeddings import Embeddings
 
 from app.settings import Settings
-from chains.errors import LLMCircuitError, VectorStoreError
+from chains.errors import LLMCircuitError, LLMRateLimitError, VectorStoreError
 from chains.generation.provider import Provider
 from chains.ports import ChunkStore
-from chains.resilience.breaker import CircuitBreaker
 
 if TYPE_CHECKING:
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
@@ -62,17 +61,19 @@ def embeddings_check(embeddings: Embeddings) -> Check:
     return Check("embeddings", partial(asyncio.to_thread, check), required=True)
 
 
-def breaker_check(breaker: CircuitBreaker, *, model: str | None = None) -> Check:
-    """Ask the breaker, not the provider: a probe costs no tokens. While it is open, others answer in its place.
+def provider_check(provider: Provider, *, model: str | None = None) -> Check:
+    """Ask breaker and limiter, not the provider: a probe costs no tokens. While it is not asked, others answer instead.
 
     `model` is part of the check's name where it is not the default model that stands behind the breaker.
     """
-    name = breaker.name.replace(" ", "_")
+    name = provider.breaker.name.replace(" ", "_")
 
     async def ask() -> str:
-        if breaker.state == "open":
+        if provider.breaker.state == "open":
             raise LLMCircuitError
-        return breaker.state
+        if provider.limiter.paused_s:
+            raise LLMRateLimitError(retry_after_s=provider.limiter.paused_s)
+        return provider.breaker.state
 
     return Check(name if model is None else f"{name}:{model}", ask)
 
@@ -81,7 +82,7 @@ def service_checks(settings: Settings, embedder: Embeddings, providers: Sequence
     """Ask the services that embed and answer, and what keeps sessions, caches and events."""
     checks = [embeddings_check(embedder)] if settings.embedding_provider == "openai-compatible" else []
     for name, provider in providers:
-        checks.append(breaker_check(provider.breaker, model=None if name == settings.llm_model else name))
+        checks.append(provider_check(provider, model=None if name == settings.llm_model else name))
     return checks + backend_checks(settings)
 
 

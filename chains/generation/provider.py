@@ -15,6 +15,7 @@ from chains.callbacks.deadline import left_s
 from chains.clock import Clock
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation import compat
+from chains.generation.allowance import awithin, cut, within
 from chains.generation.degraded import broken_off
 from chains.generation.rate_limiter import RateLimiter, Reservation
 from chains.generation.reasoning import (
@@ -54,6 +55,11 @@ class Request:
     def left_s(self) -> float:
         """Return the seconds until the call's deadline, 0 or more."""
         return left_s(self.callbacks)
+
+    @property
+    def longest_reply(self) -> int:
+        """Return the most tokens that the call asks for."""
+        return max(self.max_tokens, self.options.get("max_tokens") or 0)
 
     def require_time_s(self) -> float:
         """Return the seconds until the call's deadline.
@@ -132,7 +138,8 @@ class Provider:
     def _generate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
-            result = result_without_reasoning(compat.generate(self.model, **self._arguments(request)))
+            reply = compat.generate(self.model, **self._arguments(request))
+            result = cut(result_without_reasoning(reply), request.longest_reply)
             _reconcile(reservation, result.generations[0].message)
             _describe_retries(request, result.generations[0].message)
             return result
@@ -140,7 +147,8 @@ class Provider:
     async def _agenerate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            result = result_without_reasoning(await compat.agenerate(self.model, **self._arguments(request)))
+            reply = await compat.agenerate(self.model, **self._arguments(request))
+            result = cut(result_without_reasoning(reply), request.longest_reply)
             _reconcile(reservation, result.generations[0].message)
             _describe_retries(request, result.generations[0].message)
             return result
@@ -171,7 +179,7 @@ class Provider:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
             with closing(compat.stream(self.model, **self._arguments(request))) as chunks:
-                for chunk in chunks_without_reasoning(chunks):
+                for chunk in chunks_without_reasoning(within(chunks, request.longest_reply)):
                     _reconcile(reservation, chunk.message)
                     yield chunk
 
@@ -179,7 +187,8 @@ class Provider:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
             source = compat.astream(self.model, **self._arguments(request))
-            async with aclosing(source), aclosing(achunks_without_reasoning(source)) as chunks:
+            allowed = awithin(source, request.longest_reply)
+            async with aclosing(source), aclosing(allowed), aclosing(achunks_without_reasoning(allowed)) as chunks:
                 async for chunk in chunks:
                     _reconcile(reservation, chunk.message)
                     yield chunk
@@ -196,7 +205,7 @@ class Provider:
                 self.limiter.pause(error.retry_after_s or 0)
                 raise
             finally:
-                self.limiter.cancel_unused(reservation)
+                self.limiter.release(reservation)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         return {

@@ -3,6 +3,9 @@
 A reservation says at once when its request may be sent: at the earliest time at which the minute before has room, and
 never before an earlier request. A wait that is too long is refused before it begins, and waiting is only sleeping, so
 threads and event loops can share one limiter.
+
+A provider that asks for a long wait gets no request meanwhile, for a minute at most; then one request tries again, and
+the others follow once that has ended.
 """
 
 import threading
@@ -14,6 +17,8 @@ from chains.clock import Clock
 from chains.errors import LLMBusyError, LLMTooLargeError
 
 MINUTE_S = 60.0
+# Of a wait that the provider asks for. It may ask for years.
+LONGEST_PAUSE_S = 60.0
 
 
 @dataclass(slots=True)
@@ -44,6 +49,8 @@ class RateLimiter:
         self._lock = threading.Lock()
         self._reserved: deque[Reservation] = deque()
         self._paused_until = 0.0
+        self._needs_trial = False
+        self._trial: Reservation | None = None
 
     @property
     def counts_tokens(self) -> bool:
@@ -55,13 +62,17 @@ class RateLimiter:
 
         Raises:
             LLMTooLargeError: the request is larger than a whole minute's tokens.
-            LLMBusyError: the wait would be longer than `max_wait_s`, or than the request has time.
+            LLMBusyError: the wait would be longer than `max_wait_s`, or than the request has time; or another request
+                tries whether the provider takes any again.
         """
         if self._tokens is not None and tokens > self._tokens:
             msg = f"the prompt and its reply may take {tokens} tokens, and LLM_TPM is {self._tokens}; ask for less"
             raise LLMTooLargeError(msg)
         with self._lock:
             now = self._clock.now()
+            if self._trial is not None:
+                msg = "the language model asked to wait, and one question tries again now; try again in a moment"
+                raise LLMBusyError(msg, retry_after_s=1)
             while self._reserved and self._reserved[0].at + MINUTE_S <= now:
                 self._reserved.popleft()
             reservation = Reservation(self._earliest(now, tokens), tokens)
@@ -70,18 +81,27 @@ class RateLimiter:
                 msg = f"the language model's limits are reached; the next turn is in {wait:.0f} s; try again then"
                 raise LLMBusyError(msg, retry_after_s=wait)
             self._reserved.append(reservation)
+            self._trial = reservation if self._needs_trial else None
             return reservation, wait
 
-    def cancel_unused(self, reservation: Reservation) -> None:
-        """Free a reservation whose time has not come: its request was not sent."""
+    def release(self, reservation: Reservation) -> None:
+        """End a reservation: a trial is over, and one whose time has not come is free, since it was not used."""
         with self._lock:
+            if self._trial is reservation:
+                self._trial, self._needs_trial = None, self._clock.now() < self._paused_until
             if reservation.at > self._clock.now() and reservation in self._reserved:
                 self._reserved.remove(reservation)
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for this many seconds, as the provider requested."""
+        """Send nothing for this many seconds, as the provider requested, but for a minute at most."""
         with self._lock:
-            self._paused_until = max(self._paused_until, self._clock.now() + seconds)
+            self._paused_until = max(self._paused_until, self._clock.now() + min(seconds, LONGEST_PAUSE_S))
+            self._needs_trial |= seconds > self._max_wait_s
+
+    @property
+    def paused_s(self) -> float:
+        """Return for how many seconds nothing will be sent because the provider asked for that; 0 if it did not."""
+        return max(0.0, self._paused_until - self._clock.now())
 
     @property
     def waiting(self) -> int:

@@ -2,7 +2,7 @@
 
 Retryable errors are retried up to `retries` times, after 1 s, 2 s, 4 s and so on, each lengthened by up to a quarter so
 that clients that failed together do not retry together, and 10 s at most. A `Retry-After` (RFC 9110 10.2.3) is obeyed
-exactly. A wait longer than the time left is not started.
+exactly. A wait longer than the time left, or than five minutes, is not started.
 """
 
 import random
@@ -15,6 +15,8 @@ from tenacity import AsyncRetrying, RetryCallState, Retrying, retry_if_exception
 
 from chains.clock import Clock
 from chains.errors import WaypointError
+
+LONGEST_WAIT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,6 @@ def _rules(policy: RetryPolicy, left_s: Callable[[], float]) -> dict[str, Any]:
         return policy.delay_s(state.attempt_number, state.outcome.exception() if state.outcome else None)
 
     def stop(state: RetryCallState) -> bool:
-        return state.attempt_number > policy.retries or state.upcoming_sleep >= left_s()
+        return state.attempt_number > policy.retries or state.upcoming_sleep >= min(left_s(), LONGEST_WAIT_S)
 
     return {"wait": wait, "stop": stop, "retry": retry_if_exception(is_retryable), "reraise": True}

@@ -1,6 +1,7 @@
 """GET /api/health, /health/live, /health/ready and /metrics: whether the service is up, and its figures."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -101,7 +102,8 @@ class Readiness:
         try:
             detail = await check.ask()
         except Exception as error:  # Any error means down; its message may hold an address.
-            state, detail = "down", type(error).__name__
+            wait_s = getattr(error, "retry_after_s", None)
+            state, detail = "down", type(error).__name__ + (f", for {math.ceil(wait_s)} s" if wait_s else "")
         lap_ms = round(1000 * (self._clock() - started), 1)
         return CheckResult(state=state, required=check.required, lap_ms=lap_ms, detail=detail)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.errors import LLMBusyError, LLMTooLargeError
-from chains.generation.rate_limiter import MINUTE_S, RateLimiter
+from chains.generation.rate_limiter import LONGEST_PAUSE_S, MINUTE_S, RateLimiter
 from tests.clocks import StoppedClock
 
 
@@ -64,7 +64,7 @@ def test_a_place_that_is_given_back_is_free(clock):
     limiter = RateLimiter(clock=clock, requests=1, max_wait_s=70)
     limiter.reserve(1, left_s=60)
     reservation, _ = limiter.reserve(1, left_s=100)
-    limiter.cancel_unused(reservation)
+    limiter.release(reservation)
 
     assert waits(limiter, 1) == [60]
 
@@ -76,6 +76,45 @@ def test_nothing_is_sent_while_the_provider_asked_to_wait(clock):
     assert waits(limiter, 1) == [7]
     clock.time += 7
     assert waits(limiter, 1) == [0]
+
+
+@pytest.mark.parametrize("requested", [999_999_999_999, 3600, math.inf])
+def test_a_provider_that_asks_to_wait_for_years_is_tried_again_after_a_minute(clock, requested):
+    limiter = RateLimiter(clock=clock)
+    limiter.pause(requested)
+    with pytest.raises(LLMBusyError, match="next turn is in 60 s"):
+        limiter.reserve(1, left_s=90)
+    clock.time += LONGEST_PAUSE_S
+
+    assert waits(limiter, 1) == [0]
+
+
+def test_after_a_long_pause_one_request_tries_and_the_others_follow_once_it_has_ended(clock):
+    limiter = RateLimiter(clock=clock)
+    limiter.pause(3600)
+    clock.time += LONGEST_PAUSE_S
+    trial, _ = limiter.reserve(1, left_s=90)
+    with pytest.raises(LLMBusyError, match="one question tries again") as caught:
+        limiter.reserve(1, left_s=90)
+    limiter.release(trial)
+
+    assert caught.value.retry_after_s == 1
+    assert waits(limiter, 1, 1) == [0, 0]
+
+
+def test_a_trial_that_meets_the_same_refusal_begins_the_pause_again(clock):
+    limiter = RateLimiter(clock=clock)
+    limiter.pause(3600)
+    clock.time += LONGEST_PAUSE_S
+    trial, _ = limiter.reserve(1, left_s=90)
+    limiter.pause(3600)
+    limiter.release(trial)
+
+    assert limiter.paused_s == LONGEST_PAUSE_S
+    clock.time += LONGEST_PAUSE_S
+    limiter.reserve(1, left_s=90)
+    with pytest.raises(LLMBusyError, match="one question tries again"):
+        limiter.reserve(1, left_s=90)
 
 
 @given(

@@ -6,13 +6,14 @@ from langchain_core.caches import InMemoryCache
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables import Runnable, RunnablePassthrough
 
 from app.settings import load_settings
 from app.wiring.llm import providers
 from chains.callbacks.deadline import Deadline
 from chains.clock import Clock
 from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError
+from chains.generation.allowance import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.resilient import ResilientChatModel
 from chains.state import degradation_of
 from tests.clocks import StoppedClock
@@ -35,11 +36,12 @@ def second() -> Iterator[FakeGroq]:
 
 def resilient(groq: FakeGroq, clock: Clock, *, offline: bool = True, **settings: Any) -> ResilientChatModel:
     resort: BaseChatModel | None = GenericFakeChatModel(messages=iter([AIMessage("Quoted.")] * 9)) if offline else None
-    options = {"llm_api_key": "gsk_test", "llm_base_url": groq.url} | settings
-    return ResilientChatModel(providers=providers(load_settings(**options), clock), last_resort=resort)
+    chosen = load_settings(**{"llm_api_key": "gsk_test", "llm_base_url": groq.url} | settings)
+    made = providers(chosen, clock)
+    return ResilientChatModel(providers=made, last_resort=resort, max_tokens=chosen.llm_max_tokens)
 
 
-async def ask(model: BaseChatModel, way: str, config: Any = None) -> Any:
+async def ask(model: Runnable[Any, BaseMessage], way: str, config: Any = None) -> Any:
     chain = RunnablePassthrough[Any]() | model
     if way == "invoke":
         return chain.invoke(MESSAGES, config)
@@ -151,6 +153,45 @@ async def test_a_wait_that_the_call_has_no_time_for_is_not_begun(groq, clock):
 
     assert str(degradation_of(message)).startswith("The language model is busy")
     assert clock.slept == []
+
+
+@pytest.mark.parametrize("requested", ["999999999999", "inf", "nan", "-1", "Fri, 31 Dec 9999 23:59:59 GMT", "9" * 400])
+async def test_no_wait_that_a_provider_asks_for_switches_the_model_off_for_longer_than_a_minute(groq, clock, requested):
+    groq.replies = [Reply(status=429, headers={"Retry-After": requested})] * 4
+    model = resilient(groq, clock)
+    await ask(model, "ainvoke")
+    clock.time += 60
+    groq.replies = []
+    message = await ask(model, "ainvoke")
+
+    assert degradation_of(message) is None
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_reply_without_end_is_ended_at_a_few_times_the_tokens_that_were_asked_for(groq, clock, way):
+    groq.replies = [Reply("Nine percent [GST Guide > Rate]. " + "And so on. " * 100_000)]
+    message = await ask(resilient(groq, clock, llm_max_tokens=100), way)
+
+    assert message.text.startswith("Nine percent [GST Guide > Rate]. And so on.")
+    assert len(message.text) <= TOLERANCE * 100 * CHARACTERS_PER_TOKEN
+    assert message.response_metadata["finish_reason"] == "length"
+    assert degradation_of(message) is None
+
+
+@pytest.mark.parametrize("way", ["stream", "astream"])
+async def test_thoughts_without_end_are_ended_as_well(groq, clock, way):
+    groq.replies = [Reply("<think>" + "Let me see. " * 100_000)]
+    message = await ask(resilient(groq, clock, llm_max_tokens=100), way)
+
+    assert (message.text, message.response_metadata["finish_reason"]) == ("", "length")
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_call_may_ask_for_a_longer_reply_than_the_model_s_own(groq, clock, way):
+    groq.replies = [Reply("word " * 1500)]
+    message = await ask(resilient(groq, clock, llm_max_tokens=100).bind(max_tokens=1000), way)
+
+    assert (len(message.text), message.response_metadata["finish_reason"]) == (7500, "stop")
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -59,6 +59,13 @@ def test_a_provider_that_says_how_long_to_wait_is_taken_at_its_word():
     assert clock.slept == [17.5] * 3
 
 
+def test_a_wait_of_hours_is_not_started_even_where_there_is_no_deadline():
+    clock = StoppedClock()
+
+    assert fail(clock, LLMRateLimitError(retry_after_s=86_400)) == 1
+    assert clock.slept == []
+
+
 def test_a_wait_that_does_not_fit_the_deadline_is_not_begun():
     clock = StoppedClock()
 

@@ -46,6 +46,7 @@ def test_a_provider_s_wait_is_kept_in_seconds_from_a_number_or_a_date():
     assert retry_after_s("-1") == 0
     assert retry_after_s(None) is None
     assert retry_after_s("soon") is None
+    assert retry_after_s("nan") is None
     later = retry_after_s(format_datetime(datetime.now(UTC) + timedelta(minutes=10), usegmt=True))
     assert later is not None
     assert 500 < later <= 600

@@ -5,6 +5,7 @@ import socket
 import httpx
 import pytest
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 
 from app.adapters.stores.chroma import open_chroma
 from app.http.middleware.drain import InFlight
@@ -12,10 +13,13 @@ from app.http.routes.health import Readiness
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
-from app.wiring.checks import Check, backend_checks, breaker_check, index_check
-from chains.clock import SystemClock
+from app.wiring.checks import Check, backend_checks, index_check, provider_check
+from chains.clock import Clock, SystemClock
 from chains.errors import EmbeddingError, LLMUnavailableError
+from chains.generation.provider import Provider
+from chains.generation.rate_limiter import RateLimiter
 from chains.resilience.breaker import CircuitBreaker
+from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
 from tests.processes import free_port
 
@@ -72,15 +76,34 @@ async def test_what_is_required_decides_and_what_is_not_degrades(required, statu
     assert "secret" not in report.model_dump_json()
 
 
+def provider_of_nothing(clock: Clock) -> Provider:
+    breaker = CircuitBreaker(clock=clock, failures=1, name="language model")
+    return Provider(FakeListChatModel(responses=[]), breaker, RateLimiter(clock=clock), clock)
+
+
 async def test_an_open_breaker_is_told_and_degrades():
-    breaker = CircuitBreaker(clock=SystemClock(), failures=1, name="language model")
-    closed = await readiness(breaker_check(breaker)).report()
-    with pytest.raises(LLMUnavailableError), breaker.guard():
+    provider = provider_of_nothing(SystemClock())
+    closed = await readiness(provider_check(provider)).report()
+    with pytest.raises(LLMUnavailableError), provider.breaker.guard():
         raise LLMUnavailableError
-    open_ = await readiness(breaker_check(breaker)).report()
+    open_ = await readiness(provider_check(provider)).report()
 
     assert (closed.status, closed.checks["language_model"].detail) == ("ready", "closed")
     assert (open_.status, open_.checks["language_model"].state) == ("degraded", "down")
+
+
+async def test_a_pause_that_the_provider_asked_for_is_told_with_its_seconds():
+    clock = StoppedClock()
+    provider = provider_of_nothing(clock)
+    provider.limiter.pause(999_999_999_999)
+    clock.time += 18
+    paused = await readiness(provider_check(provider)).report()
+    clock.time += 42
+    over = await readiness(provider_check(provider)).report()
+
+    assert paused.status == "degraded"
+    assert paused.checks["language_model"].detail == "LLMRateLimitError, for 42 s"
+    assert over.status == "ready"
 
 
 def test_what_is_asked_follows_from_the_settings(tmp_path):
