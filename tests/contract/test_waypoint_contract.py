@@ -10,7 +10,7 @@ import chains
 from app.http.openapi import ANSWER as WHOLE
 from app.http.routes.query import QueryAnswer, QueryCitation, QueryMetadata, query_answer
 from app.http.server import create_app
-from chains.state import Citation, Metadata
+from chains.state import Citation, Confidence, Metadata
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, QUESTION, served, small_services
 
@@ -148,6 +148,31 @@ def test_a_body_that_cannot_be_read_is_a_400(client, content):
 def test_a_body_of_another_type_is_a_400(client):
     response = post(client, data={"query": QUESTION})
     assert (response.status_code, response.json()["error"]) == (400, "Bad Request")
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [
+        *(("high", "High"), ("medium", "Medium"), ("low", "Low"), ("very_low", "Low"), ("unknown", "Low")),
+        *((name, name) for name in ("High", "Medium", "Low")),
+    ],
+)
+def test_the_level_is_always_one_of_three_words_with_score_and_factors_beside_it(level, told):
+    rated: Confidence = {"level": level, "score": 0.37, "reason": "r", "factors": {"best_similarity": 0.5}}
+    body = query_answer({**WHOLE, "confidence": rated}).model_dump(by_alias=True)
+
+    assert body["confidence"] == {**rated, "level": told, "factors": {"bestSimilarity": 0.5}}
+
+
+@pytest.mark.parametrize("strategy", ["calibrated", "composite"])
+def test_every_strategy_of_a_service_tells_its_level_in_these_words(groq, tmp_path, strategy):
+    app = create_app(small_services(tmp_path, groq, confidence_strategy=strategy))
+    with served(app) as url, httpx.Client(base_url=url, timeout=30) as client:
+        levels = [post(client, json={"query": QUESTION} | more).json()["confidence"] for more in ({}, {"threshold": 1})]
+
+    assert [rated["level"] for rated in levels][1] == "Low"
+    assert levels[0]["level"] in {"High", "Medium", "Low"}
+    assert levels[0]["factors"]
 
 
 def test_a_body_above_10_kb_is_a_413(client):

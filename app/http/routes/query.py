@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from app.http.openapi import ANSWER, error_responses, ok_response
@@ -15,6 +15,13 @@ _Value = TypeVar("_Value")
 _CamelKeys = Annotated[
     dict[str, _Value], AfterValidator(lambda values: {to_camel(name): value for name, value in values.items()})
 ]
+
+_LEVELS = {"high": "High", "medium": "Medium"}
+
+
+def _level(name: str) -> str:
+    """Return one of the three words that clients of this contract know; very_low and unknown are Low."""
+    return _LEVELS.get(name.lower(), "Low")
 
 
 class _Camel(BaseModel):
@@ -77,8 +84,8 @@ class QueryClosest(_Camel):
 class QueryConfidence(_Camel):
     """How far the answer can be trusted."""
 
-    level: str = Field(examples=["High"])
-    score: float
+    level: Annotated[Literal["High", "Medium", "Low"], BeforeValidator(_level)]
+    score: float = Field(description="0 to 1; what the level is told by.")
     reason: str = Field(examples=["7 relevant sources with 3 citations"])
     factors: _CamelKeys[float]
 
