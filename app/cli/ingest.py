@@ -10,7 +10,7 @@ import structlog
 import typer
 
 from app.cli.rendering import as_json, complain, problem_lines, progress_bar, report_text, show
-from app.settings import Settings, load_settings, unused_variables
+from app.settings import Settings, load_settings, unused_warning
 
 if TYPE_CHECKING:
     from app.wiring import Services
@@ -103,10 +103,10 @@ def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options
 
 
 def read_settings() -> Settings:
-    """Read the settings, and warn of variables that are set for nothing."""
+    """Read the settings, and warn once of the variables that are set for nothing."""
     settings = load_settings()
-    for name in unused_variables():
-        log.warning("unknown_setting", name=name)
+    if names := unused_warning():
+        log.warning("unknown_settings", names=names)
     return settings
 
 

@@ -33,7 +33,8 @@ class AnsweringFields(BaseSettings):
     llm_model: str = Field(
         "llama-3.1-8b-instant",
         validation_alias=AliasChoices("llm_model", "primary_model_id"),
-        description="The language model; PRIMARY_MODEL_ID works as well",
+        description="The language model; PRIMARY_MODEL_ID works as well; "
+        "with OpenRouter the default is google/gemma-3n-e2b-it:free",
     )
     llm_allowed_models: str = Field(
         "", description="Models that a client of POST /chat may choose beside LLM_MODEL, separated by commas"

@@ -9,6 +9,7 @@ from app.settings.answering import AnsweringFields
 from app.settings.values import (
     BrokerAddress,
     Flag,
+    LogLevel,
     Origins,
     Port,
     Positive,
@@ -154,7 +155,7 @@ class ServingFields(AnsweringFields):
         True, description="Whether all but the language model is tried once before the first question"
     )
     drain_timeout_s: float = Field(30, ge=0, description="How long running answers may take to end after a SIGTERM")
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged")
+    log_level: LogLevel = Field("info", description="Least level that is logged: debug, info, warning, error")
     log_format: Literal["auto", "json", "text"] = Field(
         "auto", description="auto is text on a terminal and JSON elsewhere"
     )

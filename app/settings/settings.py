@@ -1,14 +1,33 @@
 """Settings whose values fit together."""
 
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import model_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from app.settings.serving import LANGSMITH, ServingFields
+
+OPENROUTER_MODEL = "google/gemma-3n-e2b-it:free"
 
 
 class Settings(ServingFields):
     """All settings, checked one by one and together."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _any_case(cls, value: object, info: ValidationInfo) -> object:
+        """Take the words of a setting that knows only some in upper and lower case alike."""
+        choices = _choices(cls.model_fields[info.field_name or ""].annotation)
+        word = value.strip().lower() if isinstance(value, str) else None
+        return word if word in choices else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _model_of_openrouter(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Take OpenRouter's free model where OpenRouter answers and no model is named."""
+        keyed = values.get("openrouter_api_key") and not (values.get("llm_api_key") or values.get("groq_api_key"))
+        provider = str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()
+        named = values.get("llm_model") or values.get("primary_model_id")
+        return values if named or provider != "openrouter" else values | {"llm_model": OPENROUTER_MODEL}
 
     @model_validator(mode="before")
     @classmethod
@@ -35,6 +54,12 @@ class Settings(ServingFields):
         ):
             raise ValueError(reason)
         return self
+
+
+def _choices(annotation: object) -> set[object]:
+    """Return the words of a Literal, also of an optional one."""
+    parts = get_args(annotation)
+    return {one for part in parts for one in (get_args(part) or (part,)) if isinstance(one, str)}
 
 
 def _contradiction(settings: ServingFields) -> str | None:
@@ -95,12 +120,8 @@ def _runs_on_torch(settings: ServingFields) -> bool:
 
 
 def _incomplete_openrouter(settings: ServingFields) -> str | None:
-    if settings.provider != "openrouter":
-        return None
-    if not (settings.openrouter_api_key or settings.llm_api_key):
+    if settings.provider == "openrouter" and not (settings.openrouter_api_key or settings.llm_api_key):
         return "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
-    if "llm_model" not in settings.model_fields_set:
-        return "LLM_PROVIDER=openrouter needs LLM_MODEL or PRIMARY_MODEL_ID, like google/gemma-3n-e2b-it:free"
     return None
 
 

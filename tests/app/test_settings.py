@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import app
-from app.settings import Settings, SettingsError, load_settings, unused_variables
+from app.settings import Settings, SettingsError, load_settings, unused_variables, unused_warning
 from app.settings.table import example_file, settings_table
 
 EXAMPLE = Path(app.__file__).parents[1] / ".env.example"
@@ -191,7 +191,30 @@ def test_a_variable_that_nothing_reads_is_named(monkeypatch):
     monkeypatch.setenv("EDITOR", "vi")
     Path(".env").write_text("RETREIVAL_TOP_K=5\nexport GROQ_API_KEY=x\n# CACHE_SIZE=1\n")
 
-    assert unused_variables() == ["RETREIVAL_TOP_K", "SAFETY_LEVEL"]
+    assert unused_variables() == {"RETREIVAL_TOP_K": "RETRIEVAL_TOP_K", "SAFETY_LEVEL": None}
+    assert unused_warning() == "RETREIVAL_TOP_K (use RETRIEVAL_TOP_K), SAFETY_LEVEL"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("TOP_K", "RETRIEVAL_TOP_K"),
+        ("SCORE_THRESHOLD", "RELEVANCE_THRESHOLD"),
+        ("SIMILARITY_THRESHOLD", "RELEVANCE_THRESHOLD"),
+        ("CHROMA_COLLECTION_NAME", "COLLECTION_NAME"),
+        ("OPENAI_API_KEY", "LLM_API_KEY with LLM_PROVIDER=openai-compatible and LLM_BASE_URL"),
+        ("RERANK_ENABLED", "RETRIEVER_TYPE"),
+        ("LLM_TEMPERATUR", "LLM_TEMPERATURE"),
+    ],
+)
+def test_the_name_of_another_program_is_told_with_ours(monkeypatch, name, meant):
+    monkeypatch.setenv(name, "sk-secret")
+    assert unused_warning() == f"{name} (use {meant})"
+
+
+def test_nothing_is_said_where_all_that_is_set_is_read(monkeypatch):
+    monkeypatch.setenv("LLM_MODEL", "m")
+    assert unused_warning() is None
 
 
 def test_zero_is_a_value(monkeypatch):
@@ -215,7 +238,7 @@ def test_the_names_of_the_chat_service_before_mean_the_same(monkeypatch):
     assert settings.redis_url.get_secret_value() == "redis://redis:6380/0"
     assert settings.rabbitmq_url
     assert settings.rabbitmq_url.get_secret_value() == "amqp://guest:guest@broker:5672/"
-    assert unused_variables() == []
+    assert unused_variables() == {}
 
 
 def test_an_address_wins_over_a_host(monkeypatch):
@@ -230,16 +253,43 @@ def test_a_key_of_groq_wins_over_one_of_openrouter(monkeypatch):
     assert load_settings().provider == "groq"
 
 
+def test_openrouter_needs_a_key(monkeypatch):
+    monkeypatch.setenv("LLM_PROVIDER", "openrouter")
+    with pytest.raises(SettingsError, match="LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"):
+        load_settings()
+
+
 @pytest.mark.parametrize(
-    ("given", "told"),
+    "given", [{}, {"LLM_PROVIDER": "openrouter"}, {"LLM_PROVIDER": "OpenRouter"}, {"LLM_MODEL": ""}], ids=str
+)
+def test_openrouter_without_a_model_takes_its_free_one(monkeypatch, given):
+    for name, value in {"OPENROUTER_API_KEY": "sk-or-x", **given}.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+
+    assert (settings.provider, settings.llm_model) == ("openrouter", "google/gemma-3n-e2b-it:free")
+
+
+def test_a_key_of_openrouter_beside_another_provider_changes_no_model(monkeypatch):
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-x")
+    monkeypatch.setenv("LLM_PROVIDER", "offline")
+    assert load_settings().llm_model == "llama-3.1-8b-instant"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "taken"),
     [
-        ({"LLM_MODEL": "m"}, "needs a key in OPENROUTER_API_KEY or LLM_API_KEY"),
-        ({"OPENROUTER_API_KEY": "sk-or-x"}, "needs LLM_MODEL or PRIMARY_MODEL_ID"),
+        *(("LOG_LEVEL", given, given.lower()) for given in ("INFO", "DEBUG", "Warning", "ERROR", "info")),
+        *(("LOG_LEVEL", given, "warning") for given in ("warn", "WARN", " Warn ")),
+        ("LOG_FORMAT", "JSON", "json"),
+        ("LLM_PROVIDER", "Offline", "offline"),
+        ("ANONYMOUS_AUDIENCE", "PUBLIC", "public"),
+        ("RETRIEVER_TYPE", "MMR", "mmr"),
+        ("SAFETY_PII", "OFF", "off"),
+        ("ENABLE_QUERY_REFORMULATION", "ALWAYS", "always"),
+        ("LLM_MODEL", "Some/Model", "Some/Model"),
     ],
 )
-def test_openrouter_needs_a_key_and_a_model(monkeypatch, given, told):
-    monkeypatch.setenv("LLM_PROVIDER", "openrouter")
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(SettingsError, match=f"LLM_PROVIDER=openrouter {told}"):
-        load_settings()
+def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
+    monkeypatch.setenv(name, value)
+    assert getattr(load_settings(), name.lower()) == taken

@@ -31,6 +31,16 @@ def test_a_working_desk_is_all_ok_and_says_what_is_off(waypoint, groq, monkeypat
     assert len(groq.requests) == 1
 
 
+def test_variables_that_are_not_read_are_named_in_one_line_with_the_right_name(waypoint, monkeypatch):
+    monkeypatch.setenv("TOP_K", "5")
+    monkeypatch.setenv("CHROMA_COLLECTION_NAME", "mine")
+    _, _, err = waypoint("doctor")
+
+    [line] = err.splitlines()
+    assert "unknown_settings" in line
+    assert "CHROMA_COLLECTION_NAME (use COLLECTION_NAME), TOP_K (use RETRIEVAL_TOP_K)" in line
+
+
 def test_an_empty_index_works_and_says_how_to_fill_it(waypoint):
     code, out, _ = waypoint("doctor")
     assert code == 0
