@@ -82,6 +82,8 @@ _NAMES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 _MODEL_BUSY = ErrorReply(503, "The language model is busy. Try again in a minute.")
 # Paths whose errors have the form of OpenAI's.
 OPENAI_PATHS = "/v1/"
+# Paths of the MARP contract, whose clients look for the message in `detail` too.
+DETAIL_PATHS = frozenset({"/chat"})
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _OPENAI_CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
 _INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or tell the operators.")
@@ -153,8 +155,8 @@ def openai_error(reply: ErrorReply) -> dict[str, Any]:
 async def error_response(request: Request, error: Exception) -> Response:
     """Return the response to a request that ended in an error.
 
-    A route with the attribute `repeats_message` (the MARP contract) repeats the message as `detail`; errors of
-    OPENAI_PATHS have the form of OpenAI's.
+    Its form follows the path, so that what is refused before routing looks the same: DETAIL_PATHS repeat the message as
+    `detail`, and errors of OPENAI_PATHS have the form of OpenAI's.
     """
     clients_own = isinstance(error, HTTPException | RequestValidationError)
     reply = reply_to(error) if clients_own else logged_reply(request, error)
@@ -171,18 +173,24 @@ async def error_response(request: Request, error: Exception) -> Response:
 
 
 def _content(request: Request, reply: ErrorReply) -> dict[str, Any]:
-    if request.url.path.startswith(OPENAI_PATHS):
+    path = _path(request)
+    if path.startswith(OPENAI_PATHS):
         return openai_error(reply)
     content: dict[str, Any] = {"error": reply.error, "message": reply.message}
     if reply.issues is not None:
         content["detail"] = reply.issues
-    elif getattr(request.scope.get("route"), "repeats_message", False):
+    elif path in DETAIL_PATHS:
         content["detail"] = reply.message
     return content
 
 
+def _path(request: Request) -> str:
+    path: str = request.scope["path"]
+    return path.removeprefix(request.scope.get("root_path", ""))
+
+
 def _allowed(request: Request) -> set[str]:
-    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    path = _path(request)
     at_path = (route for route in iter_route_contexts(request.app.routes) if route.path_regex.match(path))
     return {method for route in at_path for method in route.methods or ()}
 

@@ -12,6 +12,7 @@ from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Parts, Services
 from chains import errors
+from tests.access import bearer, key_entry
 from tests.served import served
 
 INNER = "the key gsk_secret at /srv/index"
@@ -40,6 +41,17 @@ def fail(question: dict) -> None:
 def client() -> Iterator[httpx.Client]:
     """The service over a chain that fails as the question says."""
     settings = load_settings(_env_file=None, llm_provider="offline")
+    services = Services(settings, parts=Parts(chain=RunnableLambda(fail)))
+    with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[httpx.Client]:
+    """The service over the same chain, for the holder of a key."""
+    settings = load_settings(
+        _env_file=None, llm_provider="offline", auth_mode="api_key", api_keys=key_entry("ann", "k", "ask")
+    )
     services = Services(settings, parts=Parts(chain=RunnableLambda(fail)))
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
@@ -82,3 +94,28 @@ def test_an_unknown_route_and_a_wrong_method_are_told_in_the_same_form(client):
 
     assert (unknown.status_code, set(unknown.json())) == (404, {"error", "message"})
     assert (wrong.status_code, wrong.json()["error"], wrong.headers["allow"]) == (405, "Method Not Allowed", "POST")
+
+
+@pytest.mark.parametrize(
+    ("status", "sent"),
+    [
+        (401, {"json": {"query": "x"}, "headers": {}}),
+        (401, {"json": {"query": "x"}, "headers": {"Authorization": "Basic eDp5"}}),
+        (413, {"content": b" " * 200_000}),
+        (400, {"content": b"{junk"}),
+        (405, {"method": "PUT"}),
+    ],
+)
+@pytest.mark.parametrize("path", ["/chat", "/api/query", "/v1/chat/completions"])
+def test_what_is_refused_before_its_route_has_the_form_of_its_path(guarded, status, sent, path):
+    response = guarded.request(**{"method": "POST", "url": path, "headers": bearer("k"), **sent})
+    told = response.json()
+
+    assert response.status_code == status
+    if path == "/v1/chat/completions":
+        assert set(told["error"]) == {"message", "type", "param", "code"}
+    elif path == "/api/query":
+        assert set(told) == {"error", "message"}
+    else:
+        assert set(told) == {"error", "message", "detail"}
+        assert told["detail"] == told["message"]

@@ -15,12 +15,6 @@ from app.observability.logs import masked
 from chains.state import Answer, check_question
 
 
-class ChatRoute(JsonRoute):
-    """A route whose errors repeat the message as `detail`: the clients of this contract look there."""
-
-    repeats_message = True
-
-
 class ChatBody(BaseModel):
     """A question to answer from the `top_k` best passages."""
 
@@ -73,7 +67,7 @@ _HEALTH = HEALTH | {
 
 def chat_router(models: Sequence[str]) -> APIRouter:
     """Return the routes; `models` are what a client may choose from."""
-    router = APIRouter(tags=["MARP"], route_class=ChatRoute)
+    router = APIRouter(tags=["MARP"], route_class=JsonRoute)
     choice: Any = Literal[tuple(models)]
     default = ChatBody.model_fields["model_id"]
     body = create_model("ChatBody", __base__=ChatBody, __doc__=ChatBody.__doc__, model_id=(choice | None, default))
