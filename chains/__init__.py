@@ -17,11 +17,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chains.citations import citation_metadata, format_citations_markdown
-    from chains.citations.matching import similarity
+    from chains.citations import format_citations_markdown
+    from chains.citations.matching import dice, similarity
     from chains.confidence import score_confidence
-    from chains.context import format_context
-    from chains.functions import deduplicate_citations, extract_citations, passages_of, process_citations
+    from chains.functions import (
+        citation_metadata,
+        deduplicate_citations,
+        extract_citations,
+        format_context,
+        passages_of,
+        process_citations,
+    )
     from chains.generation import generate
     from chains.pipeline import STAGES, build_chain
     from chains.state import Answer, Question
@@ -35,6 +41,7 @@ __all__ = [
     "build_chain",
     "citation_metadata",
     "deduplicate_citations",
+    "dice",
     "extract_citations",
     "format_citations_markdown",
     "format_context",
@@ -50,11 +57,13 @@ _MODULES = {
     "pipeline": ("STAGES", "build_chain"),
     "state": ("Answer", "Question"),
     "tool": ("as_tool",),
-    "functions": ("deduplicate_citations", "extract_citations", "passages_of", "process_citations"),
-    "context": ("format_context",),
+    "functions": (
+        *("citation_metadata", "deduplicate_citations", "extract_citations"),
+        *("format_context", "passages_of", "process_citations"),
+    ),
     "generation": ("generate",),
-    "citations": ("citation_metadata", "format_citations_markdown"),
-    "citations.matching": ("similarity",),
+    "citations": ("format_citations_markdown",),
+    "citations.matching": ("dice", "similarity"),
     "confidence": ("score_confidence",),
 }
 

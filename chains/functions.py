@@ -1,13 +1,17 @@
 """The work of the stages as functions on plain values, for programs that do not want the whole chain."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from typing_extensions import TypedDict
 
 from chains.citations import CiteSources, format_citations_markdown
+from chains.citations import citation_metadata as metadata_of
 from chains.citations.cite import read_numbers, read_references
+from chains.citations.sources import CitationMetadata
+from chains.context import format_context as write_context
+from chains.ports import TokenCounter
 from chains.retrieval import passage
 from chains.state import Citation, CitationStyle, Context, Generated, Passage, RelatedDocument, Source
 
@@ -23,7 +27,11 @@ class ExtractedCitation(TypedDict):
 
 
 class CitationStats(TypedDict):
-    """How many citations an answer has, and how many of them lead to a passage."""
+    """How many citations an answer has, and how many of them lead to a passage.
+
+    `[A Title]` alone counts where a passage has that title. Other bracketed words, `[sic]` or an invented title, are no
+    citation and count nowhere; `[Invented > Section]` counts as unmatched.
+    """
 
     total: int
     matched: int
@@ -40,20 +48,41 @@ class ProcessedCitations(TypedDict):
     stats: CitationStats
 
 
-def passages_of(documents: Iterable[Document]) -> list[Passage]:
-    """Return documents of any retriever as passages, a `score` taken out of their metadata."""
-    return [passage(document) for document in documents]
+def passages_of(documents: Iterable[Document | Passage]) -> list[Passage]:
+    """Return documents of any retriever as passages, a `score` taken out of their metadata; passages as they are."""
+    return [passage(one) if isinstance(one, Document) else one for one in documents]
 
 
-def extract_citations(text: str, passages: Sequence[Passage] = ()) -> list[ExtractedCitation]:
+def format_context(
+    passages: Iterable[Document | Passage],
+    *,
+    max_tokens: int = 2000,
+    style: CitationStyle = "title",
+    tokens: TokenCounter | None = None,
+    passage_characters: int | None = None,
+) -> Context:
+    """Return each passage under its header, in rank order, within `max_tokens`; see `chains.context`."""
+    return write_context(
+        passages_of(passages), max_tokens=max_tokens, style=style, tokens=tokens, passage_characters=passage_characters
+    )
+
+
+def citation_metadata(passages: Iterable[Document | Passage]) -> list[CitationMetadata]:
+    """Return title, section, addresses, document and score of each passage, in order."""
+    return metadata_of(passages_of(passages))
+
+
+def extract_citations(text: str, passages: Iterable[Document | Passage] = ()) -> list[ExtractedCitation]:
     """Return the markers of an answer in their order.
 
-    Without passages, `[Title > Section]` and `[Source: Title]` are markers; with them, so is every title among them,
-    and `[1]` stands for the first of them.
+    Pass the passages that the model was shown to get every marker: `[Title]` alone is one only where a passage has that
+    title, and `[1]` only where there is a first passage. Without passages, only `[Title > Section]` and
+    `[Source: Title]` are markers.
     """
-    references, _ = read_references(text, passages)
+    shown = passages_of(passages)
+    references, _ = read_references(text, shown)
     places = {(reference.start, reference.end) for reference in references}
-    numbers = [one for one in read_numbers(text, passages) if (one.start, one.end) not in places] if passages else []
+    numbers = [one for one in read_numbers(text, shown) if (one.start, one.end) not in places] if shown else []
     return [
         ExtractedCitation(
             raw=text[one.start : one.end], title=one.title, section=one.section, start=one.start, end=one.end
@@ -63,10 +92,10 @@ def extract_citations(text: str, passages: Sequence[Passage] = ()) -> list[Extra
 
 
 def process_citations(
-    answer: str, passages: Sequence[Passage], *, style: CitationStyle = "title"
+    answer: str, passages: Iterable[Document | Passage], *, style: CitationStyle = "title"
 ) -> ProcessedCitations:
     """Return the citations of an answer, each matched to a passage and checked against its words."""
-    shown = list(passages)
+    shown = passages_of(passages)
     state = Generated(
         question="", documents=shown, context=Context(text="", passages=shown), message=AIMessage(answer), answer=answer
     )

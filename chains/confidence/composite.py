@@ -20,12 +20,12 @@ _NO_INFORMATION = re.compile(
     r"|\b(?:does|do) ?n[o']t (?:contain|hold|have|provide|include) (?:enough|sufficient|any|the)\b",
     re.IGNORECASE,
 )
-# In lower case only: May is a month. Some of these count twice, as a phrase and as a word.
+# May with a capital is a month. Some of these count twice, as a phrase and as a word.
 _DOUBTS = re.compile(
     r"\bi'm not sure\b|\bi can(?:not|'t)\b|\bbased on limited information\b|\bmay not be\b|\bmight not\b", re.IGNORECASE
 )
-_DOUBT_WORDS = re.compile(r"\b(?:may|might|maybe|perhaps|possibly|unclear|uncertain)\b")
-_TWICE = re.compile(r"\b(?:maybe|perhaps|possibly|unclear|uncertain)\b")
+_DOUBT_WORDS = re.compile(r"\b(?:may|(?i:might|maybe|perhaps|possibly|unclear|uncertain))\b")
+_TWICE = re.compile(r"\b(?:maybe|perhaps|possibly|unclear|uncertain)\b", re.IGNORECASE)
 _NO_ANSWER = 0.1  # The quality of an answer that says that it is none.
 _DOUBT_COSTS, _DOUBT_COSTS_AT_MOST = 0.15, 0.5
 # The share of the quality that an answer shorter than so many characters keeps.

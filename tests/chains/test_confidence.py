@@ -17,6 +17,7 @@ from chains.confidence import (
     load_model,
     without_confidence,
 )
+from chains.confidence.composite import answer_quality
 from chains.errors import ConfigurationError
 
 
@@ -104,6 +105,14 @@ def test_may_is_a_month_and_may_is_a_doubt():
         for words in ("The form is due on 1 May, as it was last year,", "The form may be due, as it was last year,")
     ]
     assert quality == [1.0, 0.85]
+
+
+@pytest.mark.parametrize("word", ["maybe", "perhaps", "possibly", "might", "unclear", "uncertain"])
+def test_a_word_of_doubt_counts_at_the_start_of_a_sentence_as_it_does_within(word):
+    rest = "the form is due in the customs office of the port, as it was last year"
+    within, first = (answer_quality(text) for text in (f"So {word} {rest}.", f"{word.capitalize()} {rest}."))
+
+    assert first == within < 1
 
 
 @pytest.mark.parametrize("bounds", [(0.6, 0.4, 0.8), (0.4, 0.6, 1.2), (0.5, 0.5, 0.8)])

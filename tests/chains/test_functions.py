@@ -26,6 +26,24 @@ def test_passages_become_a_context():
     assert chains.format_context(SHOWN[:1])["text"].startswith("[GST Guide > Import GST]\nImport GST in Singapore")
 
 
+def test_documents_are_taken_as_passages_are():
+    documents = [
+        Document(one["content"], metadata=one["metadata"] | ({} if one["score"] is None else {"score": one["score"]}))
+        for one in SHOWN
+    ]
+
+    assert chains.format_context(documents) == chains.format_context(SHOWN)
+    assert chains.citation_metadata(documents) == chains.citation_metadata(SHOWN)
+    assert chains.extract_citations("It is 9 % [GST Guide].", documents)[0]["title"] == "GST Guide"
+    assert chains.process_citations(ANSWER, documents) == chains.process_citations(ANSWER, SHOWN)
+
+
+def test_an_invented_title_alone_is_no_citation_and_with_a_section_it_is_unmatched():
+    stats = [chains.process_citations(text, SHOWN)["stats"] for text in ("So [Invented].", "So [Invented > Rate].")]
+
+    assert stats == [{"total": 0, "matched": 0, "unmatched": 0}, {"total": 1, "matched": 0, "unmatched": 1}]
+
+
 def test_markers_are_found_with_their_places():
     found = chains.extract_citations(ANSWER)
 
@@ -85,3 +103,4 @@ def test_an_answer_is_generated_from_a_question_and_a_context():
 def test_metadata_for_citation_and_likeness_of_titles():
     assert chains.citation_metadata(SHOWN[:1])[0]["source_urls"] == ["https://example.org/a,b"]
     assert chains.similarity("GST guide", "GST Guide") == 1.0
+    assert chains.dice("night", "nacht") == 0.25
