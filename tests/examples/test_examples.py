@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import examples
+import prompts
 from app.http.server import create_app
 from app.observability.logs import configure_logs, reset_logs
 from app.wiring import Services
 from app.wiring.llm import first_model
+from chains.citations.decline import is_decline
 from examples import (
     agent,
     batch_csv,
@@ -28,6 +31,7 @@ from examples import (
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, QUESTION, served, small_services
 
+MARP = Path(examples.__path__[0]) / "marp"
 CALL = ("ask_handbook", {"question": QUESTION})
 HANDED_OVER = f"A colleague will answer: {QUESTION}"
 SHOWN = {
@@ -135,6 +139,23 @@ async def test_the_protocols_client_asks_and_lists(url, capsys):
     await mcp_client.main(url, QUESTION)
 
     assert capsys.readouterr().out == ("tools: ['ask', 'search']\nanswer: It is 9 % [1].\ndocuments: ['GST Guide']\n")
+
+
+def test_the_prompts_of_a_university_answer_over_chat(groq, tmp_path):
+    groq.replies[:] = [Reply("It is 9 % [1].")]
+    with served(create_app(small_services(tmp_path, groq, prompts_path=MARP))) as url:
+        told = httpx.post(f"{url}/chat", json={"query": QUESTION}).json()
+
+    assert "Manual of Academic Regulations" in groq.requests[0]["messages"][0]["content"]
+    assert (told["answer"], len(told["citations"])) == ("It is 9 % [1].", 1)
+
+
+def test_the_prompts_of_a_university_replace_packaged_ones_and_keep_their_declines():
+    own = {file.stem: file.read_text(encoding="utf-8") for file in MARP.iterdir()}
+
+    assert own.keys() < prompts.texts().keys()
+    assert own["system_numbered"].count("{context}") == 1
+    assert is_decline("I don't have specific information about that in the MARP documents I can see.", [])
 
 
 @pytest.mark.parametrize(("floor", "missed"), [("document hit@1=1", 0), ("document hit@1=2", 1)])
