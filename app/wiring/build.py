@@ -155,8 +155,7 @@ class Services:
     @cached_property
     def reformulation(self) -> Reformulation:
         """Return what makes follow-ups questions that stand alone; LLM_MODEL is asked, whoever answers."""
-        words = (lambda: self.words) if self.remote is None else None
-        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model, words)
+        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model)
 
     @cached_property
     def moderation(self) -> Moderation | None:

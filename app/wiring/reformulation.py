@@ -1,8 +1,6 @@
 """Build what makes a follow-up a question that stands alone."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
 
@@ -15,16 +13,9 @@ from chains.pipeline import Reformulation
 from chains.ports import WordSimilarity
 from chains.reformulation import Condense, Reformulate, verbatim
 
-if TYPE_CHECKING:
-    from app.adapters.stores.index import Words
-
 
 def reformulation_of(
-    settings: Settings,
-    similarity: WordSimilarity,
-    clock: Clock,
-    model: BaseChatModel | None = None,
-    words: "Callable[[], Words] | None" = None,
+    settings: Settings, similarity: WordSimilarity, clock: Clock, model: BaseChatModel | None = None
 ) -> Reformulation:
     """Return what ENABLE_QUERY_REFORMULATION names, with the deployment's own texts where there are any.
 
@@ -33,7 +24,6 @@ def reformulation_of(
         similarity: compares words by meaning.
         clock: tells the time that the language model takes.
         model: the chat model of the answers; where it is a provider's, it condenses too.
-        words: returns the index of the words that the documents hold.
 
     Raises:
         ConfigurationError: the deployment's condensing prompt cannot be used.
@@ -45,7 +35,6 @@ def reformulation_of(
         similarity,
         condense=_condense(settings, model, clock) if model else None,
         always=settings.enable_query_reformulation == "always",
-        is_misspelt=(lambda question: bool(words().misspelt(question))) if words else None,
         small_talk=text("small_talk"),
         question_back=text("question_back"),
     )

@@ -1,9 +1,9 @@
 """Before stage 1. Question and history -> the query that is searched for, or what is said instead of searching."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
+from langchain_core.runnables import Runnable, RunnableConfig
 
 import prompts
 from chains.blocking import is_blocked
@@ -25,8 +25,6 @@ class Reformulate(Runnable[Question, Reformulated]):
         similarity: compares words by meaning, which tells what a new name takes the place of; None goes by form alone.
         condense: asks a language model, where the rule has a conversation to go on from; None asks none.
         always: asks it for every question.
-        is_misspelt: tells of a question whether the documents lack one of its words, and hold one that is near to
-            it; the language model is asked then too.
         small_talk: what thanks and greetings are answered with; by default the packaged text.
         question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.
     """
@@ -39,14 +37,12 @@ class Reformulate(Runnable[Question, Reformulated]):
         *,
         condense: Condense | None = None,
         always: bool = False,
-        is_misspelt: Callable[[str], bool] | None = None,
         small_talk: str | None = None,
         question_back: str | None = None,
     ) -> None:
         self._similarity = similarity
         self._condense = condense
         self._always = always
-        self._is_misspelt = is_misspelt
         self._small_talk = prompts.load("small_talk") if small_talk is None else small_talk
         self._question_back = prompts.load("question_back") if question_back is None else question_back
 
@@ -57,16 +53,14 @@ class Reformulate(Runnable[Question, Reformulated]):
             QuestionError: the question is empty, too long or no text; or the history cannot be read.
         """
         question, turns, found = self._by_rule(input)
-        if self._condense and not _is_settled(input, found) and self._is_asked(question, turns):
+        if self._condense and (self._always or turns) and not _is_settled(input, found):
             return _with_query(found, self._condense.invoke(question, turns, config))
         return found
 
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the same without blocking the event loop."""
         question, turns, found = self._by_rule(input)
-        if not self._condense or _is_settled(input, found):
-            return found
-        if self._always or turns or await run_in_executor(None, self._is_asked, question, turns):
+        if self._condense and (self._always or turns) and not _is_settled(input, found):
             return _with_query(found, await self._condense.ainvoke(question, turns, config))
         return found
 
@@ -74,10 +68,6 @@ class Reformulate(Runnable[Question, Reformulated]):
         question, turns = check_question(state.get("question")), turns_of(state.get("history"))
         query = standalone(question, turns, self._similarity)[:QUESTION_MAX_CHARACTERS]
         return question, turns, Reformulated(search_query=query, scope=self._redirect(question, turns))
-
-    def _is_asked(self, question: str, turns: Sequence[Turn]) -> bool:
-        """Return whether the language model is asked."""
-        return self._always or bool(turns) or bool(self._is_misspelt and self._is_misspelt(question))
 
     def _redirect(self, question: str, turns: Sequence[Turn]) -> Redirect | None:
         if is_small_talk(question):

@@ -16,7 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.utils import batch_iterate
 
 from app.adapters.stores.index import Fields, HeldDocument
-from app.adapters.stores.search_words import choose, misspelt
+from app.adapters.stores.search_words import choose
 from app.adapters.stores.vocabulary import FtsVocabulary
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
@@ -110,11 +110,6 @@ class LexicalIndex:
             for id_, score in _search(connection, near, limit, where).items():
                 found[id_] = found.get(id_, 0.0) + NEAR_WEIGHT * score
         return dict(sorted(found.items(), key=itemgetter(1), reverse=True)[:limit])
-
-    def misspelt(self, question: str) -> list[str]:
-        """Return the words of the question that no chunk holds, and that may be typing errors of words some hold."""
-        with self._reading() as connection:
-            return misspelt(question, self._local.words.over(connection))
 
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
         """Return the places of the given chunks by id; an unknown id is left out."""

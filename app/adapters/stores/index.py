@@ -40,9 +40,6 @@ class Words(WordIndex, Protocol):
     def count(self) -> int:
         """Return the number of chunks."""
 
-    def misspelt(self, question: str) -> list[str]:
-        """Return the words of the question that no chunk holds, and that may be typing errors of words some hold."""
-
     def documents(self) -> list[HeldDocument]:
         """Return what is held of every document."""
 

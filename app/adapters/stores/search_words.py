@@ -51,12 +51,6 @@ def choose(question: str, vocabulary: Vocabulary, *, budget: int) -> Chosen:
     return Chosen([word for word in affordable if word in words], [word for word in affordable if word not in words])
 
 
-def misspelt(question: str, vocabulary: Vocabulary) -> list[str]:
-    """Return the words of the question that the index does not hold, but that are near to one it holds."""
-    words = words_of(question)
-    return [word for word in _unknown(words, vocabulary.frequencies(words)) if _nearest(word, vocabulary)]
-
-
 def words_of(question: str) -> list[str]:
     """Return the distinct words that are not stop words, or all words if there are no others."""
     words = list(dict.fromkeys(plain_words(searchable(question))))

@@ -117,7 +117,7 @@ def test_a_provider_that_only_fails_to_condense_is_not_asked_to_for_a_while(serv
     ("mode", "question", "asked"),
     [
         ("auto", QUESTION, False),
-        ("auto", "What is the GST rate on importts?", True),
+        ("auto", "What is the GST rate on importts?", False),
         ("auto", "What is the GST rate for elephants?", False),
         ("always", QUESTION, True),
         ("off", "What is the GST rate on importts?", False),

@@ -14,7 +14,7 @@ from app.adapters.stores.postgres.filters import condition
 from app.adapters.stores.postgres.partition import Partition
 from app.adapters.stores.postgres.tokens import Tokenizer
 from app.adapters.stores.postgres.vocabulary import PostgresVocabulary, Term
-from app.adapters.stores.search_words import choose, misspelt
+from app.adapters.stores.search_words import choose
 from chains.ports import Place
 
 # About how many postings a search reads.
@@ -81,11 +81,6 @@ class PostgresWords:
                 for term in vocabulary.terms_of(chosen):
                     weights[term.number] += share * self._idf(term)  # type: ignore[assignment] # Counter adds floats.
             return self._found(connection, weights, limit, where) if weights else {}
-
-    def misspelt(self, question: str) -> list[str]:
-        """Return the words of the question that no chunk holds, and that may be typing errors of words some hold."""
-        with self._database.transaction() as connection:
-            return misspelt(question, self._vocabulary.over(connection))
 
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
         """Return the places of the given chunks by id; an unknown id is left out."""

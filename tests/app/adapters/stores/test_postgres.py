@@ -120,7 +120,6 @@ def test_the_words_are_ranked_exactly_as_in_sqlite(index, tmp_path):
         # Equal scores may stand in any order, so the last ones may be others.
         assert sorted(found.values()) == pytest.approx(sorted(expected.values()))
         assert {id_ for id_, score in expected.items() if score > min(expected.values())} <= set(found)
-        assert words.misspelt(question) == lexical.misspelt(question)
 
 
 def test_an_index_of_another_embedding_model_is_refused(index, database_url, collection):
