@@ -106,9 +106,10 @@ def answer(row: Asked, model: OfflineChatModel, services: Services) -> Rated | N
         confidence=rate,
     )
     kept = row_of(row.case.id, chain.invoke({"question": row.case.question}))
-    if is_declined(kept) or not is_judged(row.case):
+    confidence = kept["confidence"]
+    if confidence is None or is_declined(kept) or not is_judged(row.case):
         return None
-    found = dict(kept["confidence"]["factors"])
+    found = dict(confidence["factors"])
     tiered, composite = found.pop("tiered"), found.pop("composite")
     return Rated(Labelled(found, is_right(row.case, kept), row.corpus), tiered, composite)
 

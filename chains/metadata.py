@@ -15,7 +15,7 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
     """Return the answer's metadata: counts, times, the model and what it used."""
     timer = stage_timer_of(config)
     message = state["message"]
-    response = message.response_metadata
+    response, redirect = message.response_metadata, state.get("scope")
     return Metadata(
         query=state["question"],
         search_query=state.get("search_query") or state["question"],
@@ -28,6 +28,7 @@ def describe(state: Scored, config: RunnableConfig) -> Metadata:
         finish_reason=response.get("finish_reason"),
         cache=furthest_hit(config),
         trace_id=str(timer.run_id) if timer else None,
+        intent=redirect["intent"] if redirect else None,
         safety=_safety(state),
     )
 

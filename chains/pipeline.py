@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, 
 from chains.callbacks import CacheHits, Deadline, StageTimer, StreamCleanup
 from chains.citations import CiteSources
 from chains.clock import Clock, SystemClock
-from chains.confidence import ConfidenceStrategy, score_confidence
+from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
 from chains.errors import ConfigurationError
 from chains.generation import generate
@@ -82,7 +82,7 @@ def build_chain(
         stage("context", context=context or FormatContext()),
         stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
         stage("citations", unpack=True, result=cite),
-        stage("confidence", confidence=confidence),
+        stage("confidence", confidence=RateAnswers(confidence)),
     ]
     if safety is not None:
         screen = safety.screen

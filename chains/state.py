@@ -12,7 +12,18 @@ from typing_extensions import TypedDict
 from chains.blocking import ModerationVerdict, SafetyReport, SafetyVerdict
 from chains.errors import QuestionError
 
-Outcome = Literal["answered", "no_results", "declined", "ungrounded", "blocked", "degraded"]
+Outcome = Literal[
+    "answered",
+    "unsure",
+    "no_results",
+    "declined",
+    "ungrounded",
+    "blocked",
+    "degraded",
+    "small_talk",
+    "question_back",
+    "redirected",
+]
 
 CitationStyle = Literal["title", "numbered"]
 """`[Title > Section]`, or `[1]`."""
@@ -118,7 +129,10 @@ class Confidence(TypedDict):
 
 
 class Metadata(TypedDict):
-    """How the answer was made; times in milliseconds, usage in tokens."""
+    """How the answer was made; times in milliseconds, usage in tokens.
+
+    `intent` is that of a question that is not answered from documents.
+    """
 
     query: str
     search_query: str
@@ -131,6 +145,7 @@ class Metadata(TypedDict):
     finish_reason: str | None
     cache: str | None
     trace_id: str | None
+    intent: NotRequired[str | None]
     safety: NotRequired[SafetyReport | None]
 
 
@@ -148,8 +163,8 @@ class Question(TypedDict):
     session_id: NotRequired[str]
 
 
-SMALL_TALK = "small_talk"
-"""The intent of thanks and greetings."""
+SMALL_TALK, UNDERSPECIFIED = "small_talk", "underspecified"
+"""The intents of thanks and greetings, and of a question that names no subject."""
 
 
 class Redirect(TypedDict):
@@ -212,15 +227,16 @@ class Cited(Generated, CitationResult):
 
 
 class Scored(Cited):
-    """After stage 5."""
+    """After stage 5. `confidence` is None where nothing is answered from documents, nor should be."""
 
-    confidence: Confidence
+    confidence: Confidence | None
 
 
 class Answer(TypedDict):
     """What the chain returns. A stream whose words are replaced has a `replacement` as well.
 
-    `closest` are at most three passages, with every outcome but `answered` and `blocked`.
+    `closest` are at most three passages, with every outcome but `answered` and `blocked`. Small talk, a question back
+    and a redirection have no confidence.
     """
 
     question: str
@@ -230,7 +246,7 @@ class Answer(TypedDict):
     sources: list[Source]
     related_docs: list[RelatedDocument]
     closest: list[ClosestPassage]
-    confidence: Confidence
+    confidence: Confidence | None
     documents: list[Passage]
     metadata: Metadata
 

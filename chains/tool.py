@@ -11,7 +11,8 @@ from typing_extensions import TypedDict
 
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
 from chains.naming import cited_by_number, place_name
-from chains.state import Answer, Citation, Outcome, Question
+from chains.state import Answer, Citation, ClosestPassage, Outcome, Question
+from chains.text.escaping import one_line
 
 log = structlog.get_logger(__name__)
 
@@ -25,10 +26,13 @@ UNVERIFIED = "unverified"
 
 # What an agent makes of an outcome; it does not know the names of them.
 NOTES: dict[Outcome, str] = {
+    "unsure": "No passage is sure to answer this. Quote the closest with their sources; do not answer from memory.",
     "no_results": "The documents hold nothing on this. Say so; do not answer from memory.",
-    "declined": "The documents do not hold the answer. Say so; do not answer from memory.",
+    "declined": "No passage answers this reliably. Say so, and name the closest; do not answer from memory.",
     "ungrounded": "No passage of the documents carries an answer. Say so; do not answer from memory.",
     "blocked": "The question was not asked. Do not repeat it in other words.",
+    "question_back": "Ask the user this, then call the tool again with a question that names the subject.",
+    "redirected": "The documents do not answer such questions. Pass this on to the user.",
     "degraded": "The language model of the documents was away; these are quotations.",
 }
 # What to do about an error. The nearest class among its ancestors decides; a QuestionError says itself what is wrong.
@@ -103,6 +107,8 @@ def content_of(answer: Answer) -> str:
     lines = [numbered_text(answer["answer"], answer["citations"])]
     if sources := numbered_sources(answer["citations"]):
         lines += ["", "Sources:", *sources]
+    if closest := answer.get("closest"):
+        lines += ["", "Closest passages:", *map(closest_line, closest)]
     if note := NOTES.get(answer["outcome"]):
         lines += ["", f"Note: {note}"]
     return "\n".join(lines)
@@ -127,6 +133,13 @@ def source_name(citation: Citation) -> str:
     """Return `Title > Section, page 3, address`, as far as each is known."""
     name = place_name(citation["title"], citation["section"], citation["page"])
     return ", ".join([name, *citation["source_urls"][:1]])
+
+
+def closest_line(closest: ClosestPassage) -> str:
+    """Return `- Title > Section, page 3, address: "the words that fit best"`, as far as each is known."""
+    name = place_name(closest["title"], closest["section"], closest["page"])
+    place = ", ".join([name, *filter(None, [closest["url"]])])
+    return f'- {place}: "{one_line(closest["quote"])}"'
 
 
 def advice_on(error: Exception) -> str:

@@ -15,7 +15,7 @@ from evals.metrics import (
     is_right,
 )
 from evals.questions import Case
-from evals.rows import Row
+from evals.rows import Row, score_of
 
 CUT = 5
 
@@ -48,7 +48,7 @@ def outputs_of(row: Row) -> dict[str, Any]:
     return {
         "answer": row["answer"],
         "outcome": row["outcome"],
-        "confidence": row["confidence"]["score"],
+        "confidence": score_of(row),
         "citations": cited,
         "retrieved": [chunk["chunk_id"] for chunk in row["retrieved"]],
         "model": row["model"],
@@ -57,7 +57,7 @@ def outputs_of(row: Row) -> dict[str, Any]:
 
 def scores_of(case: Case, row: Row) -> dict[str, float]:
     """Return the figures that the question counts for, by their names."""
-    found: dict[str, float] = {"confidence": row["confidence"]["score"], "declined": float(is_declined(row))}
+    found: dict[str, float] = {"confidence": score_of(row), "declined": float(is_declined(row))}
     if is_judged(case):
         found["right"] = float(is_right(case, row))
     if case.in_scope and case.gold:

@@ -140,5 +140,5 @@ def labelled(pairs: Sequence[Pair], corpus: str = "") -> list[Labelled]:
     return [
         Labelled(row["confidence"]["factors"], is_right(case, row), corpus)
         for case, row in pairs
-        if row["outcome"] == "answered"
+        if row["outcome"] == "answered" and row["confidence"]
     ]

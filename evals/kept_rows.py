@@ -13,7 +13,6 @@ NEEDED: dict[str, type[Any]] = {
     "outcome": str,
     "answer": str,
     "citations": list,
-    "confidence": dict,
     "retrieved": list,
     "timings_ms": dict,
 }
@@ -60,13 +59,18 @@ def _row(values: Any) -> Row:
     for name, kind in NEEDED.items():
         if not isinstance(values.get(name), kind):
             _refuse(f"no row of `waypoint eval --json`: {name} is missing, or no {NAMES[kind]}")
-    if not isinstance(values["confidence"].get("score"), int | float):
+    confidence = values.get("confidence", {})
+    if confidence is not None and not _is_score(confidence):
         _refuse("no row of `waypoint eval --json`: confidence has no score")
     if "judgement" in values and not isinstance(values["judgement"], Mapping | None):
         _refuse("judgement is no object")
     retrieved = [_chunk(chunk) for chunk in values["retrieved"]]
     citations = [_citation(citation) for citation in values["citations"]]
     return cast(Row, {"model": None, **values, "retrieved": retrieved, "citations": citations})
+
+
+def _is_score(confidence: Any) -> bool:
+    return isinstance(confidence, Mapping) and isinstance(confidence.get("score"), int | float)
 
 
 def _chunk(values: Any) -> dict[str, Any]:

@@ -139,10 +139,14 @@ def _question_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
             escape(row["outcome"]),
             _rank(document_rank(case, row) if case.gold else None),
             _rank(evidence_rank(case, row)),
-            f"{escape(row['confidence']['level'])} {row['confidence']['score']:.2f}",
+            _level(row),
         )
         for case, row in pairs
     ]
+
+
+def _level(row: Row) -> str:
+    return f"{escape(row['confidence']['level'])} {row['confidence']['score']:.2f}" if row["confidence"] else "-"
 
 
 def _rank(rank: int | None) -> str:

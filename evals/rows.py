@@ -37,11 +37,16 @@ class Row(TypedDict):
     outcome: str
     answer: str
     citations: list[Citation]
-    confidence: Confidence
+    confidence: Confidence | None
     retrieved: list[Retrieved]
     timings_ms: dict[str, float]
     model: str | None
     judgement: NotRequired[Judgement]
+
+
+def score_of(row: Row) -> float:
+    """Return the confidence in an answer, 0-1; 0 where there is none to have."""
+    return row["confidence"]["score"] if row["confidence"] else 0.0
 
 
 Pair = tuple[Case, Row]

@@ -12,7 +12,7 @@ from evals.metrics import (
     is_right,
 )
 from evals.questions import Case
-from evals.rows import Pair, Row
+from evals.rows import Pair, Row, score_of
 
 WORST = 20
 QUOTED_CHARACTERS = 300
@@ -21,7 +21,7 @@ QUOTED_CHARACTERS = 300
 def worst(pairs: Sequence[Pair], most: int = WORST) -> list[Pair]:
     """Return the wrong ones: answers from the most to the least confident, then what was declined and need not be."""
     wrong = [(case, row) for case, row in pairs if is_judged(case) and not is_right(case, row)]
-    return sorted(wrong, key=lambda pair: (is_declined(pair[1]), -pair[1]["confidence"]["score"]))[:most]
+    return sorted(wrong, key=lambda pair: (is_declined(pair[1]), -score_of(pair[1])))[:most]
 
 
 def reason(case: Case, row: Row) -> str:
@@ -50,7 +50,7 @@ def worst_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
         (
             f"{escape(case.question)}<br><small>{escape(case.id)}, {case.kind}</small>",
             escape(reason(case, row)),
-            f"{row['confidence']['score']:.2f}",
+            f"{score_of(row):.2f}",
             f'<div class="long">{escape(_cut(row["answer"]))}</div>',
             "".join(f"<p>{line}</p>" for line in _evidence(case, row)),
         )

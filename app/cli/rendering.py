@@ -2,12 +2,14 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from app.observability.printable import escaped, printable
 from chains.naming import place_name
+from chains.state import ClosestPassage
+from chains.text.escaping import one_line
 
 if TYPE_CHECKING:
     from chains.ingestion.index import Report
@@ -42,13 +44,25 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     if "replacement" in answer:
         yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
     yield from _broken(answer["metadata"].get("finish_reason"))
+    yield from _closest(answer.get("closest", []))
     yield from _list("Citations", [_citation(citation) for citation in _worth_listing(answer["citations"])])
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
     yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
     confidence, metadata = answer["confidence"], answer["metadata"]
     yield from _removed(metadata.get("safety"))
-    yield f"Confidence: {confidence['level']} ({confidence['reason']})\n"
+    if confidence:
+        yield f"Confidence: {confidence['level']} ({confidence['reason']})\n"
     yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms\n"
+
+
+def _closest(closest: Sequence[ClosestPassage]) -> Iterator[str]:
+    if closest:
+        yield "I found no reliable answer. Closest passages:\n"
+    for one in closest:
+        name = ", ".join([place_name(one["title"], one["section"], one["page"]), *filter(None, [one["url"]])])
+        yield f"  {escaped(name)}\n    {escaped(one_line(one['quote']))}\n"
+    if closest:
+        yield "\n"
 
 
 def _broken(finish_reason: str | None) -> Iterator[str]:

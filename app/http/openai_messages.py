@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
 from chains.naming import cited_by_number, place_name
-from chains.state import Answer, Citation, Question, check_question
+from chains.state import Answer, Citation, ClosestPassage, Question, check_question
 from chains.text.escaping import escape_brackets, one_line
 
-SOURCES = "\n\nSources:\n\n"
+SOURCES, CLOSEST = "\n\nSources:\n\n", "\n\nClosest passages:\n\n"
 WITHDRAWN = "\n\n---\n\nThe answer above is withdrawn. "
 _TURNS = ("user", "assistant")
 
@@ -76,8 +76,8 @@ def question_of(messages: Sequence[Message]) -> Question:
 
 
 def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Return the last turns that fit into a history, without the lists of sources below them."""
-    turns = [{"role": one.role, "content": one.text.partition(SOURCES)[0]} for one in messages if one.role in _TURNS]
+    """Return the last turns that fit into a history, without the lists of sources and passages below them."""
+    turns = [{"role": one.role, "content": _words(one.text)} for one in messages if one.role in _TURNS]
     said = [turn for turn in turns if turn["content"].strip()][-HISTORY_MAX_TURNS:]
     total = 0
 
@@ -89,12 +89,21 @@ def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
     return list(takewhile(fits, reversed(said)))[::-1]
 
 
+def _quoted(text: str) -> str:
+    """Return words of a document on one line, which markdown shows as they are: no link, image or tag."""
+    return escape_brackets(one_line(text)).replace("<", "&lt;")
+
+
+def _words(text: str) -> str:
+    return text.partition(SOURCES)[0].partition(CLOSEST)[0]
+
+
 def message_of(answer: Answer) -> dict[str, Any]:
     """Return the assistant's message: the answer with its sources below, and an annotation for each link."""
     text = answer["answer"]
     return {
         "role": "assistant",
-        "content": text + sources_text(answer["citations"]),
+        "content": text + sources_text(answer["citations"]) + closest_text(answer["closest"]),
         "refusal": None,
         "annotations": annotations_of(answer["citations"]),
     }
@@ -104,6 +113,14 @@ def sources_text(citations: Sequence[Citation]) -> str:
     """Return the sources that the text marks as a numbered list in markdown, with a heading; empty without any."""
     lines = [f"{number}. {_source(citation)}" for number, citation in cited_by_number(citations).items()]
     return SOURCES + "\n".join(lines) if lines else ""
+
+
+def closest_text(closest: Sequence[ClosestPassage]) -> str:
+    """Return the closest passages as a numbered list in markdown, with a heading; empty without any."""
+    lines = [
+        f"{number}. {_link(one, one['url'])}: “{_quoted(one['quote'])}”" for number, one in enumerate(closest, start=1)
+    ]
+    return CLOSEST + "\n".join(lines) if lines else ""
 
 
 def annotations_of(citations: Sequence[Citation]) -> list[dict[str, Any]]:
@@ -140,13 +157,17 @@ def extension_of(answer: Answer) -> dict[str, Any]:
     """Return what OpenAI's form has no field for: outcome, confidence, and the id for feedback."""
     return {
         "outcome": answer["outcome"],
+        "closest": answer["closest"],
         "confidence": answer["confidence"],
         "trace_id": answer["metadata"]["trace_id"],
     }
 
 
 def _source(citation: Citation) -> str:
-    name = escape_brackets(one_line(place_name(citation["title"], citation["section"])))
-    page = f", page {citation['page']}" if citation["page"] else ""
-    urls = citation["source_urls"]
-    return f"[{name}]({urls[0]}){page}" if urls else f"{name}{page}"
+    return _link(citation, next(iter(citation["source_urls"]), None))
+
+
+def _link(place: Citation | ClosestPassage, url: str | None) -> str:
+    name = escape_brackets(one_line(place_name(place["title"], place["section"])))
+    page = f", page {place['page']}" if place["page"] else ""
+    return f"[{name}]({url}){page}" if url else f"{name}{page}"

@@ -38,14 +38,28 @@ class AnswerSource(BaseModel):
     resource: str | None = Field(description="The whole document, as a resource of this server.")
 
 
+class AnswerPassage(BaseModel):
+    """A passage near a question that was not answered."""
+
+    title: str
+    section: str | None
+    page: int | None
+    doc_id: str | None
+    url: str | None
+    quote: str = Field(description="The words of the passage that fit the question best.")
+    score: float | None = Field(description="The similarity to the question, 0 to 1.")
+    resource: str | None = Field(description="The whole document, as a resource of this server.")
+
+
 class AskOutput(BaseModel):
     """The answer with markers like [1], and the source of each."""
 
     answer: str
     outcome: Outcome = Field(description="`answered`, or why there is no answer from the documents.")
     sources: list[AnswerSource]
-    confidence: str = Field(description="A level, like High.")
-    confidence_score: float
+    closest: list[AnswerPassage] = Field(description="At most three passages, where there is no sure answer.")
+    confidence: str | None = Field(description="A level, like High; null where nothing was to be answered.")
+    confidence_score: float | None
     trace_id: str | None
 
 

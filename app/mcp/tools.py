@@ -8,12 +8,12 @@ from urllib.parse import quote
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
-from app.mcp.models import AnswerSource, AskInput, AskOutput, FoundPassage, SearchInput, SearchOutput
+from app.mcp.models import AnswerPassage, AnswerSource, AskInput, AskOutput, FoundPassage, SearchInput, SearchOutput
 from app.wiring import Services
 from app.wiring.search import search
 from chains.citations.sources import external_urls
 from chains.naming import cited_by_number, place_name
-from chains.state import Answer, Citation, Passage, Question
+from chains.state import Answer, Citation, ClosestPassage, Passage, Question
 from chains.tool import content_of, numbered_text
 
 DOCUMENTS = "waypoint://documents/"
@@ -77,12 +77,14 @@ TOOLS = (
 
 
 def _answer(answer: Answer) -> AskOutput:
+    confidence = answer["confidence"]
     return AskOutput(
         answer=numbered_text(answer["answer"], answer["citations"]),
         outcome=answer["outcome"],
         sources=[_source(citation, number) for number, citation in cited_by_number(answer["citations"]).items()],
-        confidence=answer["confidence"]["level"],
-        confidence_score=answer["confidence"]["score"],
+        closest=[_closest(closest) for closest in answer["closest"]],
+        confidence=confidence["level"] if confidence else None,
+        confidence_score=confidence["score"] if confidence else None,
         trace_id=answer["metadata"]["trace_id"],
     )
 
@@ -98,6 +100,13 @@ def _source(citation: Citation, number: int) -> AnswerSource:
         quote=citation["quote"],
         resource=address_of(citation["doc_id"]),
     )
+
+
+def _closest(closest: ClosestPassage) -> AnswerPassage:
+    fields: dict[str, Any] = {
+        name: closest[name] for name in ("title", "section", "page", "doc_id", "url", "quote", "score")
+    }
+    return AnswerPassage(**fields, resource=address_of(closest["doc_id"]))
 
 
 def _passage(passage: Passage) -> FoundPassage:

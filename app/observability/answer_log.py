@@ -44,10 +44,10 @@ class AnswerLog:
 
 def _answered(answer: Answer) -> dict[str, Any]:
     metadata: Mapping[str, Any] = answer.get("metadata") or {}
-    citations = answer.get("citations") or []
+    citations, confidence = answer.get("citations") or [], answer.get("confidence")
     return {
         "outcome": answer.get("outcome"),
-        "confidence": (answer.get("confidence") or {}).get("level"),
+        "confidence": confidence["level"] if confidence else None,
         "citations": sum(citation["matched"] for citation in citations),
         "laps_ms": metadata.get("timings_ms"),
         "tokens": metadata.get("usage"),

@@ -20,7 +20,7 @@ from chains.state import Answer, Question, check_question
 
 # For what may well be answered better in a minute: a passage was missed, the model gave up or was cut off.
 BRIEF_TTL_S = 60.0
-_BRIEF = frozenset({"declined", "no_results", "ungrounded"})
+_BRIEF = frozenset({"unsure", "declined", "no_results", "ungrounded", "small_talk", "question_back", "redirected"})
 
 
 class _Call(NamedTuple):

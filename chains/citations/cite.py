@@ -1,7 +1,7 @@
 """Compute stage 4: read the markers of an answer, match and verify them, and decide the outcome."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,8 @@ from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
 from chains.state import (
+    SMALL_TALK,
+    UNDERSPECIFIED,
     Citation,
     CitationResult,
     CitationStyle,
@@ -32,6 +34,7 @@ from chains.state import (
 )
 
 ADJACENCY = 6  # Most characters between two adjacent markers: a blank, a comma, "and".
+_UNSEARCHED: Mapping[str, Outcome] = {SMALL_TALK: "small_talk", UNDERSPECIFIED: "question_back"}
 _NUMBER = re.compile(r"[\[【](\d+)[\]】]")
 
 
@@ -159,7 +162,8 @@ class CiteSources:
             return "blocked", self.withheld or prompts.load("withheld")
         if is_blocked(state):
             return "blocked", None
-        return ("declined", None) if state.get("scope") else None
+        redirect = state.get("scope")
+        return (_UNSEARCHED.get(redirect["intent"], "redirected"), None) if redirect else None
 
     def _judge(
         self, answer: str, citations: Sequence[Citation], shown: Sequence[Passage]

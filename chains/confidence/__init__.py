@@ -3,7 +3,13 @@
 from chains.confidence.calibrated import CalibratedConfidence
 from chains.confidence.composite import CompositeConfidence
 from chains.confidence.features import WORDS, features
-from chains.confidence.levels import ConfidenceStrategy, Thresholds, WithoutFactors, without_confidence
+from chains.confidence.levels import (
+    ConfidenceStrategy,
+    RateAnswers,
+    Thresholds,
+    WithoutFactors,
+    without_confidence,
+)
 from chains.confidence.model import CalibrationModel, load_model
 from chains.confidence.tiered import score_confidence
 
@@ -13,6 +19,7 @@ __all__ = [
     "CalibrationModel",
     "CompositeConfidence",
     "ConfidenceStrategy",
+    "RateAnswers",
     "Thresholds",
     "WithoutFactors",
     "features",

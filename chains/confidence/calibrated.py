@@ -47,8 +47,8 @@ class CalibratedConfidence:
         largest = sorted(shifts, key=lambda name: abs(shifts[name]), reverse=True)[:NAMED]
         told = [WORDS[name][self._is_above(name, found)] for name in largest]
         if "best_similarity" not in found:
-            told[1:] = [UNKNOWN_SCORES[0].lower() + UNKNOWN_SCORES[1:]]
-        return f"{_OPENINGS[self.thresholds.level(probability)]}: {', '.join(told)}"
+            told[1:] = [UNKNOWN_SCORES]
+        return ". ".join([_OPENINGS[self.thresholds.level(probability)], *told])
 
     def _is_above(self, name: str, found: dict[str, float]) -> bool:
         return found[name] > self.model.factors[name].mean

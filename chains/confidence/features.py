@@ -13,15 +13,12 @@ from chains.state import Cited, Passage, match_of
 from chains.text.tokens import tokens
 
 WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "match": ("no statement of the passages fits the question well", "a statement of the passages fits the question"),
-    "best_similarity": ("no passage is close to the question", "a passage is close to the question"),
-    "first_by_words": ("its words are not those of the question", "the best passage has the question's own words"),
-    "question_in_answer": (
-        "words of the question are missing in the answer",
-        "the answer takes up the question's words",
-    ),
-    "background": ("the other passages stand far behind", "many passages are about as close"),
-    "answer_quality": ("it is short or sounds unsure", "it sounds sure"),
+    "match": ("No source answers this directly", "A source answers this directly"),
+    "best_similarity": ("No source is close to the question", "A source is close to the question"),
+    "first_by_words": ("The sources use different terms; check them", "A source uses the terms of the question"),
+    "question_in_answer": ("The answer leaves out terms of the question", "The answer uses the terms of the question"),
+    "background": ("One source is more relevant than the others", "Several sources are equally relevant"),
+    "answer_quality": ("The answer is brief or hedged; check the source", "The answer is clear"),
 }
 """For each feature what is said of a low and of a high value."""
 

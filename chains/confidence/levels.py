@@ -13,7 +13,8 @@ DEGRADED_SHARE = 0.5
 
 REASONS: dict[Outcome, str] = {
     "no_results": "No relevant documents found",
-    "declined": "The documents do not hold the answer",
+    "unsure": "No source answers this directly",
+    "declined": "No source answers this reliably",
     "ungrounded": "The answer could not be tied to the documents",
     "blocked": "The question was blocked",
 }
@@ -22,6 +23,20 @@ REASONS: dict[Outcome, str] = {
 
 ConfidenceStrategy = Callable[[Cited], Confidence]
 """Stage 5 of the pipeline: what returns the confidence of the answer in the state."""
+
+UNRATED: frozenset[Outcome] = frozenset({"small_talk", "question_back", "redirected"})
+"""The outcomes that answer nothing from documents, nor should: there is no confidence to have."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateAnswers:
+    """Rates by the strategy what is meant to be an answer from the documents."""
+
+    strategy: ConfidenceStrategy
+
+    def __call__(self, state: Cited) -> Confidence | None:
+        """Return the confidence; None for small talk, a question back and a redirection."""
+        return None if state["outcome"] in UNRATED else self.strategy(state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,15 @@ from chains.reformulation.condense import Condense
 from chains.reformulation.leaning import first_pronoun, lacks_subject
 from chains.reformulation.phrases import is_small_talk
 from chains.reformulation.standalone import standalone
-from chains.state import QUESTION_MAX_CHARACTERS, SMALL_TALK, Question, Redirect, Reformulated, check_question
-
-UNDERSPECIFIED = "underspecified"
+from chains.state import (
+    QUESTION_MAX_CHARACTERS,
+    SMALL_TALK,
+    UNDERSPECIFIED,
+    Question,
+    Redirect,
+    Reformulated,
+    check_question,
+)
 
 
 class Reformulate(Runnable[Question, Reformulated]):

@@ -10,7 +10,7 @@ from evals.metrics.answers import is_declined, is_judged, is_right
 from evals.metrics.measure import Measure, Numbers, Statistic, table
 from evals.metrics.selective import FALSE_ANSWER_LIMITS, coverage_at, risk_coverage_area
 from evals.questions import OUT_OF_SCOPE
-from evals.rows import Pair
+from evals.rows import Pair, score_of
 
 GROUP = "confidence"
 BINS = 10
@@ -45,14 +45,14 @@ def confidence(pairs: Sequence[Pair]) -> list[Measure]:
 def _judgement(pair: Pair) -> tuple[float, float] | None:
     case, row = pair
     given = is_judged(case) and not is_declined(row)
-    return (row["confidence"]["score"], float(is_right(case, row))) if given else None
+    return (score_of(row), float(is_right(case, row))) if given else None
 
 
 def _scored(pair: Pair) -> tuple[float, float] | None:
     case, row = pair
     if not case.in_scope and case.kind not in OUT_OF_SCOPE:
         return None
-    return (WITHHELD if is_declined(row) else row["confidence"]["score"]), float(case.in_scope)
+    return (WITHHELD if is_declined(row) else score_of(row)), float(case.in_scope)
 
 
 def scores(pairs: Sequence[Pair], *, only_counting: bool = True) -> Numbers:

@@ -146,10 +146,10 @@ def test_an_answer_from_a_near_passage_with_the_questions_words_is_likelier_righ
 def test_the_reason_names_the_two_features_that_moved_the_probability_most():
     reason = confidence(0.9, 0.1, question="How much is import GST?", confidence=CalibratedConfidence())["reason"]
 
-    opening, told = reason.split(": ")
+    opening, *told = reason.split(". ")
     assert opening in {"Probably right", "May be right; check the sources", "Doubtful; check the sources"}
-    assert len(told.split(", ")) == 2
-    assert set(told.split(", ")) <= {words for pair in WORDS.values() for words in pair}
+    assert len(told) == 2
+    assert set(told) <= {words for pair in WORDS.values() for words in pair}
 
 
 def test_no_outcome_but_an_answer_has_calibrated_confidence():
@@ -162,7 +162,7 @@ def test_unknown_scores_do_not_stop_the_calibrated_confidence_and_are_said():
     found = confidence(None, None, confidence=CalibratedConfidence())
 
     assert 0 < found["score"] < 0.8
-    assert found["reason"].endswith("the retriever gives no relevance scores")
+    assert found["reason"].endswith("The retriever gives no relevance scores")
     assert "best_similarity" not in found["factors"]
 
 

@@ -70,6 +70,7 @@ def test_nothing_retrieved_skips_the_model():
 
     assert answer["outcome"] == "no_results"
     assert answer["metadata"]["model"] is None
+    assert answer["confidence"]
     assert answer["confidence"]["level"] == "Low"
     assert (answer["citations"], answer["documents"]) == ([], [])
 

@@ -97,6 +97,8 @@ async def test_the_text_before_a_break_is_kept_and_the_confidence_is_lowered(des
 
     assert broken["answer"]
     assert whole["answer"].startswith(broken["answer"])
+    assert broken["confidence"]
+    assert whole["confidence"]
     assert broken["confidence"]["score"] < whole["confidence"]["score"]
     assert "broke off" in broken["confidence"]["reason"]
     assert (broken["metadata"]["usage"] or {})["output_tokens"] > 0

@@ -115,12 +115,13 @@ def _of_trace(answer: Answer | None) -> Iterator[None]:
 
 def _attributes(call: Call) -> dict[str, Any]:
     answer, metadata = call.answer, _metadata(call.answer)
+    confidence = answer["confidence"] if answer else None
     stage = call.error.stage if isinstance(call.error, WaypointError) else None
     attributes = {
         "waypoint.request_id": call.metadata.get("request_id"),
         "waypoint.streamed": call.streamed,
         "waypoint.outcome": answer["outcome"] if answer else None,
-        "waypoint.confidence": answer["confidence"]["level"] if answer else None,
+        "waypoint.confidence": confidence["level"] if confidence else None,
         "waypoint.cache": metadata.get("cache"),
         "waypoint.moderation": ((metadata.get("safety") or {}).get("moderation") or {}).get("result"),
         "gen_ai.response.model": metadata.get("model"),

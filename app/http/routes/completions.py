@@ -18,6 +18,7 @@ from app.http.openai_messages import (
     Message,
     Usage,
     annotations_of,
+    closest_text,
     extension_of,
     finish_reason_of,
     message_of,
@@ -249,9 +250,9 @@ def _ending(head: dict[str, Any], seen: Sequence[Any], *, usage: bool) -> list[s
     answer = merge(seen)
     replaced = any("replacement" in part for part in seen)
     if replaced and answer["outcome"] != "answered":
-        last: dict[str, Any] = {"content": WITHDRAWN + answer["answer"]}
+        last: dict[str, Any] = {"content": WITHDRAWN + answer["answer"] + closest_text(answer["closest"])}
     else:
-        last = {"content": sources_text(answer["citations"])}
+        last = {"content": sources_text(answer["citations"]) + closest_text(answer["closest"])}
     if not replaced:  # Else the offsets are those of other words.
         last |= {"annotations": annotations_of(answer["citations"])}
     told = head | {"waypoint": extension_of(answer)}

@@ -123,6 +123,7 @@ class QueryMetadata(_Camel):
     finish_reason: str | None
     cache: str | None
     trace_id: str | None
+    intent: str | None = Field(None, description="Of a question that is not answered from documents, what it is about.")
     safety: QuerySafety | None = Field(description="What the checks found; null where SAFETY_ENABLED is off.")
 
 
@@ -135,7 +136,7 @@ class QueryAnswer(_Camel):
     related_docs: list[QueryRelatedDocument]
     closest: list[QueryClosest] = Field(description="At most three, where there is no sure answer.")
     citations: list[QueryCitation]
-    confidence: QueryConfidence
+    confidence: QueryConfidence | None = Field(description="Null for small talk, questions back and redirections.")
     metadata: QueryMetadata
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.hostile.tried import Tried
 from tests.service.fault_table import run
 
-EXPECTED = ("answered", "degraded", "no_results", "declined", "ungrounded")
+EXPECTED = ("answered", "degraded", "unsure", "no_results", "declined", "ungrounded")
 
 
 def attack(folder: Path) -> list[Tried]:

@@ -47,6 +47,26 @@ def test_a_replaced_answer_is_withdrawn_in_words():
     assert "The answer above is withdrawn: I could not find it." in text
 
 
+def test_the_closest_passages_stand_below_an_answer_that_is_none():
+    closest = {
+        "title": "Guide",
+        "section": "Rate",
+        "page": 3,
+        "url": "https://example.org/g",
+        "quote": "The rate\n is 9 %.",
+    }
+    text = "".join(answer_text(parts(outcome="declined", closest=[closest])))
+
+    assert "\n\nI found no reliable answer. Closest passages:\n  Guide > Rate, page 3, https://example.org/g\n" in text
+    assert "\n    The rate is 9 %.\n" in text
+
+
+def test_what_is_no_answer_to_rate_shows_no_confidence():
+    text = "".join(answer_text(parts(outcome="small_talk", confidence=None)))
+
+    assert "Confidence" not in text
+
+
 @pytest.mark.parametrize(
     ("reason", "told"), [("length", "cut off at LLM_MAX_TOKENS"), ("error", "the language model broke off")]
 )

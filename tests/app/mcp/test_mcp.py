@@ -137,6 +137,16 @@ async def test_tools_and_templates_say_what_they_are_for(url):
     assert (template.uriTemplate, bool(template.description)) == ("waypoint://documents/{doc_id}", True)
 
 
+async def test_a_decline_names_the_closest_passages_that_the_caller_may_see(url, groq):
+    groq.replies[:] = [Reply("I don't have specific information about that.")]
+    async with over_http(url, "guest") as session:
+        asked = await session.call_tool("ask", {"question": QUESTION})
+
+    told = asked.structuredContent or {}
+    assert [(one["doc_id"], one["quote"]) for one in told["closest"]] == [(PUBLIC, "The surcharge on weekends is 5 %.")]
+    assert "Closest passages:\n- 01_regulatory guide > Rate" in text_of(asked)
+
+
 async def test_a_guest_finds_reads_and_is_answered_from_public_documents_only(url, groq):
     async with over_http(url, "guest") as session:
         found = await session.call_tool("search", {"query": QUESTION})

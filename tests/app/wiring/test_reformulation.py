@@ -131,11 +131,11 @@ def test_the_setting_says_when_the_model_is_asked(services, groq, mode, question
     assert answer["metadata"]["search_query"] == (CONDENSED if asked else question)
 
 
-@pytest.mark.parametrize("question", ["Thanks!", "how much is it?"])
-def test_what_is_not_searched_for_asks_no_model(services, groq, question):
+@pytest.mark.parametrize(("question", "outcome"), [("Thanks!", "small_talk"), ("how much is it?", "question_back")])
+def test_what_is_not_searched_for_asks_no_model(services, groq, question, outcome):
     answer = with_settings(services, enable_query_reformulation="always").chain.invoke({"question": question})
 
-    assert (answer["outcome"], groq.requests) == ("declined", [])
+    assert (answer["outcome"], groq.requests) == (outcome, [])
 
 
 async def test_the_numbered_chain_condenses_as_well(services, groq):

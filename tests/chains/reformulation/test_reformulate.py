@@ -87,7 +87,8 @@ def test_a_history_of_other_roles_is_refused(reformulation, message):
 def test_small_talk_is_answered_without_a_search(shelf, question):
     answer = gst_chain(retriever=shelf).invoke({"question": question, "history": HISTORY})
 
-    assert (answer["outcome"], answer["metadata"]["model"], shelf.asked) == ("declined", None, [])
+    assert (answer["outcome"], answer["metadata"]["model"], shelf.asked) == ("small_talk", None, [])
+    assert (answer["confidence"], answer["closest"], answer["metadata"]["intent"]) == (None, [], "small_talk")
     assert answer["answer"].startswith("Happy to help")
 
 
@@ -98,7 +99,7 @@ def test_a_question_without_a_subject_is_asked_back(shelf, question):
     answer = gst_chain(retriever=shelf).invoke({"question": question})
 
     missing = next(word for word in plain_words(question) if word in {"it", "that", "them"})
-    assert (answer["outcome"], shelf.asked) == ("declined", [])
+    assert (answer["outcome"], answer["confidence"], shelf.asked) == ("question_back", None, [])
     assert f"“{missing}”" in answer["answer"]
 
 

@@ -11,9 +11,10 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel, SecretStr
 
 from app.http.errors import RequestRefusedError
-from app.http.openai_messages import Message, history_of, question_of
+from app.http.openai_messages import Message, closest_text, history_of, question_of
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
 from app.http.server import create_app
+from chains.state import ClosestPassage
 from tests.access import key_entry, serving, settings_over
 from tests.fakes import MODEL, FakeGroq, Reply, fake_groq
 from tests.served import QUESTION, served, small_services
@@ -105,6 +106,35 @@ def test_a_stream_that_cannot_take_its_words_back_withdraws_them(client, groq):
 
     assert words.startswith("Elephants fly.\n\n---\n\nThe answer above is withdrawn. ")
     assert annotations == []
+
+
+CLOSEST = "\n\nClosest passages:\n\n1. [GST Guide > Rate](https://example.org/gst): “The rate of GST"
+
+
+def test_the_closest_passages_stand_below_a_decline_and_in_the_extension(client, groq):
+    groq.replies[:] = [Reply("I don't have specific information about that.")] * 2
+    told = client.chat.completions.create(model=MODEL, messages=ASKED)
+    words, _, last = streamed(client)
+
+    content = told.choices[0].message.content or ""
+    assert CLOSEST in content
+    assert words == content
+    assert [one["title"] for one in last.model_extra["waypoint"]["closest"]] == ["GST Guide"]
+
+
+def test_what_a_document_says_is_no_markup_of_the_message():
+    quote = "See [here](https://evil.example)\n<img src=x>"
+    one = ClosestPassage(
+        doc_id="d", title="T", section=None, page=None, url=None, quote=quote, start=0, end=len(quote), score=None
+    )
+
+    assert closest_text([one]).endswith("1. T: “See \\[here\\](https://evil.example) &lt;img src=x>”")
+
+
+def test_the_closest_passages_are_no_part_of_the_conversation_that_follows():
+    said = Message(role="assistant", content="Nothing.\n\nClosest passages:\n\n1. T: “words”")
+
+    assert history_of([said]) == [{"role": "assistant", "content": "Nothing."}]
 
 
 async def test_it_answers_clients_that_await(url):
