@@ -7,9 +7,10 @@ import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
 from chains.delegating import DelegatingRunnable
-from chains.errors import SessionError, SessionNotFoundError
+from chains.errors import SessionError
 from chains.history import Turn
 from chains.output import merge
+from chains.retrieval.filters import filters_of
 from chains.state import Answer, Question
 
 SESSION = "session_id"
@@ -17,15 +18,27 @@ SESSION = "session_id"
 log = structlog.get_logger(__name__)
 
 
-class ConversationStore(Protocol):
-    """Keeps the turns of conversations by their session, each bound to the identity that began it.
+def user_of(config: RunnableConfig | None) -> str:
+    """Return the `user_id` in the metadata of a config; nobody known is ""."""
+    return str((ensure_config(config).get("metadata") or {}).get("user_id") or "")
 
-    Every method raises SessionError where the store is unavailable, and SessionNotFoundError where the conversation is
-    somebody else's.
+
+def owner_of(config: RunnableConfig | None) -> str:
+    """Return whose a call's conversations are: who asks, and for whom, for an answer may quote internal documents.
+
+    So what the staff of a machine asked is not there for a page of others on it, which asks as the public.
+    """
+    return f"{filters_of(ensure_config(config)).audience}:{user_of(config)}"
+
+
+class ConversationStore(Protocol):
+    """Keeps the turns of conversations by their owner and session: each owner has ids of its own.
+
+    Every method raises SessionError where the store is unavailable. A damaged conversation counts as none.
     """
 
     async def turns(self, session_id: str, owner: str) -> list[Turn]:
-        """Return the turns, oldest first; none where the session is unknown or has expired."""
+        """Return the turns, oldest first; none where the owner has no such conversation."""
 
     async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
         """Put these turns behind the others at once; the first ones begin the conversation."""
@@ -37,8 +50,8 @@ class ConversationStore(Protocol):
 class WithConversations(DelegatingRunnable):
     """The `bound` chain, which reads and keeps the conversation of a question with a `session_id`.
 
-    A `history` of the client's own wins, and its answer is kept all the same. Who asks is the `user_id` in the metadata
-    of the config; the id of a caller whom nobody knows counts from `shortest_anonymous` characters. Each call reads the
+    A `history` of the client's own wins, and its answer is kept all the same. A conversation belongs to `owner_of` the
+    config; the id of a caller whom nobody knows counts from `shortest_anonymous` characters. Each call reads the
     conversation when it begins and adds question and answer together when it ends, so that two calls at once do not
     mix. Calls that are not awaited neither read nor keep one.
     """
@@ -62,7 +75,6 @@ class WithConversations(DelegatingRunnable):
         """Return the answer.
 
         Raises:
-            SessionNotFoundError: the conversation is somebody else's.
             SessionError: it cannot be read at the moment.
         """
         answer = await self.bound.ainvoke(await self._continued(input, config), config, **kwargs)
@@ -73,7 +85,6 @@ class WithConversations(DelegatingRunnable):
         """Yield the answer's parts as they come.
 
         Raises:
-            SessionNotFoundError: the conversation is somebody else's.
             SessionError: it cannot be read at the moment.
         """
         parts = []
@@ -94,11 +105,10 @@ class WithConversations(DelegatingRunnable):
         return _without_session(question) | {"history": history}
 
     def _session_of(self, question: Any, config: RunnableConfig | None) -> tuple[str | None, str]:
-        """Return the session's id, None where nothing is kept, and who asks; nobody known is ""."""
-        owner = str((ensure_config(config).get("metadata") or {}).get("user_id") or "")
+        """Return the session's id, None where nothing is kept, and whose it is."""
         session_id = str(question.get(SESSION) or "") if isinstance(question, Mapping) else ""
-        long_enough = len(session_id) >= (1 if owner else self._shortest_anonymous)
-        return (session_id if long_enough else None), owner
+        shortest = 1 if user_of(config) else self._shortest_anonymous
+        return (session_id if len(session_id) >= shortest else None), owner_of(config)
 
     async def _keep(self, question: Any, config: RunnableConfig | None, answer: Answer) -> None:
         session_id, owner = self._session_of(question, config)
@@ -107,7 +117,7 @@ class WithConversations(DelegatingRunnable):
         said = [Turn("user", answer["question"].strip()), Turn("assistant", answer["answer"].strip())]
         try:
             await self._store.add(session_id, owner, said)
-        except (SessionError, SessionNotFoundError) as error:  # The answer is there; its reader gets it.
+        except SessionError as error:  # The answer is there; its reader gets it.
             log.warning("conversation_not_kept", error=type(error).__name__)
 
 

@@ -4,7 +4,7 @@ WaypointError
 ├── QuestionError            the question itself cannot be answered (empty, too long, no text)
 ├── SafetyCheckError         the question was stopped before anything was searched
 ├── SessionError             the conversation cannot be read or kept at the moment
-├── SessionNotFoundError     there is no such conversation, or somebody else began it
+├── SessionNotFoundError     the caller has no such conversation
 ├── ModerationError          the moderation service refuses, or its reply cannot be read
 │   └── ModerationUnavailableError       ... or it cannot be reached, or failed
 │       ├── ModerationRateLimitError     ... or asks to wait
@@ -107,7 +107,7 @@ class SessionError(WaypointError):
 
 
 class SessionNotFoundError(WaypointError):
-    """There is no such conversation, or somebody else began it."""
+    """The caller has no such conversation."""
 
     stage = "session"
     code = "SESSION_NOT_FOUND"

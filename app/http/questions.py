@@ -85,11 +85,6 @@ SESSION_DESCRIPTION = "Keeps the conversation under this id, for who began it; a
 SessionId = Annotated[str | None, Field(max_length=SESSION_MAX_CHARACTERS, description=SESSION_DESCRIPTION)]
 
 
-def owner_of(request: Request) -> str:
-    """Return whom a conversation belongs to; nobody known is an empty text."""
-    return str(run_config(request).get("metadata", {}).get("user_id") or "")
-
-
 def run_config(request: Request, **metadata: str | None) -> RunnableConfig:
     """Return the config of a question's run: its audience and who asks. Anonymous callers see public documents."""
     identity: Identity = getattr(request.state, "identity", None) or Identity()

@@ -58,7 +58,7 @@ class AuthService:
             response = await self._client.get(self._url, headers={"Authorization": f"Bearer {token}"})
             if response.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
                 return None
-            return session_identity(response.raise_for_status().json())
+            return session_identity(response.raise_for_status().content)
         except (httpx.HTTPError, ValueError, RecursionError) as error:
             msg = "the auth service does not answer as agreed; check AUTH_URL"
             raise IdentityStoreError(msg) from error

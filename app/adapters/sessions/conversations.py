@@ -1,56 +1,72 @@
-"""Conversations by their session, in the memory of one process."""
+"""Conversations by their owner and session, in the memory of one process, and what all stores of them share."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from hashlib import sha256
+from typing import get_args
 
+import structlog
 from cachetools import TTLCache
 
 from chains.clock import Clock
 from chains.errors import SessionNotFoundError
-from chains.history import Turn
+from chains.history import Role, Turn
+from chains.state import is_text
 
 # Of one conversation; the oldest turns go first.
 MOST_TURNS = 20
 MOST_CHARACTERS = 8000
 
 
-@dataclass(frozen=True, slots=True)
-class _Conversation:
-    owner: str
-    turns: tuple[Turn, ...]
+log = structlog.get_logger(__name__)
 
 
 class MemoryConversations:
     """Keeps up to `capacity` conversations, each for `ttl_s` seconds after its last turn; the oldest goes first."""
 
     def __init__(self, *, ttl_s: float, capacity: int, clock: Clock) -> None:
-        self._kept: TTLCache[str, _Conversation] = TTLCache(capacity, ttl_s, clock.now)
+        self._kept: TTLCache[tuple[str, str], tuple[Turn, ...]] = TTLCache(capacity, ttl_s, clock.now)
 
     async def turns(self, session_id: str, owner: str) -> list[Turn]:
-        """Return the turns, oldest first; none where the session is unknown or has expired."""
-        return list(self._turns(session_id, owner))
+        """Return the turns, oldest first; none where the owner has no such conversation, or it has expired."""
+        return list(self._kept.get((owner, session_id), ()))
 
     async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
         """Put these turns behind the others at once; the first ones begin the conversation."""
-        said = trimmed([*self._turns(session_id, owner), *turns])
-        self._kept.pop(session_id, None)  # What is put in anew is the youngest.
-        self._kept[session_id] = _Conversation(owner, tuple(said))
+        before = self._kept.pop((owner, session_id), ())  # What is put in again is the youngest.
+        self._kept[(owner, session_id)] = tuple(trimmed([*before, *turns]))
 
     async def delete(self, session_id: str, owner: str) -> None:
         """Forget a conversation.
 
         Raises:
-            SessionNotFoundError: it is unknown, or somebody else's.
+            SessionNotFoundError: the owner has none of this id.
         """
-        if not self._turns(session_id, owner):
+        if self._kept.pop((owner, session_id), None) is None:
             raise SessionNotFoundError(session_id)
-        self._kept.pop(session_id, None)
 
-    def _turns(self, session_id: str, owner: str) -> tuple[Turn, ...]:
-        kept = self._kept.get(session_id)
-        if kept is not None and kept.owner != owner:
-            raise SessionNotFoundError(session_id)
-        return kept.turns if kept else ()
+
+def conversation_key(session_id: str, owner: str) -> str:
+    """Return the name that a shared store keeps a conversation under: each owner has ids of its own.
+
+    It is a hash: an id may hold anything, and one that stands for a secret is not shown in the store.
+    """
+    return sha256(json.dumps([owner, session_id]).encode()).hexdigest()
+
+
+def read_turns(kept: object) -> list[Turn] | None:
+    """Return the turns of the pairs that a store kept, trimmed; None where that is no conversation."""
+    if isinstance(kept, list) and all(map(_is_turn, kept)):
+        return trimmed([Turn(*turn) for turn in kept])
+    log.warning("conversation_damaged")
+    return None
+
+
+def _is_turn(kept: object) -> bool:
+    match kept:
+        case [str(role), str(text)]:
+            return role in get_args(Role) and is_text(text)
+    return False
 
 
 def trimmed(turns: Sequence[Turn]) -> list[Turn]:

@@ -1,10 +1,12 @@
 """Who a caller is, and what it may do and see."""
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from chains.errors import WaypointError
+from chains.state import is_text
 
 
 class Scope(StrEnum):
@@ -57,11 +59,24 @@ class Authenticator(Protocol):
         """Close what is open."""
 
 
-def session_identity(session: object) -> Identity | None:
-    """Return the caller of a session `{user_id, email, is_admin}`; None without a user. Admins are the staff."""
-    if not isinstance(session, dict) or not (user_id := session.get("user_id")):
+def session_identity(text: bytes | str) -> Identity | None:
+    """Return the caller of a session, JSON `{user_id, email, is_admin}`; None without a user. Admins are the staff.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON, or names a field twice, which two programs may read differently.
+    """
+    session = json.loads(text, object_pairs_hook=_each_once)
+    user_id = session.get("user_id") if isinstance(session, dict) else None
+    if not user_id or not isinstance(user_id, str | int) or user_id is True or not is_text(str(user_id)):
         return None
     staff = session.get("is_admin") is True
     scopes = frozenset(Scope) if staff else frozenset({Scope.ASK, Scope.FEEDBACK})
     email = session.get("email")
     return Identity(str(user_id), email if isinstance(email, str) else None, scopes)
+
+
+def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(fields)) < len(fields):
+        msg = "a field is named twice"
+        raise ValueError(msg)
+    return found

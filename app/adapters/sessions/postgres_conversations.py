@@ -1,23 +1,22 @@
-"""Conversations by their session in PostgreSQL, for all hosts of a service."""
+"""Conversations by their owner and session in PostgreSQL, for all hosts of a service."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from typing import TypeVar
 
 from langchain_core.runnables import run_in_executor
 from sqlalchemy import Connection, text
 
-from app.adapters.postgres.characters import as_json, keepable
+from app.adapters.postgres.characters import as_json
 from app.adapters.postgres.database import Database
 from app.adapters.postgres.schema import SCHEMA, check_schema
-from app.adapters.sessions.conversations import trimmed
+from app.adapters.sessions.conversations import conversation_key, read_turns, trimmed
 from chains.errors import ConfigurationError, SessionError, SessionNotFoundError, VectorStoreError
 from chains.history import Turn
 
 T = TypeVar("T")
 TABLE = f"{SCHEMA}.conversations"
-READ = f"SELECT owner, turns FROM {TABLE} WHERE key = :key AND expires_at > now()"
+READ = f"SELECT turns FROM {TABLE} WHERE key = :key AND expires_at > now()"
 EXPIRE = f"DELETE FROM {TABLE} WHERE key IN (SELECT key FROM {TABLE} WHERE expires_at <= now() FOR UPDATE SKIP LOCKED)"
 BEGIN = f"""
 INSERT INTO {TABLE} (key, owner, expires_at) VALUES (:key, :owner, now() + make_interval(secs => :ttl_s))
@@ -30,7 +29,7 @@ DROP_OLDEST = f"""
 DELETE FROM {TABLE} WHERE key IN
     (SELECT key FROM {TABLE} ORDER BY used DESC OFFSET :capacity FOR UPDATE SKIP LOCKED)
 """
-DELETE = f"DELETE FROM {TABLE} WHERE key = :key AND owner = :owner"
+DELETE = f"DELETE FROM {TABLE} WHERE key = :key AND expires_at > now()"
 
 
 class PostgresConversations:
@@ -44,19 +43,18 @@ class PostgresConversations:
         self._is_checked = False
 
     async def turns(self, session_id: str, owner: str) -> list[Turn]:
-        """Return the turns, oldest first; none where the session is unknown or has expired.
+        """Return the turns, oldest first; none where the owner has no such conversation, or it has expired.
 
         Raises:
-            SessionNotFoundError: the conversation is somebody else's.
             SessionError: the database does not answer.
         """
-        return await self._in_transaction(lambda connection: self._turns(connection, session_id, owner))
+        key = conversation_key(session_id, owner)
+        return await self._in_transaction(lambda connection: self._turns(connection, key))
 
     async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
         """Put these turns behind the others at once; the first ones begin the conversation.
 
         Raises:
-            SessionNotFoundError: the conversation is somebody else's.
             SessionError: the database does not answer.
         """
         await self._in_transaction(lambda connection: self._add(connection, session_id, owner, turns))
@@ -65,14 +63,13 @@ class PostgresConversations:
         """Forget a conversation.
 
         Raises:
-            SessionNotFoundError: it is unknown, or somebody else's.
+            SessionNotFoundError: the owner has none of this id.
             SessionError: the database does not answer.
         """
 
         def delete(connection: Connection) -> None:
-            if not self._turns(connection, session_id, owner):
+            if not connection.execute(text(DELETE), {"key": conversation_key(session_id, owner)}).rowcount:
                 raise SessionNotFoundError(session_id)
-            connection.execute(text(DELETE), {"key": _key(session_id), "owner": owner})
 
         await self._in_transaction(delete)
 
@@ -86,18 +83,18 @@ class PostgresConversations:
             connection.execute(text(READ), {"key": ""})
         return f"postgres at {self._database.address}"
 
-    def _turns(self, connection: Connection, session_id: str, owner: str, *, lock: bool = False) -> list[Turn]:
+    def _turns(self, connection: Connection, key: str, *, lock: bool = False) -> list[Turn]:
+        """Return the turns; none where what is kept is damaged, so that the next turns replace it."""
         query = f"{READ} FOR UPDATE" if lock else READ
-        row = connection.execute(text(query), {"key": _key(session_id)}).one_or_none()
-        if row is not None and row.owner != keepable(owner):
-            raise SessionNotFoundError(session_id)
-        return trimmed([Turn(*turn) for turn in row.turns]) if row else []
+        row = connection.execute(text(query), {"key": key}).one_or_none()
+        return (read_turns(row.turns) or []) if row else []
 
     def _add(self, connection: Connection, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
-        values = {"key": _key(session_id), "owner": owner, "ttl_s": self._ttl_s}
+        key = conversation_key(session_id, owner)
+        values = {"key": key, "owner": owner, "ttl_s": self._ttl_s}
         connection.execute(text(EXPIRE))
         connection.execute(text(BEGIN), values)
-        said = trimmed([*self._turns(connection, session_id, owner, lock=True), *turns])
+        said = trimmed([*self._turns(connection, key, lock=True), *turns])
         connection.execute(text(KEEP), values | {"turns": as_json(said)})
         connection.execute(text(DROP_OLDEST), {"capacity": self._capacity})
 
@@ -121,8 +118,3 @@ class PostgresConversations:
         except (VectorStoreError, ConfigurationError) as error:
             msg = f"no conversation can be read or kept: {error}"
             raise SessionError(msg) from error
-
-
-def _key(session_id: str) -> str:
-    # By its hash: an id may hold anything, and one that stands for a secret is not shown in the table.
-    return sha256(session_id.encode()).hexdigest()

@@ -1,27 +1,26 @@
-"""Conversations by their session in Redis, for all processes of a service."""
+"""Conversations by their owner and session in Redis, for all processes of a service."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from hashlib import sha256
 from typing import Any
 
 from redis.asyncio import ConnectionPool, Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
-from app.adapters.sessions.conversations import MOST_TURNS, trimmed
+from app.adapters.sessions.conversations import MOST_TURNS, conversation_key, read_turns
 from chains.errors import SessionError, SessionNotFoundError
 from chains.history import Turn
 
 PREFIX = "conversation:"
-ORDER, COUNTER = "conversations:order", "conversations:counter"
+ORDER = "conversations:order"
 
 
 class RedisConversations:
     """Keeps up to `capacity` conversations, each for `ttl_s` seconds after its last turn; connections are the caller's.
 
-    A conversation is a list of turns, and beside it its owner, which the first writer sets. What is added together is
-    added in one transaction. An ordered set knows which conversation was used last.
+    A conversation is a list of turns. What is added together is added in one transaction. An ordered set knows which
+    conversation was used last. A value that is damaged or of a wrong kind counts as none; the next turns replace it.
     """
 
     def __init__(self, connections: ConnectionPool, *, ttl_s: int, capacity: int) -> None:
@@ -30,57 +29,59 @@ class RedisConversations:
         self._capacity = capacity
 
     async def turns(self, session_id: str, owner: str) -> list[Turn]:
-        """Return the turns, oldest first; none where the session is unknown or has expired.
+        """Return the turns, oldest first; none where the owner has no such conversation, or it has expired.
 
         Raises:
-            SessionNotFoundError: the conversation is somebody else's.
             SessionError: Redis does not answer.
         """
-        key = _key(session_id)
         async with self._transaction() as pipe:
-            pipe.get(_owner_key(key))
-            pipe.lrange(key, 0, -1)
-            known, turns = await pipe.execute()
-        if known is not None and known != owner.encode():
-            raise SessionNotFoundError(session_id)
-        return trimmed([Turn(*json.loads(turn)) for turn in turns])
+            pipe.lrange(_key(session_id, owner), 0, -1)
+            [kept] = await pipe.execute(raise_on_error=False)
+            return _read(kept) or []
 
     async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
         """Put these turns behind the others at once; the first ones begin the conversation.
 
         Raises:
-            SessionNotFoundError: the conversation is somebody else's.
             SessionError: Redis does not answer.
         """
-        key = _key(session_id)
+        key = _key(session_id, owner)
         async with self._transaction() as pipe:
-            pipe.set(_owner_key(key), owner, nx=True, ex=self._ttl_s)
-            pipe.get(_owner_key(key))
-            pipe.incr(COUNTER)
-            _, known, used = await pipe.execute()
-            if known != owner.encode():
-                raise SessionNotFoundError(session_id)
+            pipe.lrange(key, 0, -1)
+            pipe.type(ORDER)
+            pipe.time()
+            kept, kind, (seconds, microseconds) = await pipe.execute(raise_on_error=False)
+            damaged = [key] if _read(kept) is None else []
+            damaged += [] if kind in {b"none", b"zset"} else [ORDER]
+            if damaged:
+                pipe.delete(*damaged)
             pipe.rpush(key, *(json.dumps(turn, ensure_ascii=False) for turn in turns))
             pipe.ltrim(key, -MOST_TURNS, -1)
             pipe.expire(key, self._ttl_s)
-            pipe.expire(_owner_key(key), self._ttl_s)
-            pipe.zadd(ORDER, {key: used})
+            pipe.zadd(ORDER, {key: 1_000_000 * seconds + microseconds})
             pipe.zrange(ORDER, 0, -self._capacity - 1)
             *_, oldest = await pipe.execute()
             if oldest:
-                await _forget(pipe, [old.decode() for old in oldest])
+                pipe.delete(*oldest)
+                pipe.zrem(ORDER, *oldest)
+                await pipe.execute()
 
     async def delete(self, session_id: str, owner: str) -> None:
-        """Forget a conversation.
+        """Forget a conversation, also a damaged one.
 
         Raises:
-            SessionNotFoundError: it is unknown, or somebody else's.
+            SessionNotFoundError: the owner has none of this id.
             SessionError: Redis does not answer.
         """
-        if not await self.turns(session_id, owner):
-            raise SessionNotFoundError(session_id)
+        key = _key(session_id, owner)
         async with self._transaction() as pipe:
-            await _forget(pipe, [_key(session_id)])
+            pipe.delete(key)
+            pipe.zrem(ORDER, key)
+            deleted, _ = await pipe.execute(raise_on_error=False)
+            if isinstance(deleted, RedisError):
+                raise deleted
+        if not deleted:
+            raise SessionNotFoundError(session_id)
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Any]:
@@ -92,16 +93,23 @@ class RedisConversations:
             raise SessionError(msg) from error
 
 
-async def _forget(pipe: Any, keys: Sequence[str]) -> None:
-    pipe.delete(*keys, *map(_owner_key, keys))
-    pipe.zrem(ORDER, *keys)
-    await pipe.execute()
+def _read(kept: Any) -> list[Turn] | None:
+    """Return the turns of what LRANGE gave; None where that is no conversation.
+
+    Raises:
+        RedisError: Redis refused for another reason than the kind of the value.
+    """
+    if isinstance(kept, RedisError) and not _is_of_wrong_kind(kept):
+        raise kept
+    try:
+        return read_turns(kept if isinstance(kept, Exception) else [json.loads(turn) for turn in kept])
+    except (ValueError, RecursionError):
+        return read_turns(None)
 
 
-def _key(session_id: str) -> str:
-    # By its hash: an id may hold anything, and one that stands for a secret is not shown in Redis.
-    return PREFIX + sha256(session_id.encode()).hexdigest()
+def _is_of_wrong_kind(error: RedisError) -> bool:
+    return isinstance(error, ResponseError) and str(error).startswith("WRONGTYPE")
 
 
-def _owner_key(key: str) -> str:
-    return f"{key}:owner"
+def _key(session_id: str, owner: str) -> str:
+    return PREFIX + conversation_key(session_id, owner)

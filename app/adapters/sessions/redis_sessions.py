@@ -1,6 +1,5 @@
 """Sessions that an auth service keeps in Redis under `session:{token}`."""
 
-import json
 from typing import ClassVar, Literal
 
 import structlog
@@ -42,7 +41,7 @@ class RedisSessions:
 
 def _read(session: bytes | str) -> Identity | None:
     try:
-        identity = session_identity(json.loads(session))
+        identity = session_identity(session)
     except (ValueError, RecursionError):
         identity = None
     if identity is None:

@@ -60,7 +60,12 @@ async def test_wrong_tokens_are_asked_once_in_five_seconds_and_push_out_no_calle
     assert asked(httpserver)[-2:] == ["other", "other"]
 
 
-@pytest.mark.parametrize(("status", "body"), [(500, "{}"), (200, "<html>"), (404, ""), (302, ""), (200, "[" * 100_000)])
+TWICE = '{"user_id": "u1", "is_admin": false, "is_admin": true}'
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(500, "{}"), (200, "<html>"), (404, ""), (302, ""), (200, "[" * 100_000), (200, TWICE)]
+)
 async def test_an_answer_that_was_not_agreed_is_no_identity(httpserver, service, status, body):
     httpserver.expect_request("/auth/validate").respond_with_data(body, status=status)
     with pytest.raises(IdentityStoreError):

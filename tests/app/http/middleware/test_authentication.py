@@ -194,8 +194,16 @@ def test_a_session_in_redis_is_accepted_and_admins_are_the_staff(sessions, groq,
 
 
 @pytest.mark.service
-@pytest.mark.parametrize("session", ["{not json", '"text"', "[]", "{}", '{"user_id": ""}', "[" * 5000, "\u00ff"])
-def test_a_session_without_a_user_is_refused(sessions, session):
+@pytest.mark.parametrize(
+    "session",
+    [
+        *("{not json", '"text"', "[]", "{}", '{"user_id": ""}', "[" * 5000, "\u00ff"),
+        *('{"user_id": {"id": 1}}', '{"user_id": true}', '{"user_id": "\\ud800"}'),
+        '{"user_id": "u1", "is_admin": false, "is_admin": true}',
+        '{"user_id": "u1", "user_id": "u2"}',
+    ],
+)
+def test_a_session_without_one_user_is_refused(sessions, session):
     url, redis = sessions
     redis.set("session:broken", session, ex=60)
     try:
