@@ -2,11 +2,12 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Sequence
 
 from fpdf import FPDF, XPos, YPos
 from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, StreamObject
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -35,6 +36,20 @@ def pdf(*pages: str, metadata: dict[str, str] | None = None, password: str | Non
         writer.add_metadata(metadata)
     if password is not None:
         writer.encrypt(password, "owner", algorithm="RC4-128")
+    file = io.BytesIO()
+    writer.write(file)
+    return file.getvalue()
+
+
+def heavy_pdf(words: str, *, paths: int = 750_000) -> bytes:
+    """Return a PDF of a page whose many paths take far longer to draw than to read: two operators each, 180 kB."""
+    writer = PdfWriter()
+    writer.append(io.BytesIO(pdf(words)))
+    content = StreamObject()
+    drawn = b"0.1 w\n" + b"0 0 m 612 792 l S\n" * paths
+    content._data = zlib.compress(drawn + _page_content([words]).encode("latin-1"))
+    content[NameObject("/Filter")] = NameObject("/FlateDecode")
+    writer.pages[0][NameObject("/Contents")] = writer._add_object(content)
     file = io.BytesIO()
     writer.write(file)
     return file.getvalue()

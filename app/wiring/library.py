@@ -92,9 +92,9 @@ class Library:
         return Path(source.root) == self.sample
 
     def close(self) -> None:
-        """End the worker that draws pages."""
-        if "pages" in self.__dict__:
-            self.pages.close()
+        """End the workers that draw pages."""
+        if pages := self.__dict__.pop("pages", None):
+            pages.close()
 
 
 def uploads_folder(settings: Settings) -> Path:

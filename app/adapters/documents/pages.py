@@ -1,17 +1,28 @@
 """Show pages of PDF files: as pictures, and where the quoted words stand on them."""
 
-import threading
+import hashlib
+import json
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
+from app.adapters.documents.page_queue import PageQueue
 from app.adapters.documents.process import LimitedProcess
+from chains.caching.single_flight import SingleFlight
 
 CACHE_BYTES = 32 * 2**20
+BOX_BYTES = 200
+# What could not be drawn is not tried again for so long: it may take its ten seconds each time.
+FAILED_S = 600
+MOST_FAILURES = 1000
+# While one is busy with a slow page, the other draws.
+WORKERS = 2
+
+Reply = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,58 +33,84 @@ class IndexedPage:
     number: int
     chunks: Sequence[str]
 
+    def state(self) -> str | None:
+        """Return what changes whenever the file or the chunks do; None where the file is gone."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        known = [str(self.path), found.st_mtime_ns, found.st_size, self.number, *self.chunks]
+        return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+
 
 @dataclass
 class PdfPages:
-    """Draws pages in a worker process, one at a time; each may take `timeout_s` of the processor and `memory_mb`.
+    """Draws pages in worker processes; each page may take `timeout_s` of the processor and `memory_mb`.
 
     What is returned is None where the file is gone or no longer has the page that was indexed, or cannot be drawn.
+    Equal requests at the same time are one task. Pictures and failures are remembered until the file changes.
     """
 
     timeout_s: float
     memory_mb: int
-    worker: LimitedProcess = field(init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _pictures: LRUCache[Any, bytes] = field(default_factory=lambda: LRUCache(CACHE_BYTES, getsizeof=len), init=False)
+    queue: PageQueue = field(init=False)
+    _calls: SingleFlight[Reply | None] = field(default_factory=SingleFlight, init=False)
+    _replies: LRUCache[str, Reply] = field(default_factory=lambda: LRUCache(CACHE_BYTES, getsizeof=_bytes), init=False)
+    _failures: TTLCache[str, bool] = field(default_factory=lambda: TTLCache(MOST_FAILURES, FAILED_S), init=False)
 
     def __post_init__(self) -> None:
-        self.worker = LimitedProcess("app.adapters.documents.page_worker", self.timeout_s, self.memory_mb)
+        module = "app.adapters.documents.page_worker"
+        self.queue = PageQueue([LimitedProcess(module, self.timeout_s, self.memory_mb) for _ in range(WORKERS)])
 
-    def picture(self, page: IndexedPage, width: int) -> bytes | None:
-        """Return the page as PNG, `width` pixels wide."""
-        try:
-            state = page.path.stat()
-        except OSError:
-            return None
-        key = (page.path, state.st_mtime_ns, state.st_size, page.number, tuple(page.chunks), width)
-        with self._lock:
-            if key in self._pictures:
-                return self._pictures[key]
-            reply = self._ask(page, width=width)
-            if reply is None:
-                return None
-            picture = b64decode(reply["png"])
-            if len(picture) <= CACHE_BYTES:
-                self._pictures[key] = picture
-            return picture
+    async def picture(self, page: IndexedPage, width: int) -> bytes | None:
+        """Return the page as PNG, `width` pixels wide.
 
-    def words(self, page: IndexedPage, quote: str) -> dict[str, Any] | None:
+        Raises:
+            PagesBusyError: too many pages wait already.
+        """
+        reply = await self._reply(page, width=width)
+        return None if reply is None else b64decode(reply["png"])
+
+    async def words(self, page: IndexedPage, quote: str) -> dict[str, Any] | None:
         """Return how many `pages` there are, `width` and `height` of this one in points, and the boxes of the `words`.
 
         A box is left, top, width and height, in parts of the page.
+
+        Raises:
+            PagesBusyError: too many pages wait already.
         """
-        with self._lock:
-            return self._ask(page, quote=quote)
+        return await self._reply(page, quote=quote)
 
     def close(self) -> None:
-        """End the worker."""
-        with self._lock:
-            self.worker.stop()
+        """End the workers; pages that are drawn at the moment are given up."""
+        self.queue.close()
 
-    def _ask(self, page: IndexedPage, **wanted: Any) -> dict[str, Any] | None:
-        task = {"path": str(page.path), "page": page.number, "chunks": list(page.chunks), **wanted}
-        try:
-            reply: dict[str, Any] = self.worker.ask(task)
-        except (OSError, ValueError):
+    async def _reply(self, page: IndexedPage, **wanted: Any) -> Reply | None:
+        state = page.state()
+        if state is None:
             return None
-        return None if "problem" in reply else reply
+        key, kind = f"{state} {json.dumps(wanted)}", f"{state} {' '.join(wanted)}"
+        if kind in self._failures:
+            return None
+        if key in self._replies:
+            return self._replies[key]
+        task = {"path": str(page.path), "page": page.number, "chunks": list(page.chunks), **wanted}
+        with self._calls.join(key, lambda: self._ask(task, key, kind)) as (parts, _):
+            return await anext(parts)
+
+    async def _ask(self, task: dict[str, Any], key: str, kind: str) -> AsyncGenerator[Reply | None]:
+        try:
+            reply: Reply = await self.queue.ask(task)
+        except (OSError, ValueError):
+            reply = {"problem": "it takes more than it may"}
+        if "problem" in reply:
+            self._failures[kind] = True
+            yield None
+            return
+        if _bytes(reply) <= CACHE_BYTES:
+            self._replies[key] = reply
+        yield reply
+
+
+def _bytes(reply: Reply) -> int:
+    return len(reply.get("png", "")) + BOX_BYTES * (1 + len(reply.get("words", "")))

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +56,12 @@ class LimitedProcess:
             process.wait()
         if connection is not None:
             connection.close()
+
+    def interrupt(self) -> None:
+        """Give up the task under way, from any thread: the one that waits for the reply gets an error."""
+        if (connection := self._connection) is not None:
+            with suppress(OSError):  # It ends by itself at this moment.
+                connection.shutdown(socket.SHUT_RDWR)
 
     def _start(self) -> socket.socket:
         """Start the process. Its environment holds no secret: a hostile file may take it over."""

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
 from app.http.middleware.body_limit import is_streamed, replayed
+from app.http.middleware.pdf_pages import is_pdf_page
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +25,8 @@ class CancelOnDisconnect:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST" or is_streamed(scope):
+        posted = scope["type"] == "http" and scope["method"] == "POST" and not is_streamed(scope)
+        if not posted and not is_pdf_page(scope):
             await self.app(scope, receive, send)
             return
         gone = asyncio.Event()

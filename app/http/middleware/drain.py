@@ -8,6 +8,7 @@ from typing import Literal
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
+from app.http.middleware.pdf_pages import is_pdf_page
 
 Phase = Literal["starting", "ready", "draining"]
 
@@ -61,5 +62,8 @@ class DrainMiddleware:
             # A client on a kept connection has to open a new one, which leads to another process.
             headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
             raise RequestRefusedError(503, "The service is being restarted. Try again in some seconds.", headers)
+        if is_pdf_page(scope):  # No answer: it may be slow, and the page asks again.
+            await self.app(scope, receive, send)
+            return
         with self.in_flight.request():
             await self.app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Limit how many questions a caller may ask in a period: 429 with Retry-After above it."""
+"""Limit how many questions a caller may ask in a period, and how many PDF pages it may read: 429 with Retry-After."""
 
 import math
 import time
@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
+from app.http.middleware.pdf_pages import is_pdf_page
 from chains.clock import Clock, SystemClock
 
 log = structlog.get_logger(__name__)
@@ -26,7 +27,8 @@ RETRY_STORAGE_S = 5
 class RateLimit:
     """ASGI middleware that counts questions in fixed windows; a window starts with a caller's first question.
 
-    A refused request costs nothing, so that a smaller batch may still be answered in the same window.
+    A refused request costs nothing, so that a smaller batch may still be answered in the same window. Pages of PDF
+    files are counted apart, at the same rate, so that reading leaves the questions alone.
 
     Args:
         app: The application behind it.
@@ -45,15 +47,19 @@ class RateLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope) if scope["type"] == "http" else None
-        count: int = getattr(request.state, "questions", 0) if request else 0
+        pages = is_pdf_page(scope)
+        count: int = 1 if pages else getattr(request.state, "questions", 0) if request else 0
         if request is None or count == 0:
             await self.app(scope, receive, send)
             return
-        allowed, window = await self.count(caller_of(request), count)
+        caller = caller_of(request)
+        # A page is shown by two requests: one for its picture, one for the places of the words.
+        kind = "pictures" if scope["path"].endswith(".png") else "words"
+        allowed, window = await self.count(f"{kind} of pages, {caller}" if pages else caller, count)
         headers = self._headers(window)
         if not allowed:
-            wait_s = headers["RateLimit-Reset"]
-            msg = f"More than {self.rate.amount} questions in {self._period()}; try again in {wait_s} seconds"
+            wait_s, what = headers["RateLimit-Reset"], "pages" if pages else "questions"
+            msg = f"More than {self.rate.amount} {what} in {self._period()}; try again in {wait_s} seconds"
             raise RequestRefusedError(429, msg, {**headers, "Retry-After": wait_s})
         await self.app(scope, receive, _with_headers(headers, send))
 

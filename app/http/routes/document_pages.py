@@ -1,20 +1,31 @@
 """GET /documents/{doc_id}/pages/{page}: a page of a PDF as a picture, and where the quoted words stand on it."""
 
-from typing import Annotated
+import math
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
+from app.adapters.documents.page_queue import PagesBusyError
+from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.routes.documents import DocId, Quoted, identity_of, visible
 from app.wiring.library import Library
 
+if TYPE_CHECKING:
+    from app.adapters.documents.pages import IndexedPage
+
 NO_PAGE = "There is no picture of such a page."
+BUSY = "Too many pages are being drawn at the moment. Try again soon."
+
+Found = TypeVar("Found")
 
 router = APIRouter(tags=["Documents"])
 
 PageNumber = Annotated[int, Path(ge=1, le=1_000_000, description="Counted from 1.")]
-_ERRORS = error_responses(401, 403, 404, 422, 500, 503)
+_ERRORS = error_responses(401, 403, 404, 422, 429, 500, 503)
 
 
 class PageOfDocument(BaseModel):
@@ -42,32 +53,38 @@ _EXAMPLE = {"page": 3, "pages": 12, "width": 595.0, "height": 842.0, "words": [[
         }
     },
 )
-def page_picture(
+async def page_picture(
     request: Request, doc_id: DocId, page: PageNumber, width: Annotated[int, Query(ge=100, le=2400)] = 900
 ) -> Response:
     """Return a page as a picture, `width` pixels wide; a very high page is narrower."""
-    library = _library(request, doc_id)
-    indexed = library.page(doc_id, page)
-    picture = library.pages.picture(indexed, width) if indexed else None
-    if picture is None:
-        raise HTTPException(404, NO_PAGE)
+    library, indexed = await run_in_threadpool(_page, request, doc_id, page)
+    picture = await _drawn(library, lambda: library.pages.picture(indexed, width))
     return Response(picture, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
 
 
 @router.get("/documents/{doc_id}/pages/{page}", responses=_ERRORS | ok_response(_EXAMPLE, "The page"))
-def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Quoted = "") -> PageOfDocument:
+async def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Quoted = "") -> PageOfDocument:
     """Return the size of a page, and where the quoted words stand on it."""
-    library = _library(request, doc_id)
-    indexed = library.page(doc_id, page)
-    found = library.pages.words(indexed, quote) if indexed else None
-    if found is None:
-        raise HTTPException(404, NO_PAGE)
+    library, indexed = await run_in_threadpool(_page, request, doc_id, page)
+    found = await _drawn(library, lambda: library.pages.words(indexed, quote))
     return PageOfDocument(page=page, **found)
 
 
-def _library(request: Request, doc_id: str) -> Library:
+def _page(request: Request, doc_id: str, number: int) -> "tuple[Library, IndexedPage]":
     library: Library = request.app.state.services.library
     entry = visible(library, doc_id, identity_of(request))
-    if entry.kind != "pdf":
+    indexed = library.page(doc_id, number) if entry.kind == "pdf" else None
+    if indexed is None:
         raise HTTPException(404, NO_PAGE)
-    return library
+    return library, indexed
+
+
+async def _drawn(library: Library, draw: Callable[[], Awaitable[Found | None]]) -> Found:
+    try:
+        found = await draw()
+    except PagesBusyError:
+        retry_after_s = math.ceil(library.settings.page_timeout_s)
+        raise RequestRefusedError(503, BUSY, {"Retry-After": str(retry_after_s)}) from None
+    if found is None:
+        raise HTTPException(404, NO_PAGE)
+    return found

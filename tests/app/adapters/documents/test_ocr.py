@@ -1,5 +1,6 @@
 """Scanned pages: pictures of text without any letters, read by tesseract where it is installed."""
 
+import asyncio
 import io
 import shutil
 
@@ -99,7 +100,7 @@ def test_a_pdf_of_scans_only_says_what_would_read_it(tmp_path):
 def test_the_picture_of_a_scanned_page_is_shown_beside_its_recognized_words(scan):
     pages = PdfPages(10, 1024)
     try:
-        assert pages.picture(IndexedPage(scan, 1, [WORDS]), 200) is not None
-        assert pages.picture(IndexedPage(scan, 2, [WORDS]), 200) is None
+        assert asyncio.run(pages.picture(IndexedPage(scan, 1, [WORDS]), 200)) is not None
+        assert asyncio.run(pages.picture(IndexedPage(scan, 2, [WORDS]), 200)) is None
     finally:
         pages.close()

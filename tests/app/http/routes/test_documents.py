@@ -1,5 +1,6 @@
 """The list of documents, one to read, and pages of PDF files: over a real index, for two audiences."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -206,7 +207,7 @@ def test_a_hostile_pdf_costs_no_more_than_its_limits(name, tmp_path, pages):
     file = tmp_path / name
     file.write_bytes(content(name))
     for words in ([], ["words"]):
-        picture = pages.picture(IndexedPage(file, 1, words), 300)
+        picture = asyncio.run(pages.picture(IndexedPage(file, 1, words), 300))
         assert picture is None or picture.startswith(b"\x89PNG")
 
 
@@ -215,6 +216,6 @@ def test_the_next_page_is_drawn_after_a_hostile_one(tmp_path, pages):
     hostile.write_bytes(content("pdf_stream_bomb_twice.pdf"))
     good.write_bytes(pdf("good"))
     # It has no letters that could be compared, like a scan; pdfium may draw it or give up.
-    drawn = pages.picture(IndexedPage(hostile, 1, ["words"]), 300)
+    drawn = asyncio.run(pages.picture(IndexedPage(hostile, 1, ["words"]), 300))
     assert drawn is None or drawn.startswith(b"\x89PNG")
-    assert pages.picture(IndexedPage(good, 1, ["good"]), 300)
+    assert asyncio.run(pages.picture(IndexedPage(good, 1, ["good"]), 300))

@@ -1,0 +1,97 @@
+"""A page of a PDF that takes far longer to draw than it may: it holds up nothing, and what waits for it is bounded."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.wiring import Services
+from tests.access import serving, settings_over, talking
+from tests.documents import heavy_pdf, pdf
+from tests.processes import PATIENCE_S, service
+
+WORDS = "Words that can be read"
+SLOW, GOOD = "/documents/docs_slow/pages/1", "/documents/docs_good/pages/1"
+DRAWN_AT_ONCE, WAITING = 2, 8
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with an index of a slow PDF and a usual one."""
+    folder = tmp_path_factory.mktemp("slow")
+    (folder / "corpus" / "docs").mkdir(parents=True)
+    (folder / "corpus" / "docs" / "slow.pdf").write_bytes(heavy_pdf(WORDS))
+    (folder / "corpus" / "docs" / "good.pdf").write_bytes(pdf(WORDS))
+    Services(settings_over(folder, "http://127.0.0.1:1", min_chunks=0)).ingest([folder / "corpus"])
+    return folder
+
+
+@pytest.fixture
+def url(folder) -> Iterator[str]:
+    with serving(settings_over(folder, "http://127.0.0.1:1", page_timeout_s=600, warm_up=False)) as url:
+        yield url
+
+
+def all_else_answers(url: str) -> None:
+    with httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
+        assert client.get("/api/documents").json()["total"] == 2
+        assert client.get("/documents/docs_slow").status_code == 200
+        assert client.post("/page/render", json={"answer": "**9 %**", "final": True}).status_code == 200
+
+
+def ask(stack: ExitStack, url: str, path: str) -> None:
+    """Ask for a page, and wait for nothing."""
+    stack.enter_context(talking(url)).say(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+
+
+def test_requests_for_a_slow_page_that_are_closed_at_once_hold_up_nothing(url):
+    for number in range(45):
+        with ExitStack() as closed:
+            ask(closed, url, f"{SLOW}.png?width={900 + number}")
+    all_else_answers(url)
+    assert httpx.get(f"{url}{GOOD}.png", timeout=PATIENCE_S).content.startswith(b"\x89PNG")
+
+
+def test_beside_a_slow_page_the_pages_of_other_documents_are_drawn(url):
+    with ExitStack() as open_:
+        for _ in range(45):  # Equal requests are one task.
+            ask(open_, url, f"{SLOW}.png")
+        all_else_answers(url)
+        assert httpx.get(f"{url}{GOOD}.png", timeout=PATIENCE_S).content.startswith(b"\x89PNG")
+        assert httpx.get(f"{url}{GOOD}", timeout=PATIENCE_S).json()["pages"] == 1
+
+
+def test_more_pages_than_may_wait_are_refused_and_those_that_leave_make_room(url):
+    with ExitStack() as open_:
+        for number in range(DRAWN_AT_ONCE + WAITING):
+            ask(open_, url, f"{SLOW}.png?width={500 + number}")
+        all_else_answers(url)  # Those above have come in by then.
+        refused = httpx.get(f"{url}{SLOW}.png", params={"width": 2000}, timeout=PATIENCE_S)
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "600")
+    assert httpx.get(f"{url}{GOOD}.png", timeout=PATIENCE_S).status_code == 200
+
+
+def test_pages_are_counted_by_the_rate_limit_apart_from_questions(folder):
+    settings = settings_over(folder, "http://127.0.0.1:1", rate_limit="2/day", warm_up=False, llm_fallback=True)
+    with serving(settings) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
+        told = [client.get(f"{GOOD}.png", params={"width": 300 + number}) for number in range(3)]
+        assert [one.status_code for one in told] == [200, 200, 429]
+        assert "More than 2 pages" in told[2].json()["message"]
+        assert told[2].headers["Retry-After"]
+        assert [client.get(GOOD).status_code for _ in range(3)] == [200, 200, 429]
+        assert (
+            client.post("/api/query", json={"query": "Which words can be read?"}).headers["RateLimit-Remaining"] == "1"
+        )
+
+
+def test_a_slow_page_does_not_hold_up_the_end_of_the_service(folder):
+    options = {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline", "PAGE_TIMEOUT_S": "600"}
+    with service(folder, **options) as running, ExitStack() as open_:
+        for number in range(4):
+            ask(open_, running.url, f"{SLOW}.png?width={700 + number}")
+        all_else_answers(running.url)
+        running.send(signal.SIGTERM)
+        assert running.exit_code() == 0
