@@ -58,7 +58,11 @@ def count_marked(citations: Sequence[Citation]) -> int:
 
 
 def _usage(message: BaseMessage) -> dict[str, int] | None:
-    """Return the tokens that the provider told; of some answers, from a cache for one, it tells some or none."""
+    """Return the tokens that the provider told; of some answers, from a cache for one, it tells some or none.
+
+    `cached_tokens` are those of `input_tokens` that the provider did not have to read again.
+    """
     told = getattr(message, "usage_metadata", None) or {}
     usage = {name: told[name] for name in ("input_tokens", "output_tokens", "total_tokens") if name in told}
-    return usage or None
+    cached = (told.get("input_token_details") or {}).get("cache_read")
+    return usage | ({} if cached is None else {"cached_tokens": cached}) or None

@@ -30,9 +30,13 @@ class Reply:
 
 @dataclass
 class FakeGroq:
-    """Speaks POST /openai/v1/chat/completions, as JSON and as server-sent events, and keeps what it was sent."""
+    """Speaks POST /openai/v1/chat/completions, as JSON and as server-sent events, and keeps what it was sent.
+
+    GET /openai/v1/models lists `models`.
+    """
 
     url: str = ""
+    models: list[str] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     authorizations: list[str | None] = field(default_factory=list)
@@ -66,6 +70,10 @@ def fake_groq(fake: FakeGroq | None = None) -> Iterator[FakeGroq]:
 class _Handler(BaseHTTPRequestHandler):
     groq: FakeGroq
     protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        listed = [{"id": name, "object": "model", "created": 1, "owned_by": "me"} for name in self.groq.models]
+        self._json(200 if self.path == "/openai/v1/models" else 404, {"object": "list", "data": listed}, {})
 
     def do_POST(self) -> None:
         with suppress(ConnectionError):  # The client may leave in the middle.

@@ -30,7 +30,9 @@ VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`")
 METRIC = re.compile(r"`(waypoint_[a-z_]+)(?:\{[^`]*\})?`")
 MODULE = re.compile(rf"`((?:{'|'.join(PACKAGES)})(?:\.\w+)+)`")
 # Read by Make, the tests, Docker and the libraries.
-OTHERS_READ = re.compile(r"REQUIRE_SERVICES|RABBITMQ_PASSWORD|FORWARDED_ALLOW_IPS|(?:ORT|RLIMIT|OTEL|LANGSMITH)_\w+")
+OTHERS_READ = re.compile(
+    r"REQUIRE_SERVICES|RABBITMQ_PASSWORD|FORWARDED_ALLOW_IPS|OLLAMA_CONTEXT_LENGTH|(?:ORT|RLIMIT|OTEL|LANGSMITH)_\w+"
+)
 
 
 def named(pattern: re.Pattern[str]) -> list[Any]:

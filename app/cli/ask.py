@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from app.cli.ingest import open_services
-from app.cli.rendering import answer_text, as_json, show
+from app.cli.rendering import answer_text, as_json, complain, show
+from app.settings import Settings
 from chains.state import Question, check_question
 
 
@@ -27,5 +28,16 @@ def ask(
     if json:
         show(as_json(services.chain.invoke(asked)))
         return
+    _mention_local_server(services.settings)
     for text in answer_text(services.chain.stream(asked)):
         show(text, end="")
+
+
+def _mention_local_server(settings: Settings) -> None:
+    from app.wiring.llm import unused_local_server
+
+    if provider := unused_local_server(settings):
+        complain(
+            f"A language model server answers on this machine: LLM_PROVIDER={provider} asks it. "
+            "LLM_PROVIDER=offline hides this line."
+        )

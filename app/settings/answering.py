@@ -16,8 +16,10 @@ class AnsweringFields(BaseSettings):
         env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
     )
 
-    llm_provider: Literal["groq", "openai-compatible", "openrouter", "offline"] | None = Field(
-        None, description="Who answers; empty: groq, or openrouter, if there is a key of it, else offline"
+    llm_provider: Literal["groq", "openai-compatible", "openrouter", "ollama", "llama-cpp", "offline"] | None = Field(
+        None,
+        description="Who answers; empty: groq, or openrouter, if there is a key of it, else offline. "
+        "ollama and llama-cpp are servers on your own machine and need no key",
     )
     llm_api_key: SecretStr | None = Field(
         None,
@@ -28,13 +30,15 @@ class AnsweringFields(BaseSettings):
     openrouter_referer: WebAddress | None = Field(None, description="Address of your site, which OpenRouter is told")
     openrouter_title: str = Field("Waypoint Co-Pilot", description="Name of your program, which OpenRouter is told")
     llm_base_url: WebAddress | None = Field(
-        None, description="For groq the host alone, empty is Groq itself; for openai-compatible the address up to /v1"
+        None,
+        description="For groq the host alone, empty is Groq itself; for others the address up to /v1; "
+        "empty is http://127.0.0.1:11434/v1 for ollama, http://127.0.0.1:8080/v1 for llama-cpp",
     )
     llm_model: str = Field(
         "llama-3.1-8b-instant",
         validation_alias=AliasChoices("llm_model", "primary_model_id"),
-        description="The language model; PRIMARY_MODEL_ID works as well; "
-        "with OpenRouter the default is google/gemma-3n-e2b-it:free",
+        description="The language model; PRIMARY_MODEL_ID works as well; with OpenRouter the default is "
+        "google/gemma-3n-e2b-it:free, with ollama and llama-cpp the first model that the server lists",
     )
     llm_allowed_models: str = Field(
         "", description="Models that a client of POST /chat may choose beside LLM_MODEL, separated by commas"
@@ -52,7 +56,9 @@ class AnsweringFields(BaseSettings):
         None, description="For groq: which of its tiers answers"
     )
     llm_max_tokens: Positive = Field(500, description="Most tokens of an answer")
-    llm_timeout_s: Seconds = Field(60, description="How long one request to the model may take")
+    llm_timeout_s: Seconds = Field(
+        60, description="How long one request to the model may take; 300 with ollama and llama-cpp"
+    )
     llm_max_retries: int = Field(3, ge=0, le=10, description="How often a failed request is repeated")
     llm_context_tokens: str = Field(
         "131072",
@@ -75,7 +81,9 @@ class AnsweringFields(BaseSettings):
     )
     llm_fallback_model: str | None = Field(None, description="Its model; empty: LLM_MODEL")
     llm_fallback_api_key: SecretStr | None = Field(None, description="Its key")
-    request_timeout_s: Seconds = Field(90, description="How long a question may take in all")
+    request_timeout_s: Seconds = Field(
+        90, description="How long a question may take in all; 330 with ollama and llama-cpp"
+    )
 
     embedding_provider: Literal["huggingface", "openai-compatible"] = Field(
         "huggingface", description="huggingface runs the model on this machine; openai-compatible asks a service"
@@ -161,7 +169,8 @@ class AnsweringFields(BaseSettings):
     )
 
     query_reformulation_timeout_s: Seconds = Field(
-        3, description="How long the language model may take for that; then a rule decides"
+        3,
+        description="How long the language model may take for that; then a rule decides. 30 with ollama and llama-cpp",
     )
     max_history_tokens: Positive = Field(
         1000, description="How many tokens of the conversation before the question the model is shown"

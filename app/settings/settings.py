@@ -4,9 +4,8 @@ from typing import Any, get_args
 
 from pydantic import ValidationInfo, field_validator, model_validator
 
+from app.settings.presets import with_preset
 from app.settings.serving import LANGSMITH, ServingFields
-
-OPENROUTER_MODEL = "google/gemma-3n-e2b-it:free"
 
 
 class Settings(ServingFields):
@@ -22,12 +21,9 @@ class Settings(ServingFields):
 
     @model_validator(mode="before")
     @classmethod
-    def _model_of_openrouter(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Take OpenRouter's free model where OpenRouter answers and no model is named."""
-        keyed = values.get("openrouter_api_key") and not (values.get("llm_api_key") or values.get("groq_api_key"))
-        provider = str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()
-        named = values.get("llm_model") or values.get("primary_model_id")
-        return values if named or provider != "openrouter" else values | {"llm_model": OPENROUTER_MODEL}
+    def _presets(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Take the address, model and time-outs of the provider where none are set."""
+        return with_preset(values)
 
     @model_validator(mode="before")
     @classmethod

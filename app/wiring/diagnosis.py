@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from app.observability.logs import masked
 from app.settings import Settings
+from app.settings.presets import LOCAL_SERVERS
 from app.wiring.build import Services
 from app.wiring.llm import first_model, second_model
 from chains.errors import WaypointError
@@ -109,14 +110,24 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
 def _models(settings: Settings) -> Iterator[_Trial]:
     def ask(model: Any) -> str:
         reply = model.invoke("Answer with the word yes.")
-        return f"{reply.response_metadata.get('model_name', settings.llm_model)} answered"
+        return f"{reply.response_metadata.get('model_name', settings.llm_model)} answered{_listed(settings, model)}"
 
     if settings.provider != "offline":
-        remedy = "check LLM_API_KEY, LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
+        server = f"start {settings.provider}, or check" if settings.provider in LOCAL_SERVERS else "check LLM_API_KEY,"
+        remedy = f"{server} LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
         yield _Trial("language model", lambda: ask(first_model(settings)), remedy)
         if settings.llm_fallback and settings.llm_fallback_base_url:
             remedy = "check LLM_FALLBACK_BASE_URL, LLM_FALLBACK_MODEL and LLM_FALLBACK_API_KEY"
             yield _Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
+
+
+def _listed(settings: Settings, model: Any) -> str:
+    """Return which models a server of one's own lists."""
+    if settings.provider not in LOCAL_SERVERS:
+        return ""
+    from app.adapters.llm.local import listed_models
+
+    return f"; the server lists {', '.join(listed_models(model))}"
 
 
 def _moderation(services: Services) -> Iterator[_Trial]:

@@ -11,6 +11,7 @@ from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 from app.settings import Settings
+from app.settings.presets import LISTED_MODEL, LOCAL_SERVERS
 from chains.clock import Clock
 from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
@@ -111,6 +112,13 @@ def first_model(settings: Settings) -> BaseChatModel:
         key = settings.openrouter_api_key or settings.llm_api_key
         site: dict[str, Any] = {"referer": settings.openrouter_referer, "title": settings.openrouter_title}
         return openrouter_model(base_url=settings.llm_base_url, api_key=key, **site, **options)
+    if settings.provider in LOCAL_SERVERS:
+        from app.adapters.llm.local import local_model
+
+        name = None if settings.llm_model == LISTED_MODEL else settings.llm_model
+        return local_model(
+            base_url=settings.llm_base_url or "", api_key=settings.llm_api_key, **options | {"model": name}
+        )
     if settings.provider == "openai-compatible":
         from app.adapters.llm.openai_compatible import openai_compatible_model
 
@@ -120,6 +128,15 @@ def first_model(settings: Settings) -> BaseChatModel:
     chosen = {"reasoning_format": settings.llm_reasoning_format, "service_tier": settings.llm_service_tier}
     options |= {name: value for name, value in chosen.items() if value is not None}
     return groq_model(api_key=settings.llm_api_key or SecretStr(""), base_url=settings.llm_base_url, **options)
+
+
+def unused_local_server(settings: Settings) -> str | None:
+    """Return the provider whose server answers on its usual port, where no provider was chosen; else None."""
+    if settings.llm_provider is not None or settings.provider != "offline":
+        return None
+    from app.adapters.llm.probe import lists_models
+
+    return next((name for name, url in LOCAL_SERVERS.items() if lists_models(url)), None)
 
 
 def second_model(settings: Settings) -> BaseChatModel:

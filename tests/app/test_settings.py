@@ -42,7 +42,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("RELEVANCE_THRESHOLD", "1.5", "less than or equal to 1"),
         ("CONFIDENCE_STRATEGY", "guess", "'calibrated', 'composite' or 'tiered'"),
         ("CONFIDENCE_HIGH_THRESHOLD", "1.5", "less than or equal to 1"),
-        ("LLM_PROVIDER", "openroute", "'groq', 'openai-compatible', 'openrouter' or 'offline'"),
+        ("LLM_PROVIDER", "openroute", "'openrouter', 'ollama', 'llama-cpp' or 'offline'"),
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
         ("LLM_BASE_URL", "api.groq.example", "like https://host"),
         ("COLLECTION_NAME", "ab", "pattern"),
@@ -293,3 +293,28 @@ def test_a_key_of_openrouter_beside_another_provider_changes_no_model(monkeypatc
 def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
     monkeypatch.setenv(name, value)
     assert getattr(load_settings(), name.lower()) == taken
+
+
+@pytest.mark.parametrize(
+    ("provider", "address"), [("ollama", "http://127.0.0.1:11434/v1"), ("llama-cpp", "http://127.0.0.1:8080/v1")]
+)
+def test_a_server_of_ones_own_needs_nothing_but_its_name_and_gets_time(monkeypatch, provider, address):
+    monkeypatch.setenv("LLM_PROVIDER", provider)
+    settings = load_settings()
+
+    assert (settings.provider, settings.llm_base_url, settings.llm_api_key) == (provider, address, None)
+    assert (settings.llm_timeout_s, settings.request_timeout_s, settings.query_reformulation_timeout_s) == (
+        300,
+        330,
+        30,
+    )
+
+
+def test_what_is_set_wins_over_what_the_provider_stands_for(monkeypatch):
+    chosen = {"LLM_PROVIDER": "ollama", "LLM_BASE_URL": "http://box:11434/v1", "LLM_TIMEOUT_S": "20"}
+    for name, value in (chosen | {"PRIMARY_MODEL_ID": "qwen2.5:7b"}).items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+
+    assert (settings.llm_base_url, settings.llm_timeout_s) == ("http://box:11434/v1", 20)
+    assert settings.llm_model == "qwen2.5:7b"

@@ -1,3 +1,5 @@
+from typing import Any
+
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -23,3 +25,17 @@ def test_the_chunks_used_are_the_sources_that_a_marker_names_each_counted_once()
 
     assert [citation["attributed"] for citation in found["citations"]] == [True, False, False]
     assert found["metadata"]["chunks_used"] == 1
+
+
+def test_tokens_that_the_provider_had_in_its_cache_are_told():
+    usage: Any = {
+        "input_tokens": 900,
+        "output_tokens": 9,
+        "total_tokens": 909,
+        "input_token_details": {"cache_read": 640},
+    }
+    model = GenericFakeChatModel(messages=iter([AIMessage(f"{GST} [GST Guide].", usage_metadata=usage)]))
+    found = build_chain(retriever=Shelf(), model=model).invoke({"question": "Q?"})
+
+    told = {"input_tokens": 900, "output_tokens": 9, "total_tokens": 909, "cached_tokens": 640}
+    assert found["metadata"]["usage"] == told

@@ -34,6 +34,7 @@ def openai_compatible_model(
     temperature: float = 0.3,
     max_tokens: int = 500,
     timeout_s: float = 60,
+    kind: type[OpenAICompatibleModel] = OpenAICompatibleModel,
     **more: Any,
 ) -> OpenAICompatibleModel:
     """Return the chat model at `base_url`, the address up to and with `/v1`; a service without keys needs none.
@@ -41,7 +42,7 @@ def openai_compatible_model(
     `timeout_s` is for the whole reply; a call may give a shorter one as `timeout`. `more` are other options of
     LangChain's class: `default_headers`, `reasoning_effort`.
     """
-    return OpenAICompatibleModel(
+    return kind(
         base_url=base_url,
         model=model,
         api_key=api_key or SecretStr("none"),

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from app.settings.presets import LOCAL_SERVERS
+
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 
 
@@ -210,3 +212,15 @@ def test_the_address_of_the_page_is_one_that_a_browser_on_this_machine_opens(hos
     from app.cli.serve import page_address
 
     assert page_address(host, 3000) == address
+
+
+def test_ask_without_a_key_mentions_a_model_server_on_its_usual_port(waypoint, corpus, groq, monkeypatch):
+    monkeypatch.setitem(LOCAL_SERVERS, "ollama", f"{groq.url}/openai/v1")
+    question = ("ask", "What is the rate?")
+    (_, _, told), (_, _, as_json) = waypoint(*question), waypoint(*question, "--json")
+    monkeypatch.setenv("LLM_PROVIDER", "offline")
+    _, _, chosen = waypoint(*question)
+
+    assert told.count("LLM_PROVIDER=ollama asks it") == 1
+    assert "LLM_PROVIDER=ollama" not in as_json + chosen
+    assert groq.requests == []

@@ -150,3 +150,24 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypat
         "langsmith": "failed",
         "opentelemetry": "ok",
     }
+
+
+@pytest.mark.usefixtures("index")
+def test_the_models_of_a_server_of_ones_own_are_listed(waypoint, groq, monkeypatch):
+    groq.models = ["qwen2.5:7b", "llama3.2:3b"]
+    monkeypatch.setenv("LLM_PROVIDER", "ollama")
+    monkeypatch.setenv("LLM_BASE_URL", f"{groq.url}/openai/v1")
+    code, out, _ = waypoint("doctor")
+
+    assert code == 0
+    assert "qwen2.5:7b answered; the server lists qwen2.5:7b, llama3.2:3b" in out
+
+
+@pytest.mark.usefixtures("index")
+def test_a_server_of_ones_own_that_is_not_there_has_to_be_started(waypoint, monkeypatch):
+    monkeypatch.setenv("LLM_PROVIDER", "llama-cpp")
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    code, out, _ = waypoint("doctor")
+
+    assert code == 1
+    assert "start llama-cpp, or check LLM_BASE_URL and LLM_MODEL" in out

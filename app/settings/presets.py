@@ -1,0 +1,34 @@
+"""What the name of a provider stands for, where nothing else is set: its address, model and time-outs."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+OPENROUTER_MODEL: Final = "google/gemma-3n-e2b-it:free"
+LOCAL_SERVERS: Final = {"ollama": "http://127.0.0.1:11434/v1", "llama-cpp": "http://127.0.0.1:8080/v1"}
+"""The servers that people run on their own machine, and where they usually listen."""
+LISTED_MODEL: Final = "default"
+"""LLM_MODEL of such a server, where none is set: the first model that it lists."""
+
+# Without a GPU such a server reads 50 to 200 tokens a second: a prompt takes half a minute and more.
+_PATIENCE: Final = {"llm_timeout_s": 300, "request_timeout_s": 330, "query_reformulation_timeout_s": 30}
+_OTHER_NAMES: Final = {"llm_model": "primary_model_id"}
+
+
+def with_preset(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the raw values of the settings with what their provider stands for, where they do not say it."""
+    preset = _preset(_provider(values))
+    given = {name for name in preset if values.get(name) or values.get(_OTHER_NAMES.get(name, name))}
+    return values | {name: value for name, value in preset.items() if name not in given}
+
+
+def _provider(values: Mapping[str, Any]) -> str:
+    keyed = values.get("openrouter_api_key") and not (values.get("llm_api_key") or values.get("groq_api_key"))
+    return str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()
+
+
+def _preset(provider: str) -> dict[str, Any]:
+    if provider == "openrouter":
+        return {"llm_model": OPENROUTER_MODEL}
+    if provider in LOCAL_SERVERS:
+        return {"llm_base_url": LOCAL_SERVERS[provider], "llm_model": LISTED_MODEL, **_PATIENCE}
+    return {}
