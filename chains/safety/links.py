@@ -9,7 +9,9 @@ from urllib.parse import SplitResult, urlsplit
 from chains.state import Passage
 
 _WEB = ("http", "https")
-_ADDRESS = re.compile(r"https?://[^\s<>\"'\[\]|`]+", re.IGNORECASE)
+# Ends an address in a text without blanks between the words.
+WIDE_SIGNS = "\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+_ADDRESS = re.compile(rf"https?://[^\s<>\"'\[\]|`{WIDE_SIGNS}]+", re.IGNORECASE)
 # What ends a sentence or closes a bracket around an address, and is not part of it.
 TRAILING = ".,;:!?*_~'\"\u201d\u2019>]}"
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from chains.safety.links import TRAILING
+from chains.safety.links import TRAILING, WIDE_SIGNS
 from chains.safety.sanitizing import without_invisible
 
 REMOVED = "(link removed)"
@@ -25,7 +25,12 @@ _TAG = rf"<[/!?]?(?:(?:{_ELEMENTS})\b[^<>]*|[a-z][\w:-]*[\s/][^<>=]*=[^<>]*|{_CO
 _PLAIN_TAG = r"</?[a-z][\w:-]*\s*/?>"  # Of no element: text, like <Party>.
 _DESTINATION = r"(?:<[^<>\n]*>|[\w .,;-]+(?=\))|[^\s()<>\[\]]*(?:\([^\s()<>\[\]]*\)[^\s()<>\[\]]*)*)"
 _TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'))?"
-_BARE = r"(?:\b[a-z][a-z0-9+.-]{1,20}:/{2}|\bwww\.|\b(?:javascript|data|vbscript|mailto|tel|sms):)[^\s<>|`\"\[\]]+"
+# Renderers of markdown see an address behind a letter that is not Latin, and some behind any character.
+_BARE = (
+    r"(?:(?:https?|ftps?|wss?):/{2}|(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:/{2}|www\."
+    r"|(?<![:/\w])/{2}(?=[\w-]+\.\w)|(?<![a-z0-9])(?:javascript|data|vbscript|mailto|tel|sms|xmpp):)"
+    rf"[^\s<>][^\s<>|`\"\[\]{WIDE_SIGNS}]*"
+)
 # What none of the others takes may still be read as a link or a tag, or become one where something is taken out of it.
 _STRAY = r"\]\(|\]:|<(?=[a-z/!?<])|[\]!](?=<)"
 _FOUND = re.compile(
@@ -38,6 +43,8 @@ _FOUND = re.compile(
 _RELATIVE = re.compile(r"(?!www\.|/)(?!.*//)[^:&%?#<>\\\[\]@\n]*", re.IGNORECASE)
 # At the end of what has come: the beginning of something that may still become a link, a comment or a tag.
 _OPEN = re.compile(r"(?:\]:\s*\S*|\]\([^()]*(?:\([^()]*\)[^()]*)*|<(?:[/!?]?[a-z!-][^<>]*|[/!?]?))\Z", re.IGNORECASE)
+# Behind an address: words that some renderers take for a part of it.
+_GOES_ON = re.compile(r"(?!\][(:])[^\s<>\w]*\w")
 _NOTABLE = re.compile(r"[:<&]|\]\(|www\.", re.IGNORECASE)
 
 
@@ -115,7 +122,7 @@ class MarkupFilter:
             case "auto":
                 return found[0] if self._allow(found["auto"]) else REMOVED
             case "bare":
-                return self._bare(found[0])
+                return self._bare(found[0], goes_on=_GOES_ON.match(self._held, found.end()) is not None)
         destination = found["destination"] or found["defined"]
         if destination is None or self._may_lead_to(destination):
             return found[0]
@@ -124,12 +131,14 @@ class MarkupFilter:
     def _may_lead_to(self, destination: str) -> bool:
         return bool(_RELATIVE.fullmatch(destination)) or self._allow(destination.strip("<>"))
 
-    def _bare(self, run: str) -> str:
+    def _bare(self, run: str, *, goes_on: bool) -> str:
         url = run.rstrip(TRAILING)
         while url.endswith(")") and url.count(")") > url.count("("):
             url = url[:-1].rstrip(TRAILING)
         written = f"https://{url}" if url.lower().startswith("www.") else url
-        return run if self._allow(written) else f"{REMOVED}{run[len(url) :]}"
+        if not self._allow(written):
+            return f"{REMOVED}{run[len(url) :]}"
+        return f"{run} " if goes_on else run
 
 
 def _last_run(text: str) -> str:
