@@ -2,7 +2,11 @@
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from langchain_core.runnables import RunnableConfig
+
+from chains.errors import ConfigurationError
 
 Audience = Literal["public", "internal"]
 
@@ -44,6 +48,22 @@ def audience_of(
         return "internal"
     source = _normal(metadata.get("source_type")).replace(" ", "_").replace("-", "_")
     return "internal" if source.startswith(_INTERNAL_SOURCES) else unstated
+
+
+def audience_in(config: RunnableConfig | None) -> Audience:
+    """Return the `audience` in the config's `configurable`: which documents the call may see.
+
+    The default is `internal`, because the command line is for the staff. The HTTP routes set the audience from the
+    caller's identity. LangServe's clients cannot set it: no `configurable` key is open to them.
+
+    Raises:
+        ConfigurationError: there is no such audience.
+    """
+    audience: Audience = ((config or {}).get("configurable") or {}).get("audience", "internal")
+    if audience not in get_args(Audience):
+        msg = f"audience={audience!r} is not one of {', '.join(get_args(Audience))}"
+        raise ConfigurationError(msg)
+    return audience
 
 
 def _normal(value: object) -> str:

@@ -14,6 +14,8 @@ from starlette.types import Message, Send
 
 from app.http.compat.langserve import serialize
 from app.http.errors import ErrorReply, logged_reply
+from chains.audience import Audience
+from chains.disclosure import for_strangers
 
 PING_S = 15
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -104,12 +106,19 @@ class PublicEvents:
     Args:
         fields: The fields of the chain's state that a client may see.
         answering: The name of the step whose model writes the answer.
+        audience: Who asks: strangers see of the fields what `Disclosure` leaves.
         selection: `include_names`, `include_types`, `include_tags` and the same with `exclude_`, as in LangChain.
     """
 
     def __init__(
-        self, fields: frozenset[str], *, answering: str, selection: Mapping[str, Sequence[str] | None]
+        self,
+        fields: frozenset[str],
+        *,
+        answering: str,
+        audience: Audience,
+        selection: Mapping[str, Sequence[str] | None],
     ) -> None:
+        self.audience = audience
         self.fields = fields
         self.answering = answering
         self.selection = selection
@@ -131,18 +140,19 @@ class PublicEvents:
         chooses = any(self.selection[f"include_{name}"] is not None for name in traits)
         return (any(included) or not chooses) and not any(excluded)
 
-    def _data(self, told: Any) -> dict[str, Any]:
-        whole = not told["parent_ids"]
-        in_answering = told["name"] == self.answering or not self._answering_runs.isdisjoint(told["parent_ids"])
+    def _data(self, run: Any) -> dict[str, Any]:
+        whole = not run["parent_ids"]
+        in_answering = run["name"] == self.answering or not self._answering_runs.isdisjoint(run["parent_ids"])
         if in_answering:
-            self._answering_runs.add(told["run_id"])
+            self._answering_runs.add(run["run_id"])
         shown: dict[str, Any] = {}
-        for name, value in told["data"].items():
+        for name, value in run["data"].items():
             if name == "input":
                 if whole and isinstance(value, dict):
                     shown[name] = {key: value[key] for key in ("question", "top_k", "threshold") if key in value}
             elif isinstance(value, dict):
-                shown[name] = {key: value[key] for key in value if key in self.fields and (whole or key != "documents")}
-            elif in_answering and (isinstance(value, AIMessage) or told["event"].startswith("on_parser_")):
+                told = value if self.audience == "internal" else for_strangers(value)
+                shown[name] = {key: told[key] for key in told if key in self.fields and (whole or key != "documents")}
+            elif in_answering and (isinstance(value, AIMessage) or run["event"].startswith("on_parser_")):
                 shown[name] = value
         return shown

@@ -34,6 +34,7 @@ from app.wiring.teams import Teams
 from app.wiring.uploads import Uploads
 from chains.clock import Clock, SystemClock
 from chains.conversations import ConversationStore
+from chains.disclosure import Disclosure
 from chains.observers import Observer, observed
 from chains.pipeline import Reformulation
 from chains.ports import TokenCounter, WordSimilarity
@@ -195,7 +196,7 @@ class Services:
         facts = {"scope": scope_text(self.settings), "passage_characters": options.get("passage_characters")}
         answers = self.caches.answers(chain, style=style, model_id=model_id, **facts)
         told = observed(self.tracing.traced(answers), self.observers)
-        return safe_questions(self.settings, with_conversations(told, self))
+        return Disclosure(safe_questions(self.settings, with_conversations(told, self)))
 
     @cached_property
     def conversations(self) -> ConversationStore:

@@ -37,15 +37,17 @@ class Check:
 
 
 def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Check:
-    """Search the index: it is ready if a question can be embedded and finds a chunk where there is one."""
+    """Search the index: it is ready if a question can be embedded and finds a chunk where there is one.
 
-    def search() -> str:
+    It does not say how many there are: anybody may ask whether the service is ready.
+    """
+
+    def search() -> None:
         index = store()
         chunks = index.count()
         if chunks and not index.get_by_ids(list(index.nearest(embeddings.embed_query("ready"), 1, {}))):
             msg = f"a search finds none of {chunks} chunks; rebuild the index with `waypoint ingest --reset PATH`"
             raise VectorStoreError(msg)
-        return f"{chunks} chunks"
 
     return Check("vector_store", partial(asyncio.to_thread, search), required=True)
 

@@ -1,11 +1,11 @@
 """Which chunks a call may see: filters read from its RunnableConfig."""
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from chains.audience import Audience, audience_of
+from chains.audience import Audience, audience_in, audience_of
 from chains.errors import ConfigurationError
 
 
@@ -38,18 +38,11 @@ class Filters:
 def filters_of(config: RunnableConfig | None) -> Filters:
     """Return the filters in the config's `configurable`: `audience`, `category`, `jurisdiction`.
 
-    The default audience is `internal`, because the command line is for the staff. The HTTP routes set the audience
-    from the caller's identity. LangServe's clients cannot set it: no `configurable` key is open to them.
-
     Raises:
         ConfigurationError: the audience is unknown, or a category or jurisdiction is not text.
     """
     given = (config or {}).get("configurable") or {}
-    audience = given.get("audience", "internal")
-    if audience not in get_args(Audience):
-        msg = f"audience={audience!r} is not one of {', '.join(get_args(Audience))}"
-        raise ConfigurationError(msg)
-    return Filters(audience, _text(given, "category"), _text(given, "jurisdiction"))
+    return Filters(audience_in(config), _text(given, "category"), _text(given, "jurisdiction"))
 
 
 def _text(given: dict[str, Any], name: str) -> str | None:

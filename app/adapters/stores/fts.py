@@ -21,31 +21,43 @@ from app.adapters.stores.vocabulary import FtsVocabulary
 from chains.errors import VectorStoreError
 from chains.ports import ChunkStore, Place
 
-VERSION = 3  # 3: figures and fiscal years are in one form.
+VERSION = 4  # 4: public chunks have a table of their own.
+# What strangers are answered by: of words that only internal chunks hold, nothing may be told, not even by the scores
+# and the order of public ones. It indexes rows of `words`, and keeps no text itself.
 SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(title, section, text, tokenize = 'porter unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS public_words USING fts5(
+    title, section, text, content = words, tokenize = 'porter unicode61'
+);
 CREATE TABLE IF NOT EXISTS chunks (
     id TEXT PRIMARY KEY, row INTEGER NOT NULL UNIQUE, document TEXT NOT NULL, number INTEGER NOT NULL,
     section TEXT NOT NULL, audience TEXT, category TEXT, jurisdiction TEXT
 );
 CREATE INDEX IF NOT EXISTS chunks_by_document ON chunks (document, number);
-CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5vocab(words, 'row');
+CREATE VIRTUAL TABLE IF NOT EXISTS words_terms USING fts5vocab(words, 'row');
+CREATE VIRTUAL TABLE IF NOT EXISTS public_words_terms USING fts5vocab(public_words, 'row');
 CREATE TABLE IF NOT EXISTS state (generation TEXT NOT NULL);
 PRAGMA user_version = {VERSION};
 """
 SEARCH = """
 SELECT id, -score FROM (
-    SELECT rowid AS found, bm25(words) AS score FROM words WHERE words MATCH :match ORDER BY score LIMIT :limit
+    SELECT rowid AS found, bm25({words}) AS score FROM {words} WHERE {words} MATCH :match ORDER BY score LIMIT :limit
 ) JOIN chunks ON row = found ORDER BY score
 """
 SEARCH_WHERE = """
-SELECT id, -bm25(words) AS score FROM words JOIN chunks ON row = words.rowid
-WHERE words MATCH :match
+SELECT id, -bm25({words}) AS score FROM {words} JOIN chunks ON row = {words}.rowid
+WHERE {words} MATCH :match
   AND (:audience IS NULL OR audience = :audience)
   AND (:category IS NULL OR category = :category)
   AND (:jurisdiction IS NULL OR jurisdiction = :jurisdiction)
 ORDER BY score DESC LIMIT :limit
+"""
+ADD_PUBLIC = "INSERT INTO public_words (rowid, title, section, text) VALUES (?, ?, ?, ?)"
+# An index of another table's rows has to be told what it forgets.
+DROP_PUBLIC = """
+INSERT INTO public_words (public_words, rowid, title, section, text)
+SELECT 'delete', rowid, title, section, text FROM words WHERE rowid = ?
 """
 PLACES = """
 SELECT id, document, number, chunks.section, text FROM chunks JOIN words ON words.rowid = row
@@ -84,8 +96,11 @@ class LexicalIndex:
         with self._changing() as connection:
             _drop(connection, ids)
             for id_, document in zip(ids, documents, strict=True):
-                cursor = connection.execute("INSERT INTO words VALUES (?, ?, ?)", self._fields(document))
-                values = (id_, cursor.lastrowid, *_labels(id_, document))
+                fields = self._fields(document)
+                row = connection.execute("INSERT INTO words VALUES (?, ?, ?)", fields).lastrowid
+                if document.metadata.get("audience") == "public":
+                    connection.execute(ADD_PUBLIC, (row, *fields))
+                values = (id_, row, *_labels(id_, document))
                 connection.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -102,12 +117,13 @@ class LexicalIndex:
         """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known.
 
         For a word that no chunk holds, the known word that is one typing error away is searched as well, if there is
-        one; what it finds counts for less.
+        one; what it finds counts for less. A search of public chunks knows the words and the figures of those alone.
         """
         with self._reading() as connection:
-            words, near = choose(question, self._local.words.over(connection), budget=self._budget)
-            found = _search(connection, words, limit, where)
-            for id_, score in _search(connection, near, limit, where).items():
+            vocabulary = self._local.vocabulary(connection, public=where.get("audience") == "public")
+            words, near = choose(question, vocabulary, budget=self._budget)
+            found = _search(connection, vocabulary.table, words, limit, where)
+            for id_, score in _search(connection, vocabulary.table, near, limit, where).items():
                 found[id_] = found.get(id_, 0.0) + NEAR_WEIGHT * score
         return dict(sorted(found.items(), key=itemgetter(1), reverse=True)[:limit])
 
@@ -183,7 +199,7 @@ class LexicalIndex:
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with self._reading() as connection, connection:
             connection.execute("BEGIN IMMEDIATE")  # Take the write lock before anything is read.
-            self._local.words.forget()
+            self._local.forget()
             yield connection
 
     def _explain(self, error: Exception) -> str:
@@ -198,13 +214,20 @@ class _Local(threading.local):
 
     def __init__(self) -> None:
         self.connection: sqlite3.Connection | None = None
-        self.words = FtsVocabulary()
+        self._vocabularies = {False: FtsVocabulary("words"), True: FtsVocabulary("public_words")}
 
     def connect(self, path: Path) -> sqlite3.Connection:
         if self.connection is None:
             self.connection = sqlite3.connect(path, timeout=30, isolation_level=None)
             self.connection.execute("PRAGMA synchronous = NORMAL")
         return self.connection
+
+    def vocabulary(self, connection: sqlite3.Connection, *, public: bool) -> FtsVocabulary:
+        return self._vocabularies[public].over(connection)
+
+    def forget(self) -> None:
+        for vocabulary in self._vocabularies.values():
+            vocabulary.forget()
 
     def close(self) -> None:
         if self.connection is not None:
@@ -213,20 +236,24 @@ class _Local(threading.local):
 
 
 def _search(
-    connection: sqlite3.Connection, words: Sequence[str], limit: int, where: Mapping[str, str]
+    connection: sqlite3.Connection, table: str, words: Sequence[str], limit: int, where: Mapping[str, str]
 ) -> dict[str, float]:
     """Return BM25 of these words by chunk id, best first."""
     if not words:
         return {}
     wanted = {name: where.get(name) for name in FILTERED}
     values = {"match": " OR ".join(f'"{word}"' for word in words), "limit": limit, **wanted}
-    return dict(connection.execute(SEARCH_WHERE if where else SEARCH, values).fetchall())
+    query = (SEARCH_WHERE if where else SEARCH).format(words=table)
+    return dict(connection.execute(query, values).fetchall())
 
 
 def _drop(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
     for id_ in ids:
-        found = connection.execute("DELETE FROM chunks WHERE id = ? RETURNING row", (id_,)).fetchall()
-        connection.executemany("DELETE FROM words WHERE rowid = ?", found)
+        found = connection.execute("DELETE FROM chunks WHERE id = ? RETURNING row, audience", (id_,)).fetchall()
+        for row, audience in found:
+            if audience == "public":
+                connection.execute(DROP_PUBLIC, (row,))
+            connection.execute("DELETE FROM words WHERE rowid = ?", (row,))
 
 
 def _labels(id_: str, document: Document) -> tuple[str, int, str, str | None, str | None, str | None]:

@@ -2,8 +2,9 @@
 
 from chains.errors import ConfigurationError
 
-# Raised whenever an older index would answer wrongly. 2: the audience of a document comes from all of its folders.
-FORMAT = 2
+# Raised whenever an older index would answer wrongly. 3: more of what a document says of its audience is understood,
+# so that an older index may show strangers what is internal.
+FORMAT = 3
 
 REBUILD = "rebuild it with `waypoint ingest --reset PATH`, where PATH is the folder of your documents"
 

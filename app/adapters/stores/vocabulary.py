@@ -6,15 +6,17 @@ from collections.abc import Collection, Sequence
 
 from cachetools import LRUCache
 
-NEAREST = "SELECT term FROM terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
+NEAREST = "SELECT term FROM {}_terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
+FREQUENCY = "SELECT count(*) FROM {0} WHERE {0} MATCH ?"
 # Words that a thread remembers: a question may hold any.
 MOST_REMEMBERED = 10_000
 
 
 class FtsVocabulary:
-    """The words of one thread's connection."""
+    """The words in a table, as one thread's connection has read them."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: str) -> None:
+        self.table = table
         self._frequencies: LRUCache[str, int] = LRUCache(MOST_REMEMBERED)  # The number of chunks of a word.
         self._most_frequent: LRUCache[frozenset[str], str | None] = LRUCache(MOST_REMEMBERED)
         self._version = -1
@@ -42,13 +44,12 @@ class FtsVocabulary:
         """Return the stem that most chunks hold, of several the first by letters; None where none is known."""
         key, known = frozenset(stems), self._most_frequent
         if key not in known:
-            row = self._connection.execute(NEAREST, (json.dumps(sorted(stems)),)).fetchone()
+            row = self._connection.execute(NEAREST.format(self.table), (json.dumps(sorted(stems)),)).fetchone()
             known[key] = str(row[0]) if row else None
         return known[key]
 
     def _frequency(self, word: str) -> int:
         known = self._frequencies
         if word not in known:
-            query = "SELECT count(*) FROM words WHERE words MATCH ?"
-            (known[word],) = self._connection.execute(query, (f'"{word}"',)).fetchone()
+            (known[word],) = self._connection.execute(FREQUENCY.format(self.table), (f'"{word}"',)).fetchone()
         return int(known[word])

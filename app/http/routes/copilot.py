@@ -21,6 +21,7 @@ from app.http.events import EventStream, PublicEvents, event, events_of
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
 from app.http.questions import SESSION_DESCRIPTION, SESSION_MAX_CHARACTERS, History, Threshold, TopK, run_config
 from app.http.routes.json_route import JsonRoute
+from chains.audience import audience_in
 from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
 
 PATH = "/copilot"
@@ -155,9 +156,11 @@ def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> 
 
     async def stream_events(request: Request, body: Any) -> Response:
         """Send the events of `astream_events` (version 2), without prompts and passages that the answer lacks."""
-        parts = chain.astream_events(question_of(body.input), call_config(request), version="v2")
+        config = call_config(request)
+        parts = chain.astream_events(question_of(body.input), config, version="v2")
         selection = body.model_dump(exclude={"input", "config", "kwargs"})
-        public = PublicEvents(VISIBLE_FIELDS, answering="generation", selection=selection)
+        audience = audience_in(config)
+        public = PublicEvents(VISIBLE_FIELDS, answering="generation", audience=audience, selection=selection)
         return EventStream(events_of(request, public.filter(parts)))
 
     responses = _ERRORS | {200: _STREAM}

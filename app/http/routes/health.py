@@ -119,7 +119,7 @@ router = APIRouter(tags=["operations"])
 
 HEALTH = {"status": "ok", "timestamp": "2026-11-22T09:30:00.123456Z", "uptime": 86400.5, "version": "0.1.0"}
 _STORE = {"required": True, "lap_ms": 1.3}
-_READY = {"status": "ready", "checks": {"vector_store": _STORE | {"state": "ok", "detail": "412 chunks"}}}
+_READY = {"status": "ready", "checks": {"vector_store": _STORE | {"state": "ok", "detail": None}}}
 _DOWN = {"status": "down", "checks": {"vector_store": _STORE | {"state": "down", "detail": "VectorStoreError"}}}
 _ELSEWHERE: dict[int | str, dict[str, Any]] = {
     503: {

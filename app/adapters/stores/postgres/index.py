@@ -19,7 +19,8 @@ from app.adapters.stores.postgres.words import PostgresWords, Size
 from chains.errors import IndexBusyError, VectorStoreError
 
 CURRENT = f"""
-SELECT indexes.index AS number, version, embedding_model, format, chunks, tokens FROM {SCHEMA}.collections
+SELECT indexes.index AS number, version, embedding_model, format, chunks, tokens, public_chunks, public_tokens
+FROM {SCHEMA}.collections
 JOIN {SCHEMA}.indexes ON indexes.index = collections.index WHERE name = :name
 """
 MAKE = f"""
@@ -54,6 +55,8 @@ class _State(NamedTuple):
     format: int
     chunks: int
     tokens: int
+    public_chunks: int
+    public_tokens: int
 
 
 class PostgresIndex(StoredIndex):
@@ -113,6 +116,7 @@ class PostgresIndex(StoredIndex):
             self._database,
             partition,
             size=Size(state.chunks, state.tokens),
+            public=Size(state.public_chunks, state.public_tokens),
             tokenizer=self._tokenizer,
         )
         return PostgresSnapshot(
@@ -150,7 +154,7 @@ class PostgresIndex(StoredIndex):
             return state
         number = self._make(connection).number
         connection.execute(text(USE), {"name": self._collection, "index": number})
-        return _State(number, 1, self.recipe.embedding_model, FORMAT, 0, 0)
+        return _State(number, 1, self.recipe.embedding_model, FORMAT, 0, 0, 0, 0)
 
     def _make(self, connection: Connection) -> Partition:
         made = {"name": self._collection, "model": self.recipe.embedding_model, "format": FORMAT}

@@ -11,9 +11,9 @@ from app.adapters.stores.postgres.tokens import Tokenizer
 
 # Words that are remembered: a question may hold any.
 MOST_REMEMBERED = 10_000
-TERMS = "SELECT term, number, chunks FROM {table} WHERE term = ANY(:terms) AND chunks > 0"
+TERMS = "SELECT term, number, {count} FROM {table} WHERE term = ANY(:terms) AND {count} > 0"
 MOST_FREQUENT = """
-SELECT term FROM {table} WHERE term = ANY(:terms) AND chunks > 0 ORDER BY chunks DESC, term LIMIT 1
+SELECT term FROM {table} WHERE term = ANY(:terms) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1
 """
 T = TypeVar("T")
 
@@ -28,12 +28,15 @@ class Term(NamedTuple):
 class PostgresVocabulary:
     """The words in a table of terms, for any number of threads; an index that changes is opened anew.
 
+    `count` is the column that says how many chunks hold a term: of all chunks, or of the public ones alone.
+
     Raises:
         VectorStoreError: the database does not answer. So does what `over` returns.
     """
 
-    def __init__(self, table: str, tokenizer: Tokenizer) -> None:
-        self.table, self.tokenizer = table, tokenizer
+    def __init__(self, table: str, count: str, tokenizer: Tokenizer) -> None:
+        self.shape = {"table": table, "count": count}
+        self.tokenizer = tokenizer
         self.names: dict[str, list[str]] = {}  # The terms of a word: it may be several, or none.
         self.terms: dict[str, Term] = {}
         self.most_frequent: dict[frozenset[str], str] = {}
@@ -64,7 +67,7 @@ class Reading:
         key, memory = frozenset(stems), self.vocabulary.most_frequent
         found = memory.get(key)
         if found is None:
-            query = MOST_FREQUENT.format(table=self.vocabulary.table)
+            query = MOST_FREQUENT.format(**self.vocabulary.shape)
             found = self.connection.execute(text(query), {"terms": list(stems)}).scalar() or ""
             memory[key] = found
         return found or None
@@ -82,7 +85,7 @@ class Reading:
         return dict(zip(words, map(list, self.vocabulary.tokenizer.counts(words)), strict=True))
 
     def _read(self, names: Sequence[str]) -> dict[str, Term]:
-        rows = self.connection.execute(text(TERMS.format(table=self.vocabulary.table)), {"terms": list(names)})
+        rows = self.connection.execute(text(TERMS.format(**self.vocabulary.shape)), {"terms": list(names)})
         return dict.fromkeys(names, Term(0, 0)) | {name: Term(*counts) for name, *counts in rows}
 
 

@@ -54,13 +54,25 @@ class Size(NamedTuple):
         return self.tokens / self.chunks if self.chunks else 1.0
 
 
-class PostgresWords:
-    """The words of the chunks of one index, as large as `size` when it was opened."""
+class _Known(NamedTuple):
+    """What may be told of words: their vocabulary, and the size of what it counts."""
 
-    def __init__(self, database: Database, partition: Partition, *, size: Size, tokenizer: Tokenizer) -> None:
+    vocabulary: PostgresVocabulary
+    size: Size
+
+    def idf(self, term: Term) -> float:
+        return max(LEAST_IDF, log((self.size.chunks - term.chunks + 0.5) / (term.chunks + 0.5)))
+
+
+class PostgresWords:
+    """The words of the chunks of one index; all of them and the public ones were so many when it was opened."""
+
+    def __init__(
+        self, database: Database, partition: Partition, *, size: Size, public: Size, tokenizer: Tokenizer
+    ) -> None:
         self._database, self._partition = database, partition
-        self._size = size
-        self._vocabulary = PostgresVocabulary(partition.terms, tokenizer)
+        self._all = _Known(PostgresVocabulary(partition.terms, "chunks", tokenizer), size)
+        self._public = _Known(PostgresVocabulary(partition.terms, "public_chunks", tokenizer), public)
 
     def count(self) -> int:
         """Return the number of chunks."""
@@ -71,16 +83,17 @@ class PostgresWords:
         """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known.
 
         For a word that no chunk holds, the known word that is one typing error away is searched as well, if there is
-        one; what it finds counts for less.
+        one; what it finds counts for less. A search of public chunks knows the words and the figures of those alone.
         """
+        known = self._public if where.get("audience") == "public" else self._all
         with self._database.transaction() as connection:
-            vocabulary = self._vocabulary.over(connection)
+            vocabulary = known.vocabulary.over(connection)
             words, near = choose(question, vocabulary, budget=BUDGET)
             weights: Counter[int] = Counter()
             for chosen, share in ((words, 1.0), (near, NEAR_WEIGHT)):
                 for term in vocabulary.terms_of(chosen):
-                    weights[term.number] += share * self._idf(term)  # type: ignore[assignment] # Counter adds floats.
-            return self._found(connection, weights, limit, where) if weights else {}
+                    weights[term.number] += share * known.idf(term)  # type: ignore[assignment] # Counter adds floats.
+            return self._found(connection, weights, known.size, limit, where) if weights else {}
 
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
         """Return the places of the given chunks by id; an unknown id is left out."""
@@ -100,16 +113,13 @@ class PostgresWords:
         with self._database.transaction() as connection:
             return [id_ for (id_,) in connection.execute(text(query), {"document": document})]
 
-    def _idf(self, term: Term) -> float:
-        return max(LEAST_IDF, log((self._size.chunks - term.chunks + 0.5) / (term.chunks + 0.5)))
-
     def _found(
-        self, connection: Connection, weights: Mapping[int, float], limit: int, where: Mapping[str, str]
+        self, connection: Connection, weights: Mapping[int, float], size: Size, limit: int, where: Mapping[str, str]
     ) -> dict[str, float]:
         partition = self._partition
         filters, values = condition(where)
         query = (SEARCH_WHERE if where else SEARCH).format(
             postings=partition.postings, chunks=partition.chunks, where=filters
         )
-        asked = {"terms": list(weights), "weights": list(weights.values()), "average": self._size.average}
+        asked = {"terms": list(weights), "weights": list(weights.values()), "average": size.average}
         return dict(map(tuple, connection.execute(text(query), asked | {"limit": limit} | values)))

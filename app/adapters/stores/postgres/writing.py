@@ -39,26 +39,34 @@ CHUNK = {
 }
 POSTING = {"index": "int4", "term": "int4", "chunk": "int4", "count": "int2", "tokens": "int2"}
 COUNT_KNOWN = """
-UPDATE {terms} AS known SET chunks = known.chunks + more.chunks
-FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[])) AS more (term, chunks)
+UPDATE {terms} AS known SET chunks = known.chunks + more.chunks, public_chunks = known.public_chunks + more.public
+FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[]), CAST(:public AS integer[]))
+    AS more (term, chunks, public)
 WHERE known.term = more.term RETURNING known.term, known.number
 """
 ADD_TERMS = """
-INSERT INTO {terms} (index, term, chunks)
-SELECT :index, * FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[])) RETURNING term, number
+INSERT INTO {terms} (index, term, chunks, public_chunks)
+SELECT :index, * FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[]), CAST(:public AS integer[]))
+RETURNING term, number
 """
 DELETE = """
-WITH gone AS (DELETE FROM {chunks} WHERE id = ANY(:ids) RETURNING number, terms, tokens),
-pairs AS (SELECT unnest(terms) AS term, number AS chunk FROM gone),
+WITH gone AS (DELETE FROM {chunks} WHERE id = ANY(:ids)
+    RETURNING number, terms, tokens, audience IS NOT DISTINCT FROM 'public' AS is_public),
+pairs AS (SELECT unnest(terms) AS term, number AS chunk, is_public FROM gone),
 posted AS (DELETE FROM {postings} AS posting USING pairs
     WHERE posting.term = pairs.term AND posting.chunk = pairs.chunk),
-counted AS (UPDATE {terms} AS known SET chunks = known.chunks - less.chunks
-    FROM (SELECT term, count(*) AS chunks FROM pairs GROUP BY term) AS less WHERE known.number = less.term)
-SELECT count(*), coalesce(sum(tokens), 0) FROM gone
+counted AS (UPDATE {terms} AS known
+    SET chunks = known.chunks - less.chunks, public_chunks = known.public_chunks - less.public
+    FROM (SELECT term, count(*) AS chunks, count(*) FILTER (WHERE is_public) AS public FROM pairs GROUP BY term) AS less
+    WHERE known.number = less.term)
+SELECT count(*), coalesce(sum(tokens), 0),
+    count(*) FILTER (WHERE is_public), coalesce(sum(tokens) FILTER (WHERE is_public), 0)
+FROM gone
 """
 # Every change has a version of its own.
 GROW = f"""
-UPDATE {SCHEMA}.indexes SET chunks = chunks + :chunks, tokens = tokens + :tokens, version = version + 1
+UPDATE {SCHEMA}.indexes SET chunks = chunks + :chunks, tokens = tokens + :tokens, version = version + 1,
+    public_chunks = public_chunks + :public_chunks, public_tokens = public_tokens + :public_tokens
 WHERE index = :index
 """
 
@@ -72,6 +80,11 @@ class Row(NamedTuple):
     vector: Sequence[float]
     counts: Counter[str]
     tokens: int
+
+    @property
+    def is_public(self) -> bool:
+        """Whether strangers may see it."""
+        return bool(self.document.metadata.get("audience") == "public")
 
 
 def add_chunks(database: Database, partition: Partition, rows: Sequence[Row]) -> None:
@@ -89,32 +102,34 @@ def add_chunks(database: Database, partition: Partition, rows: Sequence[Row]) ->
             for term, count in row.counts.items()
         )
         database.copy_rows(partition.postings, POSTING, sorted(postings))  # Neighbours in the table's key.
-        _change(connection, partition, chunks=len(rows), tokens=sum(row.tokens for row in rows))
+        public = [row.tokens for row in rows if row.is_public]
+        _change(connection, partition, len(rows), sum(row.tokens for row in rows), len(public), sum(public))
 
 
 def delete_chunks(connection: Connection, partition: Partition, ids: Sequence[str]) -> None:
     """Delete chunks; an unknown id is not an error."""
     tables = {"chunks": partition.chunks, "terms": partition.terms, "postings": partition.postings}
-    chunks, tokens = connection.execute(text(DELETE.format(**tables)), {"ids": list(ids)}).one()
-    if chunks:
-        _change(connection, partition, chunks=-int(chunks), tokens=-int(tokens))
+    gone = connection.execute(text(DELETE.format(**tables)), {"ids": list(ids)}).one()
+    if gone[0]:
+        _change(connection, partition, *(-int(count) for count in gone))
 
 
-def _change(connection: Connection, partition: Partition, *, chunks: int, tokens: int) -> None:
-    connection.execute(text(GROW), {"index": partition.number, "chunks": chunks, "tokens": tokens})
+def _change(connection: Connection, partition: Partition, *counts: int) -> None:
+    """Add to the index's chunks, its tokens, and the same of its public chunks."""
+    names = ("chunks", "tokens", "public_chunks", "public_tokens")
+    connection.execute(text(GROW), dict(zip(names, counts, strict=True), index=partition.number))
 
 
 def _count_terms(connection: Connection, partition: Partition, rows: Sequence[Row]) -> dict[str, int]:
     """Count the chunks of every term, and return the terms' numbers."""
     held = Counter(term for row in rows for term in row.counts)
-    known = connection.execute(
-        text(COUNT_KNOWN.format(terms=partition.terms)), _columns(("terms", "counts"), sorted(held.items()))
-    )
+    public = Counter(term for row in rows if row.is_public for term in row.counts)
+    counted, names = [(term, held[term], public[term]) for term in sorted(held)], ("terms", "counts", "public")
+    known = connection.execute(text(COUNT_KNOWN.format(terms=partition.terms)), _columns(names, counted))
     numbers: dict[str, int] = dict(map(tuple, known))
-    new = [(term, count) for term, count in sorted(held.items()) if term not in numbers]
+    new = [one for one in counted if one[0] not in numbers]
     added = connection.execute(
-        text(ADD_TERMS.format(terms=partition.terms)),
-        _columns(("terms", "counts"), new) | {"index": partition.number},
+        text(ADD_TERMS.format(terms=partition.terms)), _columns(names, new) | {"index": partition.number}
     )
     return numbers | dict(map(tuple, added))
 

@@ -57,6 +57,38 @@ def test_a_word_with_one_typing_error_finds_what_the_known_word_finds(index, err
     assert found(index, error) == ["b"]
 
 
+def public(text):
+    return chunk(text, audience="public")
+
+
+def test_a_stranger_is_ranked_and_corrected_by_public_chunks_alone(tmp_path):
+    texts = ["Parcels travel by air", "Pallets travel by sea and by air", "Live animals need permits"]
+    alone, beside = (open_index(tmp_path / name) for name in ("alone", "beside"))
+    for number, text in enumerate(texts):
+        beside.add([f"i{number}"], [chunk("Parcals travel by rocket, as falcon does", audience="internal")])
+        for index in (alone, beside):
+            index.add([str(number)], [public(text)])
+
+    for question in ("parcals by air", "falcon travel", "rockets", "permits for pallets", "parcl"):
+        stranger = {"audience": "public"}
+        assert list(alone.search(question, 9, stranger).items()) == list(beside.search(question, 9, stranger).items())
+    assert found(beside, "falcon") == ["i0", "i1", "i2"]
+
+
+def test_a_chunk_that_is_replaced_or_deleted_leaves_no_word_to_strangers(tmp_path):
+    index, fresh = (open_index(tmp_path / name) for name in ("index", "fresh"))
+    index.add(
+        ["a", "b", "c"], [public("old parcels"), public("parcels and pallets"), chunk("old", audience="internal")]
+    )
+    index.add(["a"], [chunk("old parcels", audience="internal")])
+    index.add(["d"], [public("new parcels")])
+    index.delete(["d", "unknown"])
+    fresh.add(["b"], [public("parcels and pallets")])
+
+    for question in ("parcels", "old", "new", "pallets"):
+        assert index.search(question, 9, {"audience": "public"}) == fresh.search(question, 9, {"audience": "public"})
+
+
 def test_a_word_that_is_only_near_counts_for_less(index):
     exact, near = (index.search(question, 9, {})["b"] for question in ("parcels", "prcels"))
 
@@ -78,7 +110,7 @@ def test_of_the_words_that_are_near_the_most_frequent_is_searched(index):
 
 def test_the_question_keeps_its_words_as_they_were_typed(index, tmp_path):
     with closing(sqlite3.connect(tmp_path / "words.sqlite3")) as connection:
-        words, near = choose("prcels for zebras of weight", FtsVocabulary().over(connection), budget=100)
+        words, near = choose("prcels for zebras of weight", FtsVocabulary("words").over(connection), budget=100)
 
     assert sorted(words) == ["prcels", "weight", "zebras"]
     assert near == ["parcel"]
@@ -125,7 +157,7 @@ def test_filters_hold_and_the_order_stays(index):
     assert found(index, "air freight", audience="public") == ["b"]
     assert found(index, "air freight", jurisdiction="SG", audience="internal") == ["c"]
     assert found(index, "freight", category="unheard of") == []
-    assert index.search("air", 9, {"audience": "public"})["b"] == index.search("air", 9, {})["b"]
+    assert index.search("air", 9, {"jurisdiction": "SG"})["c"] == index.search("air", 9, {})["c"]
 
 
 def test_replaced_and_deleted_chunks_are_gone(index):

@@ -122,6 +122,32 @@ def test_the_words_are_ranked_exactly_as_in_sqlite(index, tmp_path):
         assert {id_ for id_, score in expected.items() if score > min(expected.values())} <= set(found)
 
 
+def test_a_stranger_is_ranked_by_public_chunks_alone_exactly_as_in_sqlite(index, tmp_path):
+    texts = [text for path in sorted(sample_corpus().rglob("*.md")) for text in path.read_text().split("\n\n")][:300]
+    chunks = [
+        chunk(text, title="rates", audience="internal" if number % 3 else "public") for number, text in enumerate(texts)
+    ]
+    ids = [str(number) for number in range(len(chunks))]
+    alone = LexicalIndex(tmp_path / "words.sqlite3", fields=fields)
+    alone.add(ids[::3], chunks[::3])
+    with index.locked():
+        shelf = index.change(reset=False).writable().store
+        shelf.add_documents([*chunks, chunk("gone", audience="public")], ids=[*ids, "gone"])
+        shelf.delete(["gone"])
+        shelf.add_documents([chunks[0].model_copy()], ids=["0"])
+    words = index.open().words
+
+    for question in (
+        "Which documents are needed for imports?",
+        "demurage and rates",
+        "chargable weight",
+        "embargo",
+        "",
+    ):
+        expected, found = alone.search(question, 100, {}), words.search(question, 100, {"audience": "public"})
+        assert found == pytest.approx(expected)
+
+
 def test_an_index_of_another_embedding_model_is_refused(index, database_url, collection):
     index.open()
     with pytest.raises(ConfigurationError, match=r"embedding model 'words', not 'other'.*waypoint ingest --reset"):

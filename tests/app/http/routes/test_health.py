@@ -54,7 +54,7 @@ async def test_the_index_is_really_searched(tmp_path):
     store.delete_collection()
     down = await readiness(check).report()
 
-    assert (up.status, up.checks["vector_store"].detail) == ("ready", "1 chunks")
+    assert (up.status, up.checks["vector_store"].detail) == ("ready", None)
     assert (down.status, down.checks["vector_store"].detail) == ("down", "VectorStoreError")
 
 
@@ -207,5 +207,5 @@ async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_p
     assert (starting.status_code, starting.json()) == (503, {"status": "starting", "checks": {}})
     assert int(starting.headers["retry-after"]) > 0
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
-    assert ready.json()["checks"]["vector_store"]["detail"] == "0 chunks"
+    assert ready.json()["checks"]["vector_store"]["detail"] is None
     assert (live.status_code, live.json()) == (200, {"status": "ok"})

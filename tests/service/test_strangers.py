@@ -1,0 +1,187 @@
+"""A stranger tests words that stand only in internal documents: with and without these, the answers are the same."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from app.http.server import create_app
+from app.wiring import Services
+from app.wiring.parts import Parts
+from tests.access import settings_over
+from tests.fakes import MODEL, FakeGroq, Reply, WordEmbeddings, fake_groq
+from tests.served import served
+
+PUBLIC = {
+    "weekends.md": "The surcharge on weekends is 5 percent of the freight, for parcels and for pallets.",
+    "parcels.md": "Parcels of more than 30 kg travel as pallets, and need a booking two days before departure.",
+    "permits.md": "Live animals need a permit; the permit is free, and a broker applies for it.",
+    "demurrage.md": "Demurrage begins after five free days and is paid by the importer, per container and day.",
+    "weights.md": "The chargeable weight is the greater of the gross weight and the volume weight.",
+}
+# Their words are the company's own. Some are near to public ones, some are public words that are rare there.
+SECRETS = [
+    *("zarquon", "falcon", "osprey", "kestrel", "marlin", "borealis", "quicksilver", "halcyon", "redwood", "tamarind"),
+    *("perimt", "parcal", "palets", "demurage", "surcharges", "weekender", "brokered", "boking", "frieght", "animols"),
+    *("importer", "greater", "departure", "container"),
+]
+FORMS = (
+    "What is {word}?",
+    "Does the surcharge on weekends change with {word}?",
+    "Who pays for {typo} and for pallets?",
+)
+# What differs from one call to the next.
+PASSING = {"latencyMs", "latency_ms", "traceId", "trace_id", "run_id", "created", "id", "timestamp"}
+
+
+def probes() -> list[tuple[str, str]]:
+    """Return each question, with the internal word that it tests."""
+    return [(word, form.format(word=word, typo=word[:-2] + word[-1])) for word in SECRETS for form in FORMS]
+
+
+class Citing(FakeGroq):
+    """Says what is true, wherever it is asked."""
+
+    def next_reply(self, body: dict[str, Any]) -> Reply:
+        return Reply("The surcharge on weekends is 5 percent [Guide to weekends > Rule].")
+
+
+@dataclass
+class Attacked:
+    """A service that strangers may ask, and what its model was sent."""
+
+    client: httpx.Client
+    groq: FakeGroq
+
+    def asked(self, path: str, body: dict[str, Any], **options: Any) -> Any:
+        """Return the answer without what passes, and all that the model was sent for it."""
+        self.groq.requests.clear()
+        response = self.client.post(path, json=body, **options)
+        sent = [request["messages"] for request in self.groq.requests]
+        return response.status_code, _lasting(response), sent
+
+
+def _lasting(response: httpx.Response) -> Any:
+    if response.headers["content-type"].startswith("text/event-stream"):
+        lines = [line.removeprefix("data: ") for line in response.text.splitlines() if line.startswith("data: {")]
+        return [_without(json.loads(line), PASSING) for line in lines]
+    return _without(response.json(), PASSING)
+
+
+def _without(value: Any, names: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(one, names) for name, one in value.items() if name not in names}
+    return [_without(one, names) for one in value] if isinstance(value, list) else value
+
+
+def write_corpus(folder: Path, *, internal: bool) -> Path:
+    """Write the public documents, and with `internal` two of the staff's for each word, before and after them."""
+    texts = {f"02_carriers/{name}": text for name, text in PUBLIC.items()}
+    if internal:
+        for number, word in enumerate(SECRETS):
+            texts[f"01_regulatory/internal/{number}.md"] = f"{word} {word} is our word for the surcharge on pallets."
+            texts[f"04_internal_synthetic/{number}.md"] = (
+                f"The margin of {word} parcels on weekends is {number} percent."
+            )
+    for name, text in texts.items():
+        path = folder / "kb" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# Guide to {path.stem}\n\n## Rule\n\n{text}\n", encoding="utf-8")
+    return folder / "kb"
+
+
+@pytest.fixture(scope="module", params=["chroma", "memory", "postgres"])
+def attacked(request, tmp_path_factory) -> Iterator[tuple[Attacked, Attacked]]:
+    """The service over the public documents alone, and the one over the same documents and internal ones."""
+    store, found = request.param, []
+    options: dict[str, Any] = {"vector_store_type": store, "allow_anonymous": True, "rate_limit": "off"}
+    if store == "postgres":
+        options["database_url"] = request.getfixturevalue("database_url")
+    with fake_groq(Citing()) as groq, served_both(options, groq, tmp_path_factory) as clients:
+        found = [Attacked(client, groq) for client in clients]
+        yield found[0], found[1]
+
+
+class served_both:
+    """Serve both corpora while the body runs."""
+
+    def __init__(self, options: dict[str, Any], groq: FakeGroq, folders: Any) -> None:
+        self.entered: list[Any] = []
+        self.options, self.groq, self.folders = options, groq, folders
+
+    def __enter__(self) -> list[httpx.Client]:
+        return [self._client(internal=internal) for internal in (False, True)]
+
+    def _client(self, *, internal: bool) -> httpx.Client:
+        folder = self.folders.mktemp("corpus")
+        options = self.options | {"collection_name": f"kb_{uuid4().hex[:8]}"}
+        settings = settings_over(folder, self.groq.url, memory_store_path=folder / "store.json", **options)
+        services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
+        services.ingest([write_corpus(folder, internal=internal)])
+        app = served(create_app(services))
+        client = httpx.Client(base_url=app.__enter__(), timeout=60)
+        self.entered.append((app, client))
+        return client
+
+    def __exit__(self, *exc: object) -> None:
+        for app, client in reversed(self.entered):
+            client.close()
+            app.__exit__()
+
+
+def test_a_word_of_internal_documents_changes_no_answer_to_a_stranger(attacked):
+    alone, beside = attacked
+    pairs = {
+        question: (alone.asked("/api/query", {"query": question}), beside.asked("/api/query", {"query": question}))
+        for _, question in probes()
+    }
+
+    assert len(pairs) >= 69
+    assert all(status == 200 for (status, *_), _ in pairs.values())
+    assert any(sent for (*_, sent), _ in pairs.values()), "the model is asked, so its prompts can be compared"
+    assert [question for question, (one, other) in pairs.items() if one != other] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/search", lambda question: {"query": question, "top_k": 20}),
+        ("/chat", lambda question: {"query": question}),
+        ("/copilot/invoke", lambda question: {"input": {"question": question}}),
+        ("/copilot/stream", lambda question: {"input": {"question": question}}),
+        (
+            "/v1/chat/completions",
+            lambda question: {"model": MODEL, "messages": [{"role": "user", "content": question}]},
+        ),
+    ],
+)
+def test_nor_by_another_route(attacked, path, body):
+    alone, beside = attacked
+    differing = [
+        question
+        for _, question in probes()[::5]
+        if alone.asked(path, body(question)) != beside.asked(path, body(question))
+    ]
+
+    assert differing == []
+
+
+def test_a_stranger_learns_no_factor_no_lap_and_no_number_of_chunks(attacked):
+    _, beside = attacked
+    question = "What is the surcharge on weekends?"
+    told = beside.client.post("/api/query", json={"query": question}).json()
+    events = beside.client.post("/copilot/stream_events", json={"input": {"question": question}}).text
+
+    assert set(told["confidence"]) == {"level", "score", "reason", "factors"}
+    assert told["confidence"]["reason"]
+    assert (told["confidence"]["factors"], told["metadata"]["timingsMs"]) == ({}, {})
+    assert "chunks" not in beside.client.get("/health/ready").text
+    factors = re.findall(r'"(?:factors|timings_ms)":(\{[^}]*\})', events.replace(" ", ""))
+    assert factors
+    assert set(factors) == {"{}"}
