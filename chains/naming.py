@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from chains.state import Citation
 
+UNTITLED = "Unknown Document"
+
 
 def place_name(title: str, section: str | None = None, page: int | None = None) -> str:
     """Return `Title > Section, page 3`, as far as each is known."""

@@ -34,6 +34,7 @@ def build_chain(
     retriever: Retriever,
     model: BaseChatModel,
     system: str | ChatPromptTemplate | None = None,
+    reminder: str | None = None,
     no_results: str | None = None,
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
@@ -53,7 +54,9 @@ def build_chain(
             their metadata is taken for the similarity.
         model: any LangChain chat model.
         system: the system prompt's text with a `{context}` placeholder, or a whole prompt with `{context}` and
-            `{question}`; by default the one for `[Title > Section]` markers.
+            `{question}`; by default the packaged one, which asks for the numbers of the context's documents.
+        reminder: the last words of the question's message; by default the packaged prompt's, and none beside one of
+            your own.
         no_results: the answer where nothing was retrieved; by default the packaged one.
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
@@ -73,7 +76,9 @@ def build_chain(
     """
     timer = clock or SystemClock()
     cite = citations or CiteSources()
-    answer: Runnable[Any, Any] = generate(model, system=system, no_results=no_results, history=history, clock=timer)
+    answer: Runnable[Any, Any] = generate(
+        model, system=system, reminder=reminder, no_results=no_results, history=history, clock=timer
+    )
     if safety is not None:
         answer = safety.checked(answer)
     steps: list[Runnable[Any, Any]] = [

@@ -41,6 +41,9 @@ MATCH = "match"
 """In a message's `response_metadata`: the probability, 0-1, that its first statement answers the question. Only a model
 that chooses statements tells it."""
 
+ASKED = "question"
+"""In the `additional_kwargs` of a prompt's question: the question's own words, without the reminder behind them."""
+
 SCORES = "scores"
 """In the `additional_kwargs` of a prompt's question: the similarity of each passage of the context, None if unknown."""
 

@@ -55,7 +55,7 @@ def pipeline(
     """
     text = partial(prompts.load, folder=settings.prompts_path)
     prompt = "system" if style == "title" else "system_numbered"
-    system = text(prompt)
+    system, reminder = text(prompt), text("reminder")
     # The second provider gets the same prompt.
     window = min(settings.context_tokens(name) for name in (model_id, settings.llm_fallback_model) if name)
     history = HistoryWindow(settings.max_history_tokens, tokens)
@@ -64,12 +64,13 @@ def pipeline(
             retriever=retriever,
             model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
             system=system,
+            reminder=reminder,
             no_results=text("no_results"),
             context=FormatContext(
                 max_tokens=settings.max_context_tokens,
                 style=style,
                 window=window,
-                reserved=tokens.count(system) + settings.llm_max_tokens + FENCE_TOKENS,
+                reserved=tokens.count(system) + tokens.count(reminder) + settings.llm_max_tokens + FENCE_TOKENS,
                 tokens=tokens,
                 passage_characters=passage_characters,
                 history=history,

@@ -13,10 +13,10 @@ from chains.citations.closest import closest_passages
 from chains.citations.decline import is_decline
 from chains.citations.markers import Marker, find_markers
 from chains.citations.notes import bibliography, inside, numbered_sources, read_notes
-from chains.citations.numbering import NumberedMarkers, insert_markers, number_markers, source_key
+from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers, source_key
 from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
-from chains.citations.streaming import AnswerStream, MarkerBuffer
+from chains.citations.streaming import AnswerStream, rewrite
 from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
@@ -36,6 +36,7 @@ from chains.state import (
 ADJACENCY = 6  # Most characters between two adjacent markers: a blank, a comma, "and".
 _UNSEARCHED: Mapping[str, Outcome] = {SMALL_TALK: "small_talk", UNDERSPECIFIED: "question_back"}
 _NUMBER = re.compile(r"[\[【](\d+)[\]】]")
+_REWRITERS = {"title": TitledMarkers, "numbered": NumberedMarkers}
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,7 @@ class CiteSources:
 
     def answer_stream(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
         """Return the step that adds the message of `answer` and its text, with every marker whole and final."""
-        if self.style == "numbered":
-            return AnswerStream(answer, NumberedMarkers)
-        return AnswerStream(answer, lambda _: MarkerBuffer())
+        return AnswerStream(answer, _REWRITERS[self.style])
 
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
@@ -91,7 +90,8 @@ class CiteSources:
         A bibliography at the end may give the numbers another meaning than the ranks had while the answer streamed.
         """
         if self.style == "title":
-            return raw, *read_references(raw, shown)
+            answer = raw if bibliography(raw, shown) else rewrite(raw, TitledMarkers(shown))
+            return answer, *read_references(answer, shown)
         answer, cited = number_markers(raw, numbered_sources(raw, shown))
         notes = [(note.start, note.end) for note in bibliography(answer, shown)]
         references = [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]

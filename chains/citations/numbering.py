@@ -10,7 +10,10 @@ from collections.abc import Iterator, Sequence
 from chains.citations.code import code_ranges
 from chains.citations.number_scanner import NumberScanner
 from chains.citations.sentences import Sentence
+from chains.citations.streaming import MarkerBuffer
+from chains.naming import UNTITLED, place_name
 from chains.state import Passage
+from chains.text.escaping import escape_brackets, one_line
 
 _JOIN = re.compile(r"[ \t]*(?:,|;|&|and)?[ \t]*")
 _JOIN_BEGUN = re.compile(r"[ \t]*(?:,|;|&|a|an|and)?[ \t]*")
@@ -33,7 +36,7 @@ class NumberedMarkers:
     def __init__(self, shown: Sequence[Passage | None]) -> None:
         self._shown = shown
         self._scanner = NumberScanner(len(shown))
-        self._numbers: dict[tuple[str, object], int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
         self._places: list[int] = []  # For each final number, the rank of the best passage cited for it.
         self._gap = ""  # Blanks, or a comma between markers, that a marker to come may make needless.
         self._hole = False  # A marker was removed after the gap.
@@ -108,7 +111,7 @@ class NumberedMarkers:
             return before
         if not _JOIN.fullmatch(self._after):
             before += self._over_hole(self._after)
-        written = before + self._gap + "".join(f"[{number}]" for number in new)
+        written = before + self._gap + "".join(map(self._marker, new))
         self._gap, self._hole, self._after = "", False, ""
         self._run.update(new)
         return written
@@ -123,13 +126,45 @@ class NumberedMarkers:
         for number in numbers:
             passage = self._shown[number - 1] if 1 <= number <= len(self._shown) else None
             if passage is not None:
-                key = source_key(passage)
+                key = self._key(passage)
                 final = self._numbers.setdefault(key, len(self._numbers) + 1)
                 if final > len(self._places):
                     self._places.append(number - 1)
                 self._places[final - 1] = min(self._places[final - 1], number - 1)
                 found[final] = None
         return list(found)
+
+    def _key(self, passage: Passage) -> tuple[object, ...]:
+        """Return what passages have in common that share a marker."""
+        return source_key(passage)
+
+    def _marker(self, number: int) -> str:
+        """Return the marker of the sources' final number."""
+        return f"[{number}]"
+
+
+class TitledMarkers(NumberedMarkers):
+    """Rewrite the numbers of one answer as `[Title > Section]`; a title that the model wrote itself stays."""
+
+    def __init__(self, shown: Sequence[Passage | None]) -> None:
+        super().__init__(shown)
+        self._titles = MarkerBuffer()
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece of the answer, and return what can be shown."""
+        return self._titles.feed(super().feed(piece))
+
+    def flush(self) -> str:
+        """Return the rest, once the answer has ended."""
+        return self._titles.feed(super().flush()) + self._titles.flush()
+
+    def _key(self, passage: Passage) -> tuple[object, ...]:
+        return (*source_key(passage), passage["metadata"].get("section"))
+
+    def _marker(self, number: int) -> str:
+        metadata = self.cited[number - 1]["metadata"]
+        place = place_name(metadata.get("title") or UNTITLED, metadata.get("section"))
+        return f"[{escape_brackets(one_line(place))}]"
 
 
 def number_markers(answer: str, shown: Sequence[Passage | None]) -> tuple[str, list[Passage]]:

@@ -66,6 +66,11 @@ class MarkerBuffer:
         return not _ends_in_code(self._held[open_at[-1][1] : at])
 
 
+def rewrite(text: str, rewriter: StreamRewriter) -> str:
+    """Return a whole text rewritten."""
+    return rewriter.feed(text) + rewriter.flush()
+
+
 class AnswerStream(Runnable[Any, Any]):
     """Add the message of `answer` and its rewritten text.
 
@@ -113,8 +118,7 @@ class AnswerStream(Runnable[Any, Any]):
         yield {"answer": rewriter.flush(), "message": joined(pieces)}
 
     def _record(self, state: Mapping[str, Any], message: BaseMessage) -> Record:
-        rewriter = self._marked(state)
-        return {"answer": rewriter.feed(message.text) + rewriter.flush(), "message": message}
+        return {"answer": rewrite(message.text, self._marked(state)), "message": message}
 
     def _marked(self, state: Mapping[str, Any]) -> StreamRewriter:
         return self._rewriter(state["context"]["passages"])

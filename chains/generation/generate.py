@@ -20,7 +20,7 @@ from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
 from chains.generation.reasoning import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
-from chains.state import SCORES, Contextualised, joined
+from chains.state import ASKED, SCORES, Contextualised, joined
 
 VARIABLES = {"context", "history", "question"}
 _SHOWN = {"context": "the documents", "question": "the question"}
@@ -36,6 +36,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         model: any chat model of LangChain.
         system: the system prompt, a template with `{context}`; the question then travels in a message of its own. Or a
             whole prompt with `{context}` and `{question}`. What is filled in is not read as a template.
+        reminder: what stands behind the question in its message: small models follow the last words best.
         no_results: the answer where nothing was retrieved; a question that is blocked or declined is told why.
         history: what of the conversation stands between them.
         clock: times the pieces of a stream.
@@ -50,10 +51,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         *,
         system: str | ChatPromptTemplate,
         no_results: str,
+        reminder: str = "",
         history: HistoryWindow | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.prompt = _prompt(system)
+        self.prompt = _prompt(system, reminder)
         self.model = model
         self._no_results = no_results
         self._history = history or HistoryWindow()
@@ -115,8 +117,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         turns = [*(tuple(turn) for turn in history), *_guard(state)]
         values = {"context": context["text"], "history": turns, "question": state["question"].strip()}
         *before, asked = self.prompt.invoke(values, config).to_messages()
-        scores = {SCORES: [passage["score"] for passage in context["passages"]]}
-        return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": scores})])
+        facts = {SCORES: [passage["score"] for passage in context["passages"]], ASKED: values["question"]}
+        return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": facts})])
 
     def _limit(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         return nullcontext() if self._keeps_deadline else time_limit(_callbacks(config))
@@ -130,25 +132,29 @@ def generate(
     *,
     system: str | ChatPromptTemplate | None = None,
     no_results: str | None = None,
+    reminder: str | None = None,
     history: HistoryWindow | None = None,
     clock: Clock | None = None,
 ) -> Generate:
     """Return the step of stage 3, with the packaged texts where none are given."""
+    own = "" if system else prompts.load("reminder")
     return Generate(
         model,
         system=prompts.load("system") if system is None else system,
+        reminder=own if reminder is None else reminder,
         no_results=prompts.load("no_results") if no_results is None else no_results,
         history=history,
         clock=clock,
     )
 
 
-def _prompt(system: str | ChatPromptTemplate) -> ChatPromptTemplate:
+def _prompt(system: str | ChatPromptTemplate, reminder: str) -> ChatPromptTemplate:
     if isinstance(system, ChatPromptTemplate):
         return _checked(system, "the prompt", needed=("context", "question")).model_copy(update={"name": "prompt"})
     try:
+        asked = "{question}" + (f"\n\n{reminder}" if reminder else "")
         prompt = ChatPromptTemplate(
-            [("system", system), MessagesPlaceholder("history"), ("human", "{question}")], name="prompt"
+            [("system", system), MessagesPlaceholder("history"), ("human", asked)], name="prompt"
         )
     except ValueError as error:
         msg = f"the system prompt is no template ({error}); write braces that are text as {{{{ and }}}}"

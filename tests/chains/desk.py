@@ -5,7 +5,8 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from chains.citations import CiteSources
-from chains.citations.numbering import number_markers
+from chains.citations.numbering import NumberedMarkers, TitledMarkers
+from chains.citations.streaming import rewrite
 from chains.state import CitationResult, Context, Generated, Passage
 
 GST = "Import GST in Singapore is 9 % of the CIF value plus duty. The relief limit is S$400 for goods by air or post."
@@ -30,14 +31,14 @@ SHOWN = [
 def read(answer: str, shown: list[Passage] | None = None, **options: Any) -> CitationResult:
     kept = SHOWN if shown is None else shown
     cite = CiteSources(**options)
-    words = number_markers(answer, kept)[0] if cite.style == "numbered" else answer
+    rewriter = NumberedMarkers(kept) if cite.style == "numbered" else TitledMarkers(kept)
     return cite(
         Generated(
             question="Q?",
             documents=kept,
             context=Context(text="", passages=kept),
             message=AIMessage(answer),
-            answer=words,
+            answer=rewrite(answer, rewriter),
         )
     )
 

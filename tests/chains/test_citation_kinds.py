@@ -162,7 +162,7 @@ TRAPS = {
     "other": [
         "[5 > 3]",
         "[2024]",
-        "[1]",
+        "[99]",
         "[1.5]",
         "[sic]",
         "[A-Z]",
@@ -273,14 +273,14 @@ def read_numbered(answer: str) -> list[tuple[str, str | None, str | None]]:
 @pytest.mark.parametrize(
     "listed",
     [
-        "Steps:\n1. Frequently Asked Questions\n2. Service Terms and Conditions",
-        "Sources:\n[1] Customs Act\n[2] Laos Rules",
-        "Sources:\n[3] Frequently Asked Questions",
-        "[1] It is so.",
+        "Steps:\n98. Frequently Asked Questions\n99. Service Terms and Conditions",
+        "Sources:\n[98] Customs Act\n[99] Laos Rules",
+        "Sources:\n[97] Frequently Asked Questions",
+        "[98] It is so.",
     ],
 )
 def test_lines_that_are_no_bibliography_or_name_nothing_shown_match_nothing(listed):
-    assert [raw for raw, _, _ in cited(f"{KEPT[:-1]} [1].\n\n{listed}\n")] == []
+    assert [raw for raw, _, _ in cited(f"{KEPT[:-1]} [98].\n\n{listed}\n")] == []
 
 
 def test_a_number_whose_line_names_nothing_that_was_shown_is_removed():

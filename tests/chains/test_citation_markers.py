@@ -68,7 +68,7 @@ def test_an_invented_title_matches_nothing_and_gives_no_link(marker):
 @pytest.mark.parametrize(
     "text",
     [
-        "[1]",
+        "[9]",
         "[2024]",
         "[sic]",
         "[text](https://example.org)",

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from chains.citations.cite import read_references
 from chains.citations.code import code_ranges
 from chains.citations.markers import find_markers
-from chains.citations.numbering import NumberedMarkers, number_markers
-from chains.citations.streaming import MarkerBuffer
+from chains.citations.numbering import NumberedMarkers, TitledMarkers, number_markers
+from chains.citations.streaming import MarkerBuffer, rewrite
 from tests.chains.desk import SHOWN, read
 
 
@@ -99,7 +99,7 @@ def test_a_marker_is_never_shown_half(text):
 @settings(deadline=None, max_examples=200)
 @given(TEXTS, st.sampled_from(["title", "numbered"]))
 def test_reading_never_fails_and_its_offsets_and_quotes_are_true(text, style):
-    words = number_markers(text, SHOWN)[0] if style == "numbered" else text
+    words = rewrite(text, (NumberedMarkers if style == "numbered" else TitledMarkers)(SHOWN))
     reading = read(text, style=style, min_citations=0)
     words = reading["replacement"] or words
     contents = {p["metadata"]["doc_id"]: p["content"] for p in SHOWN}

@@ -7,6 +7,7 @@ from langchain_core.retrievers import BaseRetriever
 from chains import build_chain
 from chains.citations import CiteSources, citation_metadata, format_citations_markdown
 from chains.citations.decline import is_decline
+from chains.citations.numbering import TitledMarkers
 from tests.chains.desk import GST, SHOWN, passage, read
 from tests.streams import merged
 
@@ -206,3 +207,28 @@ def test_a_stream_ends_with_the_text_that_invoke_returns(answer, written):
     assert streamed.get("replacement", streamed["answer"]) == written
     assert streamed["citations"] == invoked["citations"]
     assert [written[c["start"] : c["end"]] for c in invoked["citations"]] == ["[1]"]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("It is so [1].", "It is so [GST Guide > Import GST]."),
+        ("It is so [3][1].", "It is so [Certificates of Origin > Form D][GST Guide > Import GST]."),
+        ("It is so [1, 3].", "It is so [GST Guide > Import GST][Certificates of Origin > Form D]."),
+        ("It is so [GST Guide > Import GST].", "It is so [GST Guide > Import GST]."),
+        ("It is so [4].", r"It is so [PIL \[Pacific\] Service Guide > Reefer Containers]."),
+        ("It is so [9]. More", "It is so. More"),
+        ("See `list[1]` and [text](https://example.org).", "See `list[1]` and [text](https://example.org)."),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_the_numbers_of_the_context_become_titles_before_a_reader_sees_them(written, shown, size):
+    markers = TitledMarkers(SHOWN)
+    pieces = [markers.feed(written[at : at + size]) for at in range(0, len(written), size)]
+    assert "".join([*pieces, markers.flush()]) == shown
+
+
+def test_an_answer_with_numbers_cites_the_titles():
+    reading = read("Import GST in Singapore is 9 % of the CIF value [1].")
+    assert reading["replacement"] is None
+    assert [(c["raw"], c["doc_id"]) for c in reading["citations"]] == [("[GST Guide > Import GST]", "gst_guide")]

@@ -22,12 +22,12 @@ def test_each_passage_stands_under_its_header_in_rank_order():
     passages = [passage("One.", title="A", section="B"), passage("Two.", title="C")]
     context = format_context(passages)
 
-    assert context["text"] == "[A > B]\nOne.\n\n[C]\nTwo."
+    assert context["text"] == "[1] A > B\nOne.\n\n[2] C\nTwo."
     assert context["passages"] == passages
 
 
 def test_a_passage_without_a_title_is_unknown():
-    assert format_context([passage("One.")])["text"] == "[Unknown Document]\nOne."
+    assert format_context([passage("One.")])["text"] == "[1] Unknown Document\nOne."
 
 
 def test_numbered_headers_count_the_passages_shown():
@@ -49,7 +49,7 @@ def test_a_passage_that_is_too_long_is_trimmed_at_a_word_and_the_next_is_still_c
 
 
 def test_brackets_in_a_title_are_escaped():
-    assert format_context([passage("One.", title="A [b]")])["text"].startswith(r"[A \[b\]]")
+    assert format_context([passage("One.", title="A [b]")])["text"].startswith(r"[1] A \[b\]")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_brackets_in_a_title_are_escaped():
 )
 def test_document_text_cannot_pass_for_a_header_or_close_the_context(line, written):
     text = format_context([passage(f"Before.\n\n{line}\nAfter.", title="A")])["text"]
-    assert text == f"[A]\nBefore.\n\n{written}\nAfter."
+    assert text == f"[1] A\nBefore.\n\n{written}\nAfter."
 
 
 @pytest.mark.parametrize("style", ["title", "numbered"])

@@ -98,7 +98,7 @@ async def test_a_whole_prompt_is_taken(way):
     assert answer["outcome"] == "answered"
     if asked:  # A fake that streams does not ask `_call`.
         [[message]] = asked
-        assert message.content.startswith("Use the context.\nQuestion: Rate?\nContext: [GST Guide > Rate]\nThe rate")
+        assert message.content.startswith("Use the context.\nQuestion: Rate?\nContext: [1] GST Guide > Rate\nThe rate")
 
 
 def test_the_prompt_of_a_trace_is_called_prompt():

@@ -20,7 +20,7 @@ from app.adapters.llm.offline.ranker import packaged_ranker
 from chains.history import turns_of
 from chains.ports import WordSimilarity
 from chains.reformulation import standalone
-from chains.state import MATCH, SCORES
+from chains.state import ASKED, MATCH, SCORES
 from chains.tokens import FourCharacters
 from chains.vectors import cosines
 
@@ -117,7 +117,8 @@ def _asked(messages: Sequence[BaseMessage]) -> str:
     said = [message for message in messages if isinstance(message, HumanMessage | AIMessage)]
     if not said or not isinstance(said[-1], HumanMessage):
         return next((message.text for message in reversed(said) if isinstance(message, HumanMessage)), "")
-    return standalone(said[-1].text, turns_of(said[:-1]))
+    asked = said[-1].additional_kwargs.get(ASKED) or said[-1].text
+    return standalone(asked, turns_of(said[:-1]))
 
 
 def _scores(messages: Sequence[BaseMessage]) -> Sequence[float | None]:

@@ -11,7 +11,7 @@ from chains.text.words import word_set
 
 Kind = Literal["prose", "list", "table"]
 
-_HEADER = re.compile(r"\[.*\]$|(\[\d+\]) Source: .+ - Page \S+$")
+_HEADER = re.compile(r"\[.*\]$|(\[\d+\]) (?:Source: .+ - Page \S+|(.+))$")
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _ITEM = re.compile(r"(\s*)(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE = re.compile(r"[\s|:=*_-]+$")
@@ -61,7 +61,8 @@ class Entry:
     @property
     def section(self) -> str:
         """Return the last part of the header: the section, or the title where there is none."""
-        return self.header.strip("[]").rsplit(" > ", 1)[-1]
+        numbered = _HEADER.match(self.header)
+        return ((numbered and numbered[2]) or self.header.strip("[]")).rsplit(" > ", 1)[-1]
 
     @property
     def blocks(self) -> tuple[Block, ...]:

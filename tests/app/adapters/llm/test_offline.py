@@ -144,9 +144,22 @@ def test_similarity_never_lifts_a_missing_name():
     assert ask("Does the line sail to Surabaya?", PACKING, IMPORT, TAX, model=model) == DECLINE
 
 
-@pytest.mark.parametrize("name", ["system", "system_numbered"])
+@pytest.mark.parametrize("name", ["system", "system_numbered", "reminder"])
 def test_the_prompts_ask_a_model_to_decline_in_the_same_words(name):
-    assert f'write exactly: "{DECLINE}"' in prompts.load(name)
+    assert "reply only: " in prompts.load(name)
+    assert DECLINE in prompts.load(name)
+
+
+def test_the_reminder_behind_a_question_is_no_part_of_the_question():
+    reminder = "Reply in one or two sentences that stand in the documents."
+    asked = HumanMessage(f"What is packed?\n\n{reminder}", additional_kwargs={"question": "What is packed?"})
+    before = prompt("What is packed?", PACKING)
+    assert OfflineChatModel().invoke([*before[:-1], asked]).text == OfflineChatModel().invoke(before).text
+
+
+def test_a_numbered_header_with_a_section_is_cited_by_its_number():
+    entry = "[4] Rates > Air\nThe air rate is five dollars a kilo."
+    assert "a kilo. [4]" in ask("What is the air rate a kilo?", entry)
 
 
 def test_quoted_brackets_are_escaped_together_with_the_backslashes_before_them():
