@@ -12,10 +12,13 @@ LOCK := uv pip compile --universal --generate-hashes --no-header --python-versio
 ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need for Indonesia?"
 	@$(BIN)/waypoint ask "$${Q:?give a question, like: make ask Q=\"What documents do I need for Indonesia?\"}"
 
-test test-browser: export PYTHONDONTWRITEBYTECODE = # Else each process of the tests compiles the project anew.
-test: $(VENV)/.dev ## Run the tests but the browser's in two processes, with the coverage of chains/ held at 95 %
-	$(PYTEST) --ignore=tests/web --cov=chains --cov-report=
+test test-slow test-browser: export PYTHONDONTWRITEBYTECODE = # Else each process of the tests compiles the project anew.
+test: $(VENV)/.dev ## Run the tests but the slow and the browser's in two processes, with the coverage of chains/ held at 95 %
+	$(PYTEST) -m "not slow" --ignore=tests/web --cov=chains --cov-report=
 	$(BIN)/coverage report --include='chains/*' --fail-under=95
+
+test-slow: $(VENV)/.dev ## Run the slow tests: Ray, filings, OpenAPI, two hosts, and a few questions of each command of `make release`
+	$(PYTEST) -m slow --ignore=tests/web tests
 
 test-browser: $(VENV)/.dev ## Run the tests of the page in Chromium
 	$(PYTEST) tests/web
@@ -26,7 +29,16 @@ check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import ru
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
-	$(MAKE) test test-browser
+	$(MAKE) test test-slow test-browser
+
+release: export REQUIRE_SERVICES = 1
+release: ## All that a release has to pass: check, the installed wheel, bench, load, soak, hostile; nothing is uploaded
+	$(MAKE) check
+	$(MAKE) test-wheel
+	$(MAKE) bench
+	$(MAKE) load
+	$(MAKE) soak
+	$(MAKE) hostile
 
 format: $(VENV)/.dev ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .
@@ -85,6 +97,9 @@ ingest: $(VENV)/.base ## Ingest the sample corpus again
 wheel: $(VENV)/.dev ## Build the wheel into dist/
 	$(BIN)/python -m pip --quiet --quiet wheel --no-deps --wheel-dir dist .
 
+test-wheel: wheel ## Install the wheel from the lock into a clean environment, and ask a question outside the tree
+	.ci/wheel
+
 lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
 	$(BIN)/$(LOCK) pyproject.toml --output-file requirements.lock
 	$(BIN)/$(LOCK) --group postgres --constraint requirements.lock --output-file requirements-postgres.lock
@@ -119,4 +134,4 @@ $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test test-browser check docs hostile format bench eval load scale soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services types-page model
+.PHONY: ask test test-slow test-browser test-wheel check release docs hostile format bench eval load scale soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services types-page model

@@ -4,6 +4,7 @@ Every figure is of this run on this machine. Ratios are of two commands run in t
 both alike.
 """
 
+import argparse
 import json
 import os
 import re
@@ -28,12 +29,14 @@ from benchmarks import bench_caches, bench_citations
 from benchmarks.bench_ingestion import ingestion
 from benchmarks.figures import write_figures
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
+from tests.processes import free_port
 
 ROOT = Path(__file__).parents[1]
 REAL_CORPUS = ROOT.parent / "shared" / "kb" / "waypoint"
 TORCH_PYTHON = ROOT / ".venv-parity" / "bin" / "python"
 WAYPOINT = Path(sys.executable).with_name("waypoint")
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
+FEW = 5
 ENCODE = (
     "from importlib.util import find_spec; from pathlib import Path; "
     "from sentence_transformers import SentenceTransformer; "
@@ -45,28 +48,46 @@ Row = tuple[str, str, str]
 
 
 def main() -> None:
-    """Run every measurement and print the table."""
+    """Run every measurement, print the table and keep it; with --quick run what takes seconds, and keep nothing."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few questions, the sample corpus, and no torch")
+    is_quick = parser.parse_args().quick
     configure_logs("warning")
     with tempfile.TemporaryDirectory() as folder:
         settings = load_settings(_env_file=None, chroma_path=Path(folder) / "store", llm_provider="offline")
         # Without the memory of questions: the same ones are asked again, and each is embedded anew.
         services = Services(settings, parts=Parts(embeddings=Services(settings).embedder))
-        corpus = REAL_CORPUS if REAL_CORPUS.is_dir() else sample_corpus()
+        corpus = REAL_CORPUS if REAL_CORPUS.is_dir() and not is_quick else sample_corpus()
         services.ingest([corpus])
-        rows = [
-            ingestion(services, corpus, Path(folder)),
-            ingestion(services, small_files(services, Path(folder) / "small"), Path(folder)),
-            unchanged(services, corpus),
-            retrieval(services, corpus, SimilarityRetriever(store=services.store), "p50 <= 5 ms"),
-            retrieval(services, corpus, HybridRetriever(store=services.store, words=services.words), "p50 <= 8 ms"),
-            *cold_ask(Path(folder)),
-            serve_memory(Path(folder)),
-            installed_size(),
-            *bench_citations.rows(),
-            *bench_caches.rows(),
-        ]
+        slow = [] if is_quick else slow_rows(services, corpus, Path(folder))
+        asked = questions()[:FEW] if is_quick else questions()
+        rows = [*slow, *quick_rows(services, corpus, Path(folder), asked)]
     print_table(rows)
-    write_figures("bench", {"rows": rows})
+    if not is_quick:
+        write_figures("bench", {"rows": rows})
+
+
+def slow_rows(services: Services, corpus: Path, folder: Path) -> list[Row]:
+    """Return what takes minutes: the ingestions, whole processes beside torch, and the caches."""
+    return [
+        ingestion(services, corpus, folder),
+        ingestion(services, small_files(services, folder / "small"), folder),
+        *cold_ask(folder),
+        *bench_caches.rows(),
+    ]
+
+
+def quick_rows(services: Services, corpus: Path, folder: Path, asked: list[str]) -> list[Row]:
+    """Return what takes seconds where few questions are asked."""
+    hybrid = HybridRetriever(store=services.store, words=services.words)
+    return [
+        unchanged(services, corpus),
+        retrieval(services, corpus, SimilarityRetriever(store=services.store), asked, "p50 <= 5 ms"),
+        retrieval(services, corpus, hybrid, asked, "p50 <= 8 ms"),
+        serve_memory(folder, asked),
+        installed_size(),
+        *bench_citations.rows(),
+    ]
 
 
 def questions() -> list[str]:
@@ -74,9 +95,8 @@ def questions() -> list[str]:
     return [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
 
 
-def retrieval(services: Services, corpus: Path, retriever: ChunkRetriever, aim: str) -> Row:
+def retrieval(services: Services, corpus: Path, retriever: ChunkRetriever, asked: list[str], aim: str) -> Row:
     """Time warm retrieval: embedding the question and searching."""
-    asked = questions()
     for question in asked[:5]:
         retriever.invoke(question)
     times = sorted(_seconds(partial(retriever.invoke, question)) for question in asked)
@@ -116,10 +136,10 @@ def cold_ask(folder: Path) -> Iterator[Row]:
     yield "ratio of the two, run in turn", f"{statistics.median(ratios):.2f}", "< 0.33"
 
 
-def serve_memory(folder: Path) -> Row:
-    """Return the resident memory of a service that has answered every question."""
+def serve_memory(folder: Path, asked: list[str]) -> Row:
+    """Return the resident memory of a service that has answered the questions."""
     with serving(folder) as (process, url):
-        for question in questions():
+        for question in asked:
             httpx.post(f"{url}/api/query", json={"query": question}, timeout=60).raise_for_status()
         resident = process.memory_info().rss / 2**20
     return "resident memory of a warm `waypoint serve`", f"{resident:.0f} MB", "< 450 MB"
@@ -128,7 +148,7 @@ def serve_memory(folder: Path) -> Row:
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[psutil.Process, str]]:
     """Run `waypoint serve` on a free port while the body runs."""
-    port = 38_417
+    port = free_port()
     with subprocess.Popen(
         [str(WAYPOINT), "serve", "--port", str(port)],
         cwd=folder,

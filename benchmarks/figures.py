@@ -1,25 +1,48 @@
-"""Keep measured figures in docs/figures.json, each group with its date and the command that measured it."""
+"""Keep measured figures in docs/figures.json, each group with its date, its commit and the command that measured it."""
 
 import json
 import shlex
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parents[1] / "docs" / "figures.json"
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "docs" / "figures.json"
+# What is measured; docs may change without a figure being of other code.
+MEASURED = ("app", "chains", "prompts", "evals", "benchmarks", "tests")
 
 
 def write_figures(group: str, values: dict[str, Any], *, file: Path = FILE) -> None:
     """Replace the figures of a group; README and docs show them after `make docs`."""
     kept = read_figures(file=file)
-    kept[group] = {"date": datetime.now(UTC).date().isoformat(), "command": command(), "values": values}
+    date = datetime.now(UTC).date().isoformat()
+    kept[group] = {"date": date, "commit": commit(), "command": command(), "values": values}
     file.write_text(json.dumps(dict(sorted(kept.items())), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_figures(*, file: Path = FILE) -> dict[str, Any]:
     """Return all figures, by their group."""
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
+
+
+def told(group: str, *, file: Path = FILE) -> str:
+    """Return when, at which commit and by which command a group was measured, as README and docs say it."""
+    kept = read_figures(file=file)[group]
+    measured = f"Measured on {kept['date']}, at commit `{kept['commit']}`, by `{kept['command']}`."
+    return " ".join(filter(None, [measured, kept.get("note")]))
+
+
+def commit() -> str:
+    """Return the commit of this checkout, with a plus sign where the code differs from it."""
+    head = _git("rev-parse", "--short=7", "HEAD")
+    return f"{head}+" if _git("status", "--porcelain", "--", *MEASURED) else head
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
+    return done.stdout.strip()
 
 
 def command() -> str:

@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 
 import chains
 from app.settings.table import settings_table
-from benchmarks.figures import read_figures
+from benchmarks.figures import read_figures, told
 from benchmarks.load.report import QUERY, STREAM
 from benchmarks.tables import table, verdicts
 from chains import STAGES, build_chain
@@ -88,7 +88,7 @@ def decisions_index() -> str:
 def bench_table() -> str:
     """Return what `make bench` measured last, with its date and command."""
     group = read_figures()["bench"]
-    return f"{_dated(group)}\n\n{table(('what', 'measured', 'aim'), group['values']['rows'])}"
+    return f"{told('bench')}\n\n{table(('what', 'measured', 'aim'), group['values']['rows'])}"
 
 
 def followups_table() -> str:
@@ -97,27 +97,27 @@ def followups_table() -> str:
     head = ("questions", "", "n", "last turn", "turns joined", "ours", "ours - last turn", "ours - joined")
     cost = group["values"]["cost_ms"]
     spent = f"The rule takes {cost['p50']} ms of a processor in the median, {cost['p95']} ms at the 95th percentile."
-    return f"{_dated(group)} {spent}\n\n{table(head, group['values']['rows'])}"
+    return f"{told('followups')} {spent}\n\n{table(head, group['values']['rows'])}"
 
 
 def ray_table() -> str:
     """Return what became of ingestions while their Ray cluster was harmed, with date and command."""
     group = read_figures()["ray"]
     head = ("harm", "added by the last run", "index and records as in one process", "exit codes", "seconds")
-    return f"{_dated(group)}\n\n{table(head, group['values']['rows'])}"
+    return f"{told('ray')}\n\n{table(head, group['values']['rows'])}"
 
 
 def hostile_table() -> str:
     """Return what `make hostile` tried and what held, with its date and command."""
     group = read_figures()["hostile"]
-    return f"{_dated(group)}\n\n{table(('tried', 'cases', 'held', 'held means'), group['values']['rows'])}"
+    return f"{told('hostile')}\n\n{table(('tried', 'cases', 'held', 'held means'), group['values']['rows'])}"
 
 
 def corpora_table(group_name: str, *, first: str = "corpus") -> str:
     """Return what was measured corpus by corpus, with its date and command; `first` heads the first column."""
     group = read_figures()[group_name]
     head = (first, *next(iter(group["values"].values())))
-    return f"{_dated(group)}\n\n{table(head, [[name, *cells.values()] for name, cells in group['values'].items()])}"
+    return f"{told(group_name)}\n\n{table(head, [[name, *cells.values()] for name, cells in group['values'].items()])}"
 
 
 def postgres_table() -> str:
@@ -135,20 +135,20 @@ def postgres_table() -> str:
         for name, one in group["values"].items()
     ]
     heads = ("questions on", "chunks", "questions", "equal rankings", *POSTGRES_FIGURES, "retrieval p50 (ms)")
-    return f"{table(heads, rows)}\n\n{_dated(group)}"
+    return f"{table(heads, rows)}\n\n{told('postgres')}"
 
 
 def elsewhere_tables() -> str:
     """Return what `benchmarks.elsewhere` measured, with its date and command."""
     group = read_figures()["elsewhere"]
     tables = (table(*group["values"][name].values()) for name in ("ranked", "altered"))
-    return "\n\n".join([_dated(group), *tables])
+    return "\n\n".join([told("elsewhere"), *tables])
 
 
 def page_table() -> str:
     """Return what `make bench-page` measured of the page, with its date and command."""
     group = read_figures()["page"]
-    return f"{_dated(group)} Each time is the median of {group['values']['tries']}.\n\n{page_aims(group['values'])}"
+    return f"{told('page')} Each time is the median of {group['values']['tries']}.\n\n{page_aims(group['values'])}"
 
 
 def page_aims(measured: Mapping[str, float]) -> str:
@@ -166,7 +166,7 @@ def page_aims(measured: Mapping[str, float]) -> str:
 def lighthouse_table() -> str:
     """Return how Lighthouse judges the page, with the date and the command."""
     group = read_figures()["lighthouse"]
-    return f"{_dated(group)}\n\n{lighthouse_scores(group['values']['scores'])}"
+    return f"{told('lighthouse')}\n\n{lighthouse_scores(group['values']['scores'])}"
 
 
 def lighthouse_scores(scores: Mapping[str, int]) -> str:
@@ -198,8 +198,9 @@ def house_table() -> str:
         ("tests: seconds of processor", old["processor_s"], new["processor_s"]),
         ("tests: largest process, MB", old["largest_process_mb"], new["largest_process_mb"]),
     ]
-    told = [_dated(figures[name]) for name in ("house", "load_paired", "suite_before", "suite")]
-    return "\n".join([table(("what", "before", "now"), [(what, f"{a:,}", f"{b:,}") for what, a, b in rows]), "", *told])
+    shown = [(what, f"{a:,}", f"{b:,}") for what, a, b in rows]
+    measured = [told(name) for name in ("house", "load_paired", "suite_before", "suite")]
+    return "\n".join([table(("what", "before", "now"), shown), "", *measured])
 
 
 def aims_table() -> str:
@@ -224,7 +225,3 @@ def aims_table() -> str:
 def _ratio_aim(what: str, most: float, ratios: Sequence[float]) -> tuple[str, str, bool]:
     shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     return f"{what} at most {most} times", f"{shown} in pairs", median(ratios) <= most
-
-
-def _dated(group: dict[str, Any]) -> str:
-    return " ".join(filter(None, [f"Measured on {group['date']} by `{group['command']}`.", group.get("note")]))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks.figures import read_figures
+from benchmarks.figures import read_figures, told
 from benchmarks.tables import table, verdicts
 
 LEAST_PASSED, LEAST_CAUGHT, MOST_ALARMS, LEAST_F2, QUESTION_MS, PASSAGES_MS = 0.88, 0.78, 0.02, 0.85, 5, 10
@@ -22,7 +22,7 @@ def aims_table() -> str:
     injection, pii = found["injection"], found["pii"]
     documents = sum(one["documents"] for one in found["clean"].values())
     alarms = sum(one["alarms"] for one in found["clean"].values())
-    return verdicts(
+    held = verdicts(
         [
             _share("harmless prompts that pass, at least", LEAST_PASSED, injection, "harmless_passed"),
             _share("attacks caught, at least", LEAST_CAUGHT, injection, "attacks_caught"),
@@ -38,6 +38,7 @@ def aims_table() -> str:
             ),
         ]
     )
+    return f"{told('safety')}\n\n{held}"
 
 
 def curve_table() -> str:
@@ -55,7 +56,7 @@ def unseen_table() -> str:
         for part, told in UNSEEN.items()
         for name, one in found[part].items()
     ]
-    return table(("texts", "by", "harmless passed", "attacks caught"), rows)
+    return f"{told('injection')}\n\n{table(('texts', 'by', 'harmless passed', 'attacks caught'), rows)}"
 
 
 def unseen_curve_table() -> str:
@@ -92,7 +93,7 @@ def cost_table() -> str:
     found = read_figures()["safety_cost"]["values"]
     ask = found["ask"]
     slower = {name: ask["on"][name] - ask["off"][name] for name in ask["on"]}
-    return verdicts(
+    held = verdicts(
         [
             _time("a question of 200 characters", found["question"], QUESTION_MS),
             _time("8,000 characters of passages that were not seen before", found["passages"], PASSAGES_MS),
@@ -104,6 +105,7 @@ def cost_table() -> str:
             ),
         ]
     )
+    return f"{told('safety_cost')}\n\n{held}"
 
 
 def entity_table() -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.figures import read_figures
+from benchmarks.figures import read_figures, told
 from benchmarks.tables import table
 
 HEAD = (
@@ -22,21 +22,19 @@ HEAD = (
 
 def scale_table() -> str:
     """Return a row for each store and size, then how p95 grew from the smallest to the largest size."""
-    kept = read_figures()["scale"]
-    rows = kept["values"]
+    rows = read_figures()["scale"]["values"]
     lines = [table(HEAD, [_cells(name, row) for name, row in rows.items()]), ""]
     for store in dict.fromkeys(map(_store, rows)):
         sizes = sorted((row for name, row in rows.items() if _store(name) == store), key=lambda row: row["chunks"])
         few, many = sizes[0], sizes[-1]
         growth = f"{many['p95_ms'] / few['p95_ms']:.1f} times as long"
         lines.append(f"- {store}: p95 is {growth} with {many['chunks']:,} chunks as with {few['chunks']:,}.")
-    return "\n".join([*lines, "", f"Measured on {kept['date']} by `{kept['command']}`."])
+    return "\n".join([*lines, "", told("scale")])
 
 
 def workers_table() -> str:
     """Return a row for each store and number of workers."""
-    kept = read_figures()["load_workers"]
-    return "\n".join([*kept["values"]["table"], "", f"Measured on {kept['date']} by `{kept['command']}`."])
+    return "\n".join([*read_figures()["load_workers"]["values"]["table"], "", told("load_workers")])
 
 
 def growth_of(column: str) -> dict[str, list[tuple[float, float]]]:

@@ -14,11 +14,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
 
-from app.settings import Settings, load_settings
+from app.settings import load_settings
 from benchmarks.figures import write_figures
 from benchmarks.load.loading import ROOT, SETTINGS, WARM_S, Load, measured, provider, questions
 from benchmarks.load.profile import profiled
@@ -28,6 +29,7 @@ from benchmarks.load.workers import loads_by_workers
 from tests.processes import PATIENCE_S, Service, free_port, service
 from tests.waiting import wait_until
 
+SECONDS = 15.0
 USERS = (16, 50, 200)
 PAIRED_USERS = 8
 KINDS: dict[str, Ask] = {QUERY: whole, STREAM: streamed}
@@ -36,7 +38,7 @@ KINDS: dict[str, Ask] = {QUERY: whole, STREAM: streamed}
 def main() -> None:
     """Run it all, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=15, help="How long each load lasts.")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="How long each load lasts.")
     parser.add_argument("--warm-s", type=float, default=WARM_S, help="How long each load runs before it is measured.")
     parser.add_argument("--users", type=int, nargs=3, default=USERS, help="How many users: few, some and many.")
     parser.add_argument("--baseline", type=Path, help="A checkout of another commit: both are loaded in turn.")
@@ -58,9 +60,14 @@ def report(seconds: float, warm_s: float, users: tuple[int, int, int]) -> None:
         model = stack.enter_context(provider())
         settings = SETTINGS | {"LLM_BASE_URL": model, "CHROMA_PATH": str(folder / "store")}
         with service(folder, **settings) as running, _bare(model) as bare:
-            print(_report(running, bare, seconds, warm_s, users), flush=True)
+            loads = _loaded(running, bare, seconds, warm_s, users)
         own = load_settings(_env_file=None, **{name.lower(): value for name, value in settings.items()})
-        print(asyncio.run(_profile(own, users[0])))
+        ms, shares = asyncio.run(profiled(own, questions(), users=users[0]))
+    profile = ["| in | share |", "|---|---|", *(f"| {name} | {share:.0%} |" for name, share in shares)]
+    print(f"\nThe event loop's thread, {ms:.0f} ms of its own a question under the profiler:\n")
+    print("\n".join(profile))
+    if (seconds, warm_s, users) == (SECONDS, WARM_S, USERS):
+        write_figures("load", loads | {"profile": profile, "profile_ms": round(ms)})
 
 
 def by_workers(most: int, seconds: float) -> None:
@@ -97,7 +104,7 @@ def _pair(running: list[Service], ask: Ask, name: str, turn: int, seconds: float
     return found[0], found[1]
 
 
-def _report(running: Service, bare: str, seconds: float, warm_s: float, users: tuple[int, int, int]) -> str:
+def _loaded(running: Service, bare: str, seconds: float, warm_s: float, users: tuple[int, int, int]) -> dict[str, Any]:
     process = (psutil.Process(running.process.pid),)
     loads = [
         *(Load("bare route", bare, whole, number) for number in users),
@@ -105,14 +112,9 @@ def _report(running: Service, bare: str, seconds: float, warm_s: float, users: t
         *(Load(STREAM, running.url, streamed, number, process) for number in (1, users[0])),
     ]
     found = [measured(load, seconds, warm_s=warm_s) for load in loads]
-    return "\n".join([HEAD, *map(row, found), "", aims(found, users)])
-
-
-async def _profile(settings: Settings, users: int) -> str:
-    ms, shares = await profiled(settings, questions(), users=users)
-    rows = [f"| {name} | {share:.0%} |" for name, share in shares]
-    head = f"The event loop's thread, {ms:.0f} ms of its own a question under the profiler:"
-    return "\n".join(["", head, "", "| in | share |", "|---|---|", *rows])
+    lines, held = [*HEAD.splitlines(), *map(row, found)], aims(found, users)
+    print("\n".join([*lines, "", held]), flush=True)
+    return {"table": lines, "aims": held.splitlines()}
 
 
 @contextmanager

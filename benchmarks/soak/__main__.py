@@ -17,6 +17,7 @@ from typing import IO, cast
 
 import httpx
 
+from benchmarks.figures import write_figures
 from benchmarks.soak.claims import Soak, claims, figures
 from benchmarks.soak.clients import Told, ask_all, asked
 from benchmarks.soak.service import PROBE
@@ -52,6 +53,9 @@ def main() -> None:
     print("\n".join(f"{name:58} {value}" for name, value in figures(soak)))
     found = list(claims(soak))
     print("\n".join(f"{claim.sentence:58} {claim.measured:22} {'ok' if claim.held else 'FAILED'}" for claim in found))
+    if given == parser.parse_args([]):
+        held = [(claim.sentence, claim.measured, claim.held) for claim in found]
+        write_figures("soak", {"rows": list(figures(soak)), "claims": held})
     sys.exit(not all(claim.held for claim in found))
 
 

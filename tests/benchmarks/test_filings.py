@@ -10,6 +10,8 @@ from benchmarks.filings.company import companies
 from benchmarks.filings.questions import FILE, rows, words
 from benchmarks.filings.reports import write_reports
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):

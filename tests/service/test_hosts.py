@@ -29,7 +29,7 @@ from tests.processes import PATIENCE_S
 from tests.served import served
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.service
+pytestmark = [pytest.mark.service, pytest.mark.slow]
 
 REDIS = "redis://127.0.0.1:6379/12"
 LIMIT = 10

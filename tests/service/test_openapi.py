@@ -13,6 +13,8 @@ from app.http.server import create_app
 from tests.fakes import fake_groq
 from tests.served import served, small_services
 
+pytestmark = pytest.mark.slow
+
 ACCEPTED = "positive_data_acceptance"
 LANGSERVE = ["/copilot/invoke", "/copilot/batch", "/copilot/stream", "/copilot/stream_events"]
 UNSAID = {"POST /api/documents", "POST /v1/chat/completions"}

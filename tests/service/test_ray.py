@@ -21,6 +21,7 @@ from tests.website import website
 
 pytestmark = [
     pytest.mark.service,
+    pytest.mark.slow,
     pytest.mark.enable_socket,
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),  # Ray warns of its own options.
 ]

@@ -1,0 +1,31 @@
+"""What the targets of the Makefile would run."""
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = ("bench", "load", "soak", "hostile")
+
+
+def would_run(target: str) -> str:
+    command = ["make", "--dry-run", "--directory", str(ROOT), target]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_release_has_to_pass_every_check_and_measurement_and_uploads_nothing():
+    steps = would_run("release")
+
+    measured = [rf"benchmarks\.{name} ?$" for name in COMMANDS]
+    order = [r"pytest .*-m slow", r"loadfile tests/web", r"\.ci/wheel", *measured]
+    places = [re.search(step, steps, re.MULTILINE) for step in order]
+    assert None not in places
+    assert [place.start() for place in places if place] == sorted(place.start() for place in places if place)
+    assert not re.search(r"upload|twine|publish|git push|docker push", steps)
+
+
+def test_the_check_of_ci_runs_all_tests_the_slow_ones_apart():
+    steps = would_run("check")
+
+    assert 'pytest --numprocesses=2 --dist=loadfile -m "not slow"' in steps
+    assert "pytest --numprocesses=2 --dist=loadfile -m slow" in steps
