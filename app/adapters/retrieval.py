@@ -32,6 +32,7 @@ KIND = ServiceKind(
     unavailable=RetrievalUnavailableError,
     rate_limited=RetrievalRateLimitError,
     circuit_open=RetrievalCircuitError,
+    recent_s=5,  # Asking it costs nobody anything, and without it nothing is found.
 )
 # What a service may tell beside the contract, as ours does; the rest of a chunk's metadata is nobody's business.
 MORE = ("section", "section_path", "category", "jurisdiction", "source_org", "source_type", "last_updated", "audience")

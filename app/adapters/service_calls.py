@@ -17,8 +17,6 @@ from chains.errors import WaypointError
 from chains.resilience.breaker import CircuitBreaker
 from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, retrying
 
-# A health check sends no request if one has succeeded within these seconds.
-RECENT_S = 30.0
 RETRYABLE = {httpx.codes.REQUEST_TIMEOUT, httpx.codes.CONFLICT}
 
 
@@ -36,6 +34,7 @@ class ServiceKind:
         unavailable: raised when the service cannot be reached, or failed.
         rate_limited: raised when it asks to wait.
         circuit_open: raised when it failed so often that it is not called for a while.
+        recent_s: a health check sends no request if the last one succeeded within these seconds.
     """
 
     name: str
@@ -47,6 +46,7 @@ class ServiceKind:
     unavailable: type[WaypointError]
     rate_limited: type[WaypointError]
     circuit_open: type[WaypointError]
+    recent_s: float = 30.0
 
 
 class CallOptions(TypedDict, total=False):
@@ -104,6 +104,16 @@ class ServiceCalls:
             WaypointError: of the service's kind.
             DeadlineError: the question's time is used up.
         """
+        try:
+            with self._guarded(callbacks) as timeout_s:
+                yield timeout_s
+        except WaypointError:
+            self._succeeded_at = -math.inf  # What is known of it is over: the next health check asks.
+            raise
+        self._succeeded_at = self._clock.now()
+
+    @contextmanager
+    def _guarded(self, callbacks: Any) -> Iterator[float]:
         with self._breaker.guard():
             timeout_s = min(self._timeout_s, check_time(callbacks))
             try:
@@ -118,11 +128,10 @@ class ServiceCalls:
             except httpx.HTTPError as error:
                 msg = f"the {self._kind.name} at {self.url} cannot be reached; check {self._kind.address}"
                 raise self._kind.unavailable(msg) from error
-        self._succeeded_at = self._clock.now()
 
     def is_known_to_work(self) -> bool:
         """Return whether a request succeeded lately and the circuit is closed."""
-        return self._clock.now() - self._succeeded_at < RECENT_S and self._breaker.state == "closed"
+        return self._clock.now() - self._succeeded_at < self._kind.recent_s and self._breaker.state == "closed"
 
     def misfit(self, what: str) -> WaypointError:
         """Return the error for a reply that does not fit; `what` says what came."""

@@ -105,6 +105,11 @@ class ServingFields(AnsweringFields):
     page_timeout_s: Seconds = Field(10, description="Processor seconds that drawing one page of a PDF may take")
     page_memory_mb: int = Field(1024, ge=512, description="Megabytes that drawing it may take")
 
+    feedback_path: Path | None = Field(
+        None, description="Folder of what users say of answers (`feedback.jsonl`); empty: `feedback` beside the index"
+    )
+    feedback_max_mb: Positive = Field(10, description="Megabytes of it; then the older half goes")
+
     auth_mode: Literal["none", "session", "api_key"] = Field(
         "none", description="Who may ask: everybody on this machine, holders of a session, holders of a key"
     )

@@ -12,6 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
+from app.adapters.feedback_file import MEGABYTE, FeedbackFile
 from app.observability.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.access import Access
@@ -20,7 +21,7 @@ from app.wiring.chain import pipeline
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
 from app.wiring.conversations import conversations_of, with_conversations
 from app.wiring.examples import ExampleQuestions
-from app.wiring.library import Library
+from app.wiring.library import Library, folder_beside
 from app.wiring.llm import chat_model, close, providers_of
 from app.wiring.models import current_retriever, embedding_model, remote_retriever, token_counter, word_similarity
 from app.wiring.moderation import Moderation, moderation_of
@@ -103,6 +104,12 @@ class Services:
     def uploads(self) -> Uploads:
         """Return what adds and removes documents over HTTP."""
         return Uploads(self.settings, self.library, self.ingestion)
+
+    @cached_property
+    def feedback(self) -> FeedbackFile:
+        """Return where users' scores and comments are kept."""
+        folder = folder_beside(self.settings, self.settings.feedback_path, "feedback")
+        return FeedbackFile(folder, max_bytes=self.settings.feedback_max_mb * MEGABYTE)
 
     @cached_property
     def ingestion(self) -> "Ingestion":

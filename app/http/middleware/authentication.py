@@ -8,7 +8,7 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from app.adapters.sessions.identity import Authenticator, Identity, Scope
+from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, Scope
 from app.http.errors import RequestRefusedError
 
 # Probes are anonymous, and the page holds no data. Every other path needs an identity, also one that is added later.
@@ -17,6 +17,8 @@ OPEN_PATHS = PROBES | {"/", "/embed", "/widget.js", "/sign-in", "/sign-out"}
 OPEN_FOLDER = "/static/"
 # Open too, but who has signed in is known there.
 OPTIONAL_PATHS = frozenset({"/api/me"})
+# Open too, and a store of sessions that is away must not keep its report back; the staff is told more.
+REPORT_PATHS = frozenset({"/health/ready"})
 # Where the cookie is made and removed: another site must neither sign a user in as somebody else, nor out.
 OWN_PAGE_PATHS = frozenset({"/sign-in", "/sign-out"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -61,7 +63,10 @@ class Authentication:
         path = scope["path"]
         if path in OWN_PAGE_PATHS and scope.get("method") not in SAFE_METHODS:
             require_same_origin(Headers(scope=scope))
-        if path in OPTIONAL_PATHS:
+        if path in REPORT_PATHS:
+            with suppress(RequestRefusedError, IdentityStoreError):
+                _keep(scope, await self._identify(scope))
+        elif path in OPTIONAL_PATHS:
             with suppress(RequestRefusedError):  # A token that is no longer valid is like none.
                 _keep(scope, await self._identify(scope))
         elif not is_open(path):

@@ -1,5 +1,6 @@
-"""POST /api/feedback: a user's score for an answer becomes an event, a score in LangSmith, and a line in the log."""
+"""POST /api/feedback: keep a user's score for an answer, and make it an event, a score in LangSmith, a log line."""
 
+import asyncio
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
@@ -7,14 +8,18 @@ import structlog
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
+from app.adapters.feedback_file import Feedback
 from app.adapters.tracing.langsmith import Score
+from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route
-from app.observability.analytics_events import message
+from app.observability.analytics_events import message, timestamp
+from app.wiring import Services
 from app.wiring.safety import safe_text
 
 COMMENT_MAX_CHARACTERS = 2000
+NOT_KEPT = "Feedback cannot be kept at the moment. Try again later, or tell the operators."
 
 log = structlog.get_logger(__name__)
 router = APIRouter(tags=["Waypoint"], route_class=bad_request_route("a JSON object with a trace_id and a score"))
@@ -29,7 +34,7 @@ class FeedbackBody(BaseModel):
 
 
 class FeedbackAccepted(BaseModel):
-    """The feedback is passed on in the background."""
+    """The feedback is kept; what else takes it gets it in the background."""
 
     status: Literal["accepted"] = "accepted"
 
@@ -43,6 +48,7 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Take a score for an answer, with a comment where there is more to say."""
     services, metadata = request.app.state.services, run_config(request)["metadata"]
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
+    await _keep(services, body)
     if services.outbox:
         correlation_id = metadata.get("request_id") or str(uuid4())
         payload = feedback_payload(body, user_id=metadata.get("user_id"))
@@ -51,6 +57,17 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
         services.tracing.scores.put(Score(body.trace_id, body.score, body.comment))
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
     return FeedbackAccepted()
+
+
+async def _keep(services: Services, body: FeedbackBody) -> None:
+    """Write it to the file; where that fails, it is taken only if something else takes it."""
+    kept = Feedback(timestamp(), str(body.trace_id), body.score, body.comment)
+    try:
+        await asyncio.to_thread(services.feedback.add, kept)
+    except OSError as error:
+        log.error("feedback_not_kept", error=type(error).__name__)
+        if not (services.outbox or services.tracing.scores):
+            raise RequestRefusedError(503, NOT_KEPT) from None
 
 
 def feedback_payload(feedback: FeedbackBody, *, user_id: str | None) -> dict[str, Any]:

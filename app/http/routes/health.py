@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
+from app.adapters.sessions.identity import Identity
 from app.http.middleware.drain import RETRY_AFTER_S, InFlight
 from app.http.openapi import error_responses, ok_response
 from app.observability.analytics_events import timestamp
@@ -36,7 +37,9 @@ class CheckResult(BaseModel):
     state: Literal["ok", "down"]
     required: bool = Field(description="Whether the service can answer nothing without it.")
     lap_ms: float = Field(description="How long the check took.")
-    detail: str | None = Field(description="What the check reports; where it is down, the kind of the error.")
+    detail: str | None = Field(
+        description="Where it is down, the kind of the error; else what the check reports, for the staff alone."
+    )
 
 
 class ReadinessReport(BaseModel):
@@ -49,6 +52,14 @@ class ReadinessReport(BaseModel):
     def ready(self) -> bool:
         """Return whether questions should be sent here."""
         return self.status in {"ready", "degraded"}
+
+    def for_strangers(self) -> "ReadinessReport":
+        """Return the report without what the checks tell of a store that works, as how much it holds."""
+        checks = {
+            name: check.model_copy(update={"detail": None}) if check.state == "ok" else check
+            for name, check in self.checks.items()
+        }
+        return ReadinessReport(status=self.status, checks=checks)
 
 
 class Readiness:
@@ -157,12 +168,13 @@ async def live() -> dict[str, str]:
 
 @router.get("/health/ready", responses=_ELSEWHERE | ok_response(_READY, "Send questions here"))
 async def ready(request: Request, response: Response) -> ReadinessReport:
-    """Check what the service depends on; 503 where questions should be sent elsewhere."""
+    """Check what the service depends on; 503 where questions should be sent elsewhere. The staff is told details."""
     report: ReadinessReport = await request.app.state.readiness.report()
+    identity: Identity = getattr(request.state, "identity", None) or Identity()
     if not report.ready:
         response.status_code = 503
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
-    return report
+    return report if identity.audience == "internal" else report.for_strangers()
 
 
 @router.get("/metrics", response_class=Response, responses=error_responses(401, 403, 429) | {200: _FIGURES})

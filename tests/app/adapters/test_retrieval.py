@@ -200,9 +200,22 @@ def test_a_check_asks_once_and_trusts_a_recent_success(httpserver):
     service.check()
     service.check()
     assert len(httpserver.log) == 1
-    clock.time += 31
+    clock.time += 6
     service.check()
     assert len(httpserver.log) == 2
+
+
+@both
+async def test_a_check_asks_at_once_after_a_question_that_failed(httpserver, way):
+    remote = retriever(httpserver, clock=StoppedClock(), policy=RetryPolicy(retries=0))
+    httpserver.expect_ordered_request("/search").respond_with_json({"results": []})
+    serve(httpserver, 500, 503)
+    remote.service.check()
+    with pytest.raises(RetrievalUnavailableError):
+        await found(remote, way)
+
+    with pytest.raises(RetrievalUnavailableError):
+        remote.service.check()
 
 
 def test_a_check_of_a_service_that_is_down_fails(httpserver):

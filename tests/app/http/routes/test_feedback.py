@@ -1,4 +1,5 @@
 import json
+import stat
 from uuid import uuid4
 
 import httpx
@@ -52,6 +53,27 @@ async def test_a_body_that_does_not_fit_is_a_400_that_says_what_is_wrong(body, m
     assert response.status_code == 400
     assert response.json()["error"] == "Bad Request"
     assert response.json()["message"].startswith(message)
+
+
+async def test_a_comment_is_kept_without_personal_data_in_a_file_that_only_its_owner_reads(tmp_path):
+    services = Services(load_settings(chroma_path=tmp_path / "index" / "chroma"))
+    for score, comment in ((-1, "Out of date. Tell anna@example.org."), (1, None)):
+        assert (await give({"trace_id": TRACE, "score": score, "comment": comment}, services)).status_code == 202
+
+    file = tmp_path / "index" / "feedback" / "waypoint_kb" / "feedback.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(line["trace_id"], line["score"], line["comment"]) for line in lines] == [
+        (TRACE, -1, "Out of date. Tell <EMAIL>."),
+        (TRACE, 1, None),
+    ]
+    assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(file.parent.stat().st_mode)) == (0o600, 0o700)
+
+
+async def test_a_comment_that_cannot_be_kept_is_not_said_to_be_noted(tmp_path):
+    (tmp_path / "taken").write_text("a file where the folder should be")
+    response = await give({"trace_id": TRACE, "score": 1}, Services(load_settings(feedback_path=tmp_path / "taken")))
+
+    assert (response.status_code, response.json()["message"]) == (503, feedback.NOT_KEPT)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 import asyncio
 import itertools
 import socket
+from typing import Any
 
 import httpx
 import pytest
@@ -19,6 +20,7 @@ from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
 from chains.resilience.breaker import CircuitBreaker
+from tests.access import bearer, key_entry
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
 from tests.processes import free_port
@@ -209,3 +211,30 @@ async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_p
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
     assert ready.json()["checks"]["vector_store"]["detail"] is None
     assert (live.status_code, live.json()) == (200, {"status": "ok"})
+
+
+@pytest.mark.parametrize(("key", "told"), [(None, None), ("desk", None), ("wrong", None), ("staff", "0 chunks")])
+async def test_only_the_staff_is_told_how_much_the_index_holds(tmp_path, key, told):
+    memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
+    keys = ",".join((key_entry("desk", "desk", "ask"), key_entry("staff", "staff", "ask:internal")))
+    ready = await ready_of(bearer(key) if key else {}, auth_mode="api_key", api_keys=keys, **memory)
+
+    assert (ready.status_code, ready.json()["checks"]["vector_store"]["detail"]) == (200, told)
+
+
+async def test_strangers_are_told_what_is_down_and_a_store_of_sessions_that_is_away_is_no_error(tmp_path):
+    memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
+    ready = await ready_of(bearer("any"), auth_mode="session", redis_url="redis://127.0.0.1:1/0", **memory)
+
+    assert (ready.status_code, ready.json()["status"]) == (503, "down")
+    assert ready.json()["checks"]["redis"]["detail"] == "ConnectionError"
+
+
+async def ready_of(headers: dict[str, str], **settings: Any) -> httpx.Response:
+    """Return the report of a service with these settings."""
+    app = create_app(Services(load_settings(_env_file=None, warm_up=False, **settings)))
+    async with (
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client,
+        app.router.lifespan_context(app),
+    ):
+        return await client.get("/health/ready", headers=headers)
