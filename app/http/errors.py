@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.adapters.sessions.identity import IdentityStoreError
@@ -202,23 +203,35 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 class ErrorMiddleware:
-    """ASGI middleware that answers with an error response where nothing has been sent yet."""
+    """ASGI middleware that answers with an error response where nothing has been sent yet.
+
+    What fails because the client left is no error: nobody would read the response.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and answer what it raises."""
-        started = False
+        started = left = False
 
         async def watch(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
+        async def listen() -> Message:
+            nonlocal left
+            message = await receive()
+            left = left or message["type"] == "http.disconnect"
+            return message
+
         try:
-            await self.app(scope, receive, watch)
+            await self.app(scope, listen, watch)
         except Exception as error:
+            if left or isinstance(error, ClientDisconnect):
+                log.info("client_left", path=scope["path"], error=type(error).__name__)
+                return
             if started or scope["type"] != "http":
                 raise
             response = await error_response(Request(scope), error)

@@ -56,9 +56,17 @@ class BoundedConnection(HttpToolsProtocol):
         self._await_head()
 
     def on_headers_complete(self) -> None:
-        """Stop the clock: the head is complete."""
+        """Stop the clock: the head is complete.
+
+        Raises:
+            ValueError: HTTP/1.1 asks for one Host (RFC 9112, 3.2); the parser makes it a 400.
+        """
         self._in_head = False
         self._stop_head_timer()
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
+            msg = "a request of HTTP/1.1 names one host"
+            raise ValueError(msg)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

@@ -4,6 +4,7 @@ from contextlib import suppress
 import httpx
 import pytest
 from starlette.responses import PlainTextResponse
+from structlog.testing import capture_logs
 
 from app.http.compat.uvicorn import BoundedConnection, unmapped
 from tests.access import ASKED, POSTED, hanging_groq, serving, settings_over, talking
@@ -30,6 +31,35 @@ def test_a_head_that_does_not_come_closes_the_connection(url, said):
     with talking(url) as client:
         client.say(said)
         assert client.hung_up()
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET /api/health HTTP/1.1\r\n", 400),
+        ("GET /api/health HTTP/1.1\r\nHost: x\r\nHost: y\r\n", 400),
+        ("GET /api/health HTTP/1.1\r\nHOST: x\r\n", 200),
+        ("GET /api/health HTTP/1.0\r\n", 200),
+    ],
+)
+def test_a_request_names_one_host_unless_it_is_of_the_old_protocol(url, head, status):
+    with talking(url) as client:
+        client.say(f"{head}\r\n")
+        assert client.heard().startswith(f"HTTP/1.1 {status}")
+
+
+def test_a_client_that_leaves_within_an_upload_is_no_error(url, caplog):
+    part = '--b\r\nContent-Disposition: form-data; name="files"; filename="a.md"\r\n\r\nwords'
+    with capture_logs() as lines, talking(url) as client:
+        client.say(
+            "POST /api/documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+            f"Content-Length: 5000\r\n\r\n{part}"
+        )
+        client.leave()
+        wait_until(lambda: any(line["event"] == "client_left" for line in lines))
+
+    assert [line for line in lines if line["log_level"] in {"warning", "error"}] == []
+    assert [record for record in caplog.records if "ASGI" in record.getMessage()] == []
 
 
 def test_a_second_head_has_to_come_as_well(url):
@@ -62,7 +92,11 @@ def asking(lines: int) -> str:
     body = json.dumps(POSTED)
     head = "POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     question = f"{head}Content-Length: {len(body)}\r\n\r\n{body}"
-    return question + "GET /api/health HTTP/1.1\r\n" + "".join(f"X-{n}: {'x' * 10_000}\r\n" for n in range(lines))
+    return (
+        question
+        + "GET /api/health HTTP/1.1\r\nHost: x\r\n"
+        + "".join(f"X-{n}: {'x' * 10_000}\r\n" for n in range(lines))
+    )
 
 
 def test_a_head_of_any_size_behind_a_running_question_is_not_read(corpus):
