@@ -1,7 +1,7 @@
 """What an index holds, by document: what is known of each, and its text put together from its chunks."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.documents import Document
 
 from chains.audience import Audience, audience_of
+from chains.source_urls import source_urls
 from chains.text.letters import letters
 
 Kind = Literal["markdown", "html", "pdf", "docx", "text", "slides", "table", "email", "book", "records"]
@@ -52,7 +53,9 @@ class Entry:
         return audience == "internal" or self.audience == "public"
 
 
-def describe(first: Document, last: Document, *, chunks: int, written: float | None) -> Entry:
+def describe(
+    first: Document, last: Document, *, chunks: int, written: float | None, hosts: Collection[str] = ()
+) -> Entry:
     """Return what the first and the last chunk of a document tell about it.
 
     Args:
@@ -60,6 +63,7 @@ def describe(first: Document, last: Document, *, chunks: int, written: float | N
         last: The last one.
         chunks: How many there are.
         written: When it was last written, in seconds since 1970; None where that is not known.
+        hosts: Where its links may lead; none is anywhere.
     """
     metadata = first.metadata
     return Entry(
@@ -74,7 +78,7 @@ def describe(first: Document, last: Document, *, chunks: int, written: float | N
         chunks=chunks,
         pages=last.metadata.get("page"),
         kind=KINDS.get(PurePosixPath(str(metadata.get("file_path"))).suffix.lower(), "text"),
-        source_urls=json.loads(metadata.get("source_urls") or "[]"),
+        source_urls=source_urls(metadata.get("source_urls"), hosts=hosts),
     )
 
 

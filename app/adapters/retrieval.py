@@ -20,7 +20,7 @@ from chains.errors import (
     RetrievalUnavailableError,
 )
 from chains.retrieval import ChunkRetriever, Filters
-from chains.retrieval.retriever import SCORE, ranked
+from chains.retrieval.retriever import SCORE
 
 KIND = ServiceKind(
     name="retrieval service",
@@ -151,7 +151,7 @@ class RemoteRetriever(ChunkRetriever):
             return []
         async with time_limit(run_manager):
             found = await self.service.asearch(query, top_k=top_k, filters=filters, callbacks=run_manager)
-        return ranked(_wanted(found, **wanted), filters)
+        return self.ranked(_wanted(found, **wanted), filters)
 
 
 def _body(query: str, top_k: int, filters: Filters) -> dict[str, Any]:

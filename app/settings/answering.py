@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import AliasChoices, DirectoryPath, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.settings.values import Flag, Fraction, Port, Positive, Reformulation, Seconds, WebAddress
+from app.settings.values import Flag, Fraction, Hosts, Port, Positive, Reformulation, Seconds, WebAddress
 
 
 class AnsweringFields(BaseSettings):
@@ -220,6 +220,11 @@ class AnsweringFields(BaseSettings):
         description="What becomes of a question that reads like an attack on the model: not answered; answered after a "
         "warning to the model, as are doubtful ones; or nothing, and documents are not looked at either",
     )
+    trusted_link_hosts: Hosts = Field(
+        "",
+        description="Hosts that the links of documents (`source_urls`) may lead to, with their subdomains, separated "
+        "by commas; other links are not shown. Empty: any host",
+    )
     moderation_provider: Literal["groq", "openai", "off"] = Field(
         "off",
         description="Who judges whether a question is harmful: a guard model at Groq, OpenAI's moderation, or nobody; "
@@ -243,6 +248,11 @@ class AnsweringFields(BaseSettings):
         "specialized-advice,privacy,intellectual-property",
         description="Categories of harm that alone do not block a question, separated by commas",
     )
+
+    @property
+    def link_hosts(self) -> tuple[str, ...]:
+        """Return the hosts of TRUSTED_LINK_HOSTS; none is any."""
+        return tuple(self.trusted_link_hosts.split(",")) if self.trusted_link_hosts else ()
 
     @property
     def provider(self) -> str:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, Secr
 _ORIGIN = re.compile(
     r"\*|none|https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:(\d{1,5}|\*))?|https?://\[[0-9A-Fa-f:]+\](:\d{1,5})?"
 )
+_HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*")
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -59,6 +60,14 @@ def is_origin(text: str) -> bool:
     return _ORIGIN.fullmatch(text) is not None
 
 
+def _hosts(text: str) -> str:
+    parts = [part.strip().lower() for part in text.split(",") if part.strip()]
+    if wrong := next((part for part in parts if not _HOST.fullmatch(part)), None):
+        msg = f"holds {wrong!r}, which is no name of a host like example.org"
+        raise ValueError(msg)
+    return ",".join(parts)
+
+
 def _redis_address(url: SecretStr) -> SecretStr:
     value = url.get_secret_value()
     database = urlsplit(value).path.strip("/") if _is_address(value, ("redis", "rediss")) else "none"
@@ -98,6 +107,7 @@ Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
+Hosts = Annotated[str, AfterValidator(_hosts)]
 Origins = Annotated[str, AfterValidator(_origins)]
 RedisAddress = Annotated[SecretStr, AfterValidator(_redis_address)]
 BrokerAddress = Annotated[SecretStr, AfterValidator(_broker_address)]

@@ -78,7 +78,9 @@ class Caches:
             facts |= {"llm": settings.model_dump(include={"llm_model", "llm_base_url", "llm_temperature"})}
             facts |= {"prompt": prompts.load("compression", settings.prompts_path)}
         level = self._level("retrieval", TypeAdapter(list[Document]), facts)
-        same: dict[str, Any] = {name: getattr(retriever, name) for name in ("top_k", "threshold", "executor")}
+        same: dict[str, Any] = {
+            name: getattr(retriever, name) for name in ("top_k", "threshold", "executor", "link_hosts")
+        }
         return CachedRetriever(retriever=retriever, cache=level, version=self.index_version, **same)
 
     def answers(self, chain: Runnable[Question, Answer], **facts: Any) -> Runnable[Question, Answer]:

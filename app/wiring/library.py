@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +51,7 @@ class Library:
         current = self.index.current()
         with self._lock:
             if self._listed is None or self._listed[0] is not current:
-                self._listed = current, catalogue_of(current)
+                self._listed = current, catalogue_of(current, self.settings.link_hosts)
             return self._listed[1]
 
     def find(self, doc_id: str, audience: Audience) -> Entry | None:
@@ -108,7 +108,7 @@ def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
     return (chosen or beside.parent / name).expanduser().resolve() / settings.collection_name
 
 
-def catalogue_of(index: "Snapshot") -> Catalogue:
+def catalogue_of(index: "Snapshot", hosts: Collection[str] = ()) -> Catalogue:
     """Return every document of an index; of each only its first and its last chunk are read."""
     held = index.words.documents()
     chunks = chunks_by_id(index, [id_ for one in held for id_ in (one.first, one.last)])
@@ -120,6 +120,7 @@ def catalogue_of(index: "Snapshot") -> Catalogue:
             chunks[one.last],
             chunks=one.chunks,
             written=times[sources[one.doc_id]] if one.doc_id in sources else None,
+            hosts=hosts,
         )
         for one in held
         if one.first in chunks and one.last in chunks

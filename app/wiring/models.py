@@ -88,7 +88,7 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
         unstated=settings.retrieval_audience,
         clock=clock,
     )
-    return RemoteRetriever(service=service, top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold)
+    return RemoteRetriever(service=service, **_limits(settings))
 
 
 def current_retriever(
@@ -101,7 +101,7 @@ def current_retriever(
         return retriever_of(settings, store=snapshot.store, words=snapshot.words, model=model)
 
     first = over(index())
-    limits: dict[str, Any] = {name: getattr(first, name) for name in ("top_k", "threshold", "executor")}
+    limits = {**_limits(settings), "executor": first.executor}
     # A trace names the strategy.
     return CurrentRetriever(current=lambda: over(index()), name=first.get_name(), **limits)
 
@@ -110,7 +110,7 @@ def retriever_of(
     settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
 ) -> ChunkRetriever:
     """Return the retriever that RETRIEVER_TYPE names; `model` is asked for by compression only."""
-    limits: dict[str, Any] = {"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold}
+    limits = _limits(settings)
     # A server does the work itself, and is asked as often as there are questions.
     in_process = not settings.asks_a_server
     threads: dict[str, Any] = {"executor": half_of_the_cores("search") if in_process else None}
@@ -131,3 +131,12 @@ def retriever_of(
             return MmrRetriever(store=store, **options, **limits, **threads)
         case "hybrid":
             return HybridRetriever(store=store, words=words, **limits, **threads)
+
+
+def _limits(settings: Settings) -> dict[str, Any]:
+    """Return the limits that every retriever has."""
+    return {
+        "top_k": settings.retrieval_top_k,
+        "threshold": settings.relevance_threshold,
+        "link_hosts": settings.link_hosts,
+    }

@@ -1,6 +1,5 @@
 """Matched citations and retrieved passages -> external sources, related documents, and a list in markdown."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,25 +7,13 @@ from typing_extensions import TypedDict
 
 from chains.audience import category_of
 from chains.naming import place_name
+from chains.source_urls import source_urls
 from chains.state import Citation, Passage, RelatedDocument, Source
 
 
 def external_urls(metadata: dict[str, Any]) -> list[str]:
-    """Return the http(s) addresses of a chunk's `source_urls`, which is a list or a JSON list, in order, each once."""
-    urls = metadata.get("source_urls") or []
-    if isinstance(urls, str):
-        urls = _decoded(urls)
-    texts = [str(url.get("url") if isinstance(url, dict) else url).strip() for url in urls]
-    return list(dict.fromkeys(url for url in texts if url.lower().startswith(("http://", "https://"))))
-
-
-def _decoded(urls: str) -> list[Any]:
-    # A single address may stand bare; it is never split on commas, which are legal in addresses (RFC 3986).
-    try:
-        decoded = json.loads(urls)
-    except json.JSONDecodeError:
-        return [urls]
-    return decoded if isinstance(decoded, list) else [urls]
+    """Return the links of a chunk's `source_urls`, in order, each once."""
+    return source_urls(metadata.get("source_urls"))
 
 
 class CitationMetadata(TypedDict):

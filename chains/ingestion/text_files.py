@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import yaml
 
 from chains.errors import IngestionError
 from chains.ingestion.source import MAX_NAME, SourceText, read_text, require_words, title_of, without_controls
+from chains.source_urls import not_links, source_urls
 
 # Limits of a front matter. Without them a few hundred bytes of aliases or brackets cost minutes and gigabytes.
 MAX_FRONT_MATTER = 16_000
 MAX_VALUES = 1000
 MAX_DEPTH = 10
+MOST_WARNINGS, MAX_SHOWN = 5, 80
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPENED = re.compile(r"\A\ufeff?---[ \t]*\n[ \t]*[\w-]+[ \t]*:")
@@ -35,7 +38,8 @@ def load_markdown(path: Path) -> SourceText:
         raise IngestionError(msg)
     start = found.end() if found else 0
     require_words(text[start:])
-    return SourceText(text, start, _metadata(_parse(found.group(1)) if found else {}, text[start:], path))
+    values = _parse(found.group(1)) if found else {}
+    return SourceText(text, start, _metadata(values, text[start:], path), warnings=tuple(_warnings(values)))
 
 
 def load_plain(path: Path) -> SourceText:
@@ -108,7 +112,7 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
     metadata = {
         "title": _plain(values.get("title")) or _first_heading(body) or title_of(path),
         "source_org": _plain(values.get("source_organization")),
-        "source_urls": json.dumps(_urls(values.get("source_urls")), ensure_ascii=False),
+        "source_urls": json.dumps(source_urls(values.get("source_urls")), ensure_ascii=False),
         "source_type": _plain(values.get("source_type")),
         "jurisdiction": _plain(values.get("jurisdiction")),
         "last_updated": _plain(values.get("last_updated")),
@@ -130,7 +134,6 @@ def _plain(value: Any) -> str:
     return " ".join(without_controls(str(value or "")).split())
 
 
-def _urls(values: Any) -> list[str]:
-    entries = values if isinstance(values, list) else [values] if values else []
-    urls = (entry.get("url") if isinstance(entry, dict) else entry for entry in entries)
-    return [str(url).strip() for url in urls if url]
+def _warnings(values: dict[str, Any]) -> Iterator[str]:
+    for text in not_links(values.get("source_urls"))[:MOST_WARNINGS]:
+        yield f"source_urls holds {text[:MAX_SHOWN]!r}, which is no link and is left out; write https://host/page"

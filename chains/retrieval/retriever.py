@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 from chains.callbacks.deadline import check_time, time_limit
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters, filters_of
+from chains.source_urls import with_hosts
 
 SCORE, RANK, FUSED_SCORE = "score", "rank", "fused_score"
 
@@ -35,6 +36,8 @@ class ChunkRetriever(BaseRetriever):
 
     top_k: int = 10
     threshold: float = 0.15
+    link_hosts: tuple[str, ...] = ()
+    """Where the links of the chunks' sources may lead; none is anywhere."""
     keeps_deadline: ClassVar[bool] = True
     executor: SkipValidation[Executor | None] = Field(None, exclude=True)
     """The threads in which an awaited search runs; None are the event loop's own."""
@@ -64,7 +67,7 @@ class ChunkRetriever(BaseRetriever):
         if wanted["top_k"] <= 0:
             return []
         check_time(run_manager)
-        return ranked(self.find(query, **wanted, callbacks=run_manager.get_child()), wanted["filters"])
+        return self.ranked(self.find(query, **wanted, callbacks=run_manager.get_child()), wanted["filters"])
 
     def wanted(self, top_k: int | None, threshold: float | None, filters: Filters | None) -> Wanted:
         """Return the limits of a call: its own, or else the retriever's."""
@@ -73,6 +76,14 @@ class ChunkRetriever(BaseRetriever):
             threshold=self.threshold if threshold is None else threshold,
             filters=filters or Filters(),
         )
+
+    def ranked(self, documents: Iterable[Document], filters: Filters) -> list[Document]:
+        """Return the documents that the filters allow, with their ranks and no links but those that may be shown."""
+        allowed = [document for document in documents if filters.allow(document.metadata)]
+        return [
+            with_metadata(document, with_hosts(document.metadata, self.link_hosts) | {RANK: rank})
+            for rank, document in enumerate(allowed, start=1)
+        ]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
@@ -94,9 +105,3 @@ def fetched(store: ChunkStore, found: Mapping[str, Mapping[str, float]]) -> list
 def with_metadata(document: Document, more: Mapping[str, Any]) -> Document:
     """Return a copy of the document that knows more."""
     return Document(id=document.id, page_content=document.page_content, metadata={**document.metadata, **more})
-
-
-def ranked(documents: Iterable[Document], filters: Filters) -> list[Document]:
-    """Return the documents that the filters allow, with their ranks in the metadata."""
-    allowed = (document for document in documents if filters.allow(document.metadata))
-    return [with_metadata(document, {RANK: rank}) for rank, document in enumerate(allowed, start=1)]

@@ -1,11 +1,10 @@
 """Decide which links of an answer may stay: those that lead where its sources do."""
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import SplitResult, urlsplit
 
+from chains.source_urls import source_urls
 from chains.state import Passage
 
 _WEB = ("http", "https")
@@ -47,7 +46,7 @@ class KnownLinks:
 
     def _known(self) -> set[str]:
         if self._addresses is None:
-            sources = {url for passage in self._passages for url in _source_urls(passage["metadata"])}
+            sources = {url for passage in self._passages for url in source_urls(passage["metadata"].get("source_urls"))}
             self._hosts = set(_hosts(sources))
             texts = (_ADDRESS.findall(passage["content"]) for passage in self._passages)
             written = {url.rstrip(TRAILING + ")") for urls in texts for url in urls}
@@ -73,17 +72,3 @@ def _hosts(urls: Iterable[str]) -> Iterator[str]:
             yield _host(urlsplit(url))
         except ValueError:
             continue
-
-
-def _source_urls(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the addresses of a chunk's `source_urls`: a list, a JSON list, or one address."""
-    urls = metadata.get("source_urls") or []
-    if isinstance(urls, str):
-        try:
-            urls = json.loads(urls)
-        except json.JSONDecodeError:
-            urls = [urls]
-    for url in urls if isinstance(urls, list) else [urls]:
-        text = str(url.get("url") if isinstance(url, dict) else url).strip()
-        if text.lower().startswith(("http://", "https://")):
-            yield text

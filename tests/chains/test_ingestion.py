@@ -249,6 +249,20 @@ def test_a_page_goes_with_its_chunk_and_one_without_text_is_warned_of(shelf):
     assert report.problems == []
 
 
+def test_several_links_in_one_line_are_kept_one_by_one_and_what_is_none_is_warned_of(shelf):
+    shelf.write(
+        "01_regulatory/one.md", "---\nsource_urls: https://a.example/x, https://b.example/y\n---\n\n# One\n\nWords."
+    )
+    shelf.write("01_regulatory/two.md", "---\nsource_urls: [N/A, the intranet]\n---\n\n# Two\n\nOther words.")
+    report = shelf.ingest()
+
+    kept = {chunk["doc_id"]: json.loads(chunk["source_urls"]) for chunk in shelf.metadata() if "source_urls" in chunk}
+    assert kept["01_regulatory_one"] == ["https://a.example/x", "https://b.example/y"]
+    assert kept["01_regulatory_two"] == []
+    reason = "source_urls holds 'the intranet', which is no link and is left out; write https://host/page"
+    assert report.warnings == [Problem("01_regulatory/two.md", reason)]
+
+
 def test_a_small_index_is_warned_of_whatever_the_run_itself_did(shelf):
     [first] = shelf.ingest(min_chunks=4).warnings
     [again] = shelf.ingest(min_chunks=4).warnings

@@ -10,6 +10,7 @@ from markdownify import MarkdownConverter
 
 from chains.errors import IngestionError
 from chains.ingestion.source import SourceText, read_bytes, require_words, storable, title_of
+from chains.source_urls import is_link
 
 PARSER = "lxml"  # Python's own does not know where a tag ends that its author left open.
 NON_CONTENT = "script, style, noscript, template, head, svg, iframe, object, form, button, select, [hidden]"
@@ -87,7 +88,7 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     found = {
         "title": words_of(page.title) or words_of(heading) or title_of(path),
         "source_org": _meta(page, "og:site_name"),
-        "source_urls": json.dumps([url]) if url.startswith(("https://", "http://")) else "",
+        "source_urls": json.dumps([url]) if is_link(url) else "",
         "last_updated": _meta(page, "article:modified_time")[:10],
     }
     return {name: value for name, value in found.items() if value}

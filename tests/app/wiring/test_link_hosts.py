@@ -1,0 +1,60 @@
+import pytest
+
+from app.settings import load_settings
+from app.settings.reading import SettingsError
+from app.wiring import Services
+from chains.state import Question
+
+GUIDE = """---
+title: GST Guide
+source_urls: https://customs.gov.sg/gst, https://evil.example/pay
+---
+
+# GST Guide
+
+## Rate
+
+The rate of GST on imports into Singapore is nine percent of the value of the goods.
+"""
+QUESTION: Question = {"question": "What is the rate of GST on imports into Singapore?"}
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "gst.md").write_text(GUIDE)
+    return tmp_path / "corpus"
+
+
+def services(folder, **settings) -> Services:
+    memory = {"vector_store_type": "memory", "memory_store_path": folder / "store.json", "llm_provider": "offline"}
+    return Services(load_settings(**memory, relevance_threshold=0, scope_enabled=False, **settings))
+
+
+@pytest.mark.parametrize("caches", [{}, {"cache_enabled": True}])
+def test_only_links_to_trusted_hosts_are_shown_also_of_documents_that_were_indexed_before(tmp_path, corpus, caches):
+    services(tmp_path).ingest([corpus])
+    trusting = services(tmp_path, trusted_link_hosts="gov.sg", **caches)
+    answer = trusting.chain.invoke(QUESTION)
+
+    assert [source["url"] for source in answer["sources"]] == ["https://customs.gov.sg/gst"]
+    assert answer["related_docs"][0]["url"] == "https://customs.gov.sg/gst"
+    assert "evil" not in str(answer)
+    assert [entry.source_urls for entry in trusting.library.catalogue().entries.values()] == [
+        ["https://customs.gov.sg/gst"]
+    ]
+
+
+def test_without_the_setting_all_links_are_shown(tmp_path, corpus):
+    asked = services(tmp_path)
+    asked.ingest([corpus])
+
+    assert [source["url"] for source in asked.chain.invoke(QUESTION)["sources"]] == [
+        "https://customs.gov.sg/gst",
+        "https://evil.example/pay",
+    ]
+
+
+def test_a_host_that_is_none_stops_the_program_by_its_name():
+    with pytest.raises(SettingsError, match=r"TRUSTED_LINK_HOSTS.*no name of a host"):
+        load_settings(trusted_link_hosts="https://gov.sg/")
