@@ -102,6 +102,8 @@ class ServingFields(AnsweringFields):
     )
     upload_max_mb: Positive = Field(50, description="Megabytes of one upload, all its files together")
     upload_max_files: Positive = Field(20, description="Most files of one upload")
+    upload_max_waiting: Positive = Field(20, description="Most uploads that wait to be added; one more gets 429")
+    upload_quota_mb: Positive = Field(5000, description="Megabytes of all uploaded files together; above it 507")
     page_timeout_s: Seconds = Field(10, description="Processor seconds that drawing one page of a PDF may take")
     page_memory_mb: int = Field(1024, ge=512, description="Megabytes that drawing it may take")
 

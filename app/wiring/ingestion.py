@@ -14,7 +14,7 @@ from app.wiring.scope import read_scopes
 from chains.errors import IngestionError
 from chains.ingestion.embeddings_ahead import EmbeddingsAhead
 from chains.ingestion.engine import Engine
-from chains.ingestion.files import Problem, real_path
+from chains.ingestion.files import Chosen, Problem, real_path
 from chains.ingestion.index import ingest
 from chains.ingestion.sources import Source, Sources
 from chains.ingestion.writing import Index, Writer, align_records
@@ -83,6 +83,7 @@ class Ingestion:
         engine: EngineChoice = PLAIN,
         addresses: Mapping[Path, str] | None = None,
         only: Set[Path] | None = None,
+        chosen: Mapping[Path, Chosen] | None = None,
     ) -> "Report":
         """Do what `run` does with files of this machine, under the lock that the caller holds."""
         self._check_owner(paths, dry_run=dry_run)
@@ -98,6 +99,7 @@ class Ingestion:
                 min_chunks=self.settings.min_chunks,
                 addresses=addresses,
                 only=only,
+                chosen=chosen,
             )
         if not dry_run:
             report.problems.extend(_keep_scopes(change, paths or [self.sample]))

@@ -11,6 +11,8 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 
 from app.adapters.atomic_file import write_atomically
+from app.adapters.private_files import FILE_MODE, make_private_folder
+from chains.audience import Audience
 
 State = Literal["waiting", "running", "done", "failed"]
 KEPT_S = 7 * 24 * 3600
@@ -26,11 +28,19 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An upload: how far it is, and at its end what became of each file."""
+    """An upload: how far it is, and at its end what became of each file.
+
+    `audience` is who may see the files, `seen` whose documents the caller sees, `replace` whether files of those names
+    may be replaced.
+    """
 
     job_id: str
     folder: str
     files: tuple[UploadedFile, ...]
+    category: str = ""
+    audience: Audience = "internal"
+    seen: Audience = "internal"
+    replace: bool = False
     state: State = "waiting"
     done: int = 0
     total: int = 0
@@ -65,6 +75,10 @@ class Jobs:
             return None
         return replace(Job(**kept), files=tuple(UploadedFile(**file) for file in kept["files"]))
 
+    def known(self) -> set[str]:
+        """Return the ids of all jobs."""
+        return set(self._ids())
+
     def unfinished(self) -> list[Job]:
         """Return the jobs that are not over, the oldest first; those that were over long ago are deleted."""
         jobs = [job for job in map(self.read, self._ids()) if job]
@@ -80,9 +94,16 @@ class Jobs:
         return []
 
     @contextmanager
+    def accepting(self) -> Iterator[None]:
+        """Let no other process or thread add a job while the body runs."""
+        make_private_folder(self.folder)
+        with FileLock(self.folder / "accept.lock", mode=FILE_MODE):
+            yield
+
+    @contextmanager
     def held(self, job_id: str) -> Iterator[bool]:
         """Hold a job while the body runs; what it gets is False where another process or thread does."""
-        lock = FileLock(self.folder / f"{job_id}.lock", timeout=0)
+        lock = FileLock(self.folder / f"{job_id}.lock", timeout=0, mode=FILE_MODE)
         try:
             lock.acquire()
         except Timeout:

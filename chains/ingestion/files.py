@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from chains.audience import Audience
 from chains.errors import IngestionError
 from chains.ingestion.source import read_text
 
@@ -18,12 +19,22 @@ MAX_WILDCARDS = 4  # Each further one multiplies the time of matching a long nam
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a user who adds a file chose for it; the document id is the path below `root`. An empty category is none."""
+
+    audience: Audience
+    category: str
+    root: Path
+
+
+@dataclass(frozen=True, slots=True)
 class SourceFile:
     """A file of the corpus at `root`. `given` is the folder as the user wrote it, before links were followed."""
 
     root: Path
     path: Path
     given: Path
+    chosen: Chosen | None = None
 
     @property
     def relative(self) -> str:

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from chains.audience import audience_of, category_of
 from chains.errors import IngestionError
 from chains.ingestion.engine import Engine
-from chains.ingestion.files import Problem, SourceFile, find_files, real_path
+from chains.ingestion.files import Chosen, Problem, SourceFile, find_files, real_path
 from chains.ingestion.parsing import Parsed
 from chains.ingestion.sources import Sources
 from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
@@ -54,6 +54,7 @@ def ingest(
     min_chunks: int = 0,
     addresses: Mapping[Path, str] | None = None,
     only: Set[Path] | None = None,
+    chosen: Mapping[Path, Chosen] | None = None,
 ) -> Report:
     """Bring the store in line with the files below `paths`, and return what changed.
 
@@ -68,6 +69,7 @@ def ingest(
         min_chunks: warn where the whole index holds fewer.
         addresses: where files came from, for citations to link to.
         only: of the files found, those that are read again, themselves or by their folder; by default all.
+        chosen: what a user chose for a file; it wins over the file's folders and front matter.
 
     Raises:
         IngestionError: a path does not exist. A file or a folder that cannot be read is reported, and what the store
@@ -78,6 +80,7 @@ def ingest(
     found = find_files([path for path in paths if not sources.is_deleted(real_path(path))], engine.endings)
     report = Report(skipped=found.skipped, problems=found.problems)
     files = [file for file in found.files if only is None or not only.isdisjoint([file.path, *file.path.parents])]
+    files = [_as_chosen(file, chosen or {}) for file in files]
     done, name = 0, ""
 
     def tell(written: int, total: int) -> None:
@@ -107,6 +110,7 @@ def ingest(
 def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, writer: Writer) -> Report:
     if isinstance(parsed, IngestionError):
         raise parsed
+    _require_as_public(file, parsed)
     source, warning = writer.sources.claim(file)  # A file that cannot be read takes no other file's document id.
     chunks = _documents(replace(file, root=Path(source.root)), source.doc_id, parsed)
     changes = writer.write(source, chunks)
@@ -117,6 +121,18 @@ def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, w
         report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
     )
     return _count(counted, changes)
+
+
+def _as_chosen(file: SourceFile, chosen: Mapping[Path, Chosen]) -> SourceFile:
+    found = chosen.get(file.path)
+    return replace(file, root=found.root, chosen=found) if found else file
+
+
+def _require_as_public(file: SourceFile, parsed: Parsed) -> None:
+    """Raise IngestionError where a file that was chosen to be public says itself that it is internal."""
+    if file.chosen and file.chosen.audience == "public" and audience_of(parsed.metadata, unstated="public") != "public":
+        msg = "the file says that it is internal; add it for the staff only, or change what it says"
+        raise IngestionError(msg)
 
 
 def _addressed(
@@ -154,6 +170,9 @@ def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
         DOC_ID: doc_id,
     }
     common["audience"] = audience_of(common, folders=file.folders, unstated="public")
+    if file.chosen:
+        category = file.chosen.category or stated or file.path.parent.name
+        common |= {"audience": file.chosen.audience, "category": category}
     return [
         Document(
             page_content=chunk.text,

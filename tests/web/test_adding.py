@@ -71,12 +71,24 @@ def test_a_dropped_file_is_in_the_list_and_in_answers_when_its_job_is_done(liste
     expect(exchange.locator(".sources")).to_contain_text("Batam Tarpaulins")
 
 
-def test_the_button_adds_to_the_chosen_category(listed):
-    listed.get_by_role("combobox", name="Category").select_option("internal")
+def test_the_button_adds_to_the_chosen_category_for_the_staff_only(listed):
+    expect(listed.get_by_role("combobox", name="Who may see them")).to_have_value("internal")
+    listed.get_by_role("combobox", name="Category").select_option("carrier")
     choose(listed, {"margins.md": "# Batam Margins\n\nThe margin in Batam is 3 %."})
-    row = listed.locator("#documents-list ul[data-category=internal] li").filter(has_text="Batam Margins")
+    row = listed.locator("#documents-list ul[data-category=carrier] li").filter(has_text="Batam Margins")
 
+    expect(listed.locator("#upload-status")).to_contain_text("Who may see them: Internal (staff only)")
     expect(row).to_contain_text("Staff only")
+
+
+def test_what_is_added_for_everybody_is_said_to_be(listed):
+    listed.get_by_role("combobox", name="Who may see them").select_option("public")
+    choose(listed, {"open.md": "# Batam Hours\n\nThe depot opens at 8."})
+    row = listed.locator("#documents-list li").filter(has_text="Batam Hours")
+
+    expect(listed.locator("#upload-status")).to_contain_text("Who may see them: Everybody who may ask")
+    expect(row).to_be_visible()
+    expect(row).not_to_contain_text("Staff only")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

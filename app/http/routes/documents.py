@@ -16,7 +16,7 @@ from app.http.routes.page import language_of
 from app.web import document, view
 from app.wiring import Services
 from app.wiring.library import Library
-from app.wiring.uploads import CATEGORIES
+from app.wiring.upload_places import CATEGORIES
 from chains.library import Entry, Kind, around, locate, parts_of
 
 MOST_LISTED = 500
@@ -56,6 +56,7 @@ class UploadLimits(BaseModel):
     max_files: int
     endings: list[str]
     categories: list[str]
+    audiences: list[Literal["internal", "public"]] = Field(description="For whom; the first one where none is chosen.")
 
 
 class DocumentList(BaseModel):
@@ -105,7 +106,10 @@ _EXAMPLE: dict[str, Any] = {
     "uploaded": False,
     "sample": False,
 }
-_ADDABLE = {"samples": 0, "upload": {"max_mb": 50, "max_files": 20, "endings": [".md", ".pdf"], "categories": []}}
+_ADDABLE = {
+    "samples": 0,
+    "upload": {"max_mb": 50, "max_files": 20, "endings": [".md", ".pdf"], "categories": [], "audiences": ["public"]},
+}
 _READ = {"html": '<p>The rate is <mark class="quote" id="quote">9 %</mark>.</p>', "marked": True, "page": None}
 _ERRORS = error_responses(401, 403, 422, 500, 503)
 
@@ -198,6 +202,7 @@ def _limits(request: Request) -> UploadLimits:
         max_files=settings.upload_max_files,
         endings=endings,
         categories=list(CATEGORIES),
+        audiences=["internal", "public"] if identity_of(request).audience == "internal" else ["public"],
     )
 
 

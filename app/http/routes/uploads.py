@@ -18,7 +18,9 @@ from app.http.routes.documents import DocId, identity_of, visible
 from app.wiring import Services
 from app.wiring.upload_jobs import Job
 from app.wiring.upload_names import FileNameError, safe_name
-from app.wiring.uploads import CATEGORIES, Uploads
+from app.wiring.upload_places import CATEGORIES
+from app.wiring.uploads import NamesTakenError, NoRoomError, Uploads, UploadsBusyError
+from chains.audience import INTERNAL, Audience
 
 POLL_S = 0.2
 MAX_FIELDS = 10
@@ -26,6 +28,14 @@ NOT_MULTIPART = "Send the files as multipart/form-data, each in a field named `f
 NO_JOB = "There is no such upload."
 ELSEWHERE = "The documents are those of the service at RETRIEVAL_URL; add them there."
 NO_ROOM = "The files cannot be kept on this machine; the disk may be full. Tell the operators."
+QUOTA = "All uploaded files together would be larger than they may be. Remove some, or ask the operators for more room."
+BUSY = "Too many uploads wait at the moment. Try again soon."
+RETRY_AFTER_S = 10
+FOR_STAFF = (
+    "Files that are not sent with audience=public are for the staff only, and adding those needs the scope "
+    "'ask:internal', which the caller does not have"
+)
+TWO_AUDIENCES = "The category `internal` is for the staff only; send another category, or audience=internal"
 
 router = APIRouter(tags=["Documents"])
 
@@ -53,6 +63,7 @@ class UploadReport(BaseModel):
     updated: int = 0
     unchanged: int = 0
     seconds: float = 0.0
+    audience: Audience = Field("internal", description="Who may see the files that were added.")
     replaced: list[str] = Field(default_factory=list, description="The files that took the place of older ones.")
     problems: list[FileProblem] = Field(default_factory=list)
     warnings: list[FileProblem] = Field(default_factory=list)
@@ -71,7 +82,11 @@ class UploadState(BaseModel):
 
 
 _DONE: dict[str, Any] = {"files": 2, "chunks": 31, "added": 31, "updated": 0, "unchanged": 0, "seconds": 0.8}
-_DONE |= {"replaced": ["gst.md"], "problems": [{"path": "scan.pdf", "reason": "none of its 2 pages has text"}]}
+_DONE |= {
+    "audience": "public",
+    "replaced": ["gst.md"],
+    "problems": [{"path": "scan.pdf", "reason": "none of its 2 pages has text"}],
+}
 _STATE: dict[str, Any] = {"job_id": "6f2d0c", "state": "done", "done": 3, "total": 3, "file": "", "message": ""}
 _STATE |= {"report": _DONE | {"warnings": []}}
 _JOB = {"job_id": "6f2d0c", "events": "/api/jobs/6f2d0c/events"}
@@ -86,6 +101,7 @@ _FORM = {
                 "properties": {
                     "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
                     "category": {"type": "string", "enum": ["", *CATEGORIES]},
+                    "audience": {"type": "string", "enum": ["", "internal", "public"]},
                     "replace": {"type": "string", "enum": ["", "true"]},
                 },
             }
@@ -97,26 +113,50 @@ _FORM = {
 @router.post(
     "/api/documents",
     status_code=202,
-    responses=_ERRORS | error_responses(400, 408, 409, 413, 507) | ok_response(_JOB, "Accepted", status=202),
+    responses=_ERRORS | error_responses(400, 408, 409, 413, 429, 507) | ok_response(_JOB, "Accepted", status=202),
     openapi_extra={"requestBody": _FORM},
 )
 async def upload(request: Request) -> Accepted:
-    """Add files to the index; `replace` is `true` where they may take the place of files with their names."""
+    """Add files to the index, for the staff only unless `audience` is `public`.
+
+    `replace` is `true` where they may take the place of files with their names.
+    """
     services: Services = request.app.state.services
     if services.remote is not None:
         raise RequestRefusedError(409, ELSEWHERE)
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise RequestRefusedError(400, NOT_MULTIPART)
-    async with request.form(max_files=services.settings.upload_max_files, max_fields=MAX_FIELDS) as form:
-        files, category = _files(form, services.uploads.endings), _category(form)
-        names = [name for name, _ in files]
-        if form.get("replace") != "true":
-            _require_new(await asyncio.to_thread(services.uploads.existing, names, category))
-        try:
-            job = await asyncio.to_thread(services.uploads.accept, files, category)
-        except OSError:
-            raise RequestRefusedError(507, NO_ROOM) from None
+    try:
+        await asyncio.to_thread(services.uploads.receive)
+    except UploadsBusyError:
+        raise _busy() from None
+    try:
+        async with request.form(max_files=services.settings.upload_max_files, max_fields=MAX_FIELDS) as form:
+            job = await _accepted(services.uploads, form, seen=identity_of(request).audience)
+    finally:
+        services.uploads.received()
     return Accepted(job_id=job.job_id, events=f"/api/jobs/{job.job_id}/events")
+
+
+async def _accepted(uploads: Uploads, form: FormData, *, seen: Audience) -> Job:
+    files, category = _files(form, uploads.endings), _category(form)
+    options: dict[str, Any] = {"audience": _audience(form, category, seen), "replace": form.get("replace") == "true"}
+    try:
+        return await asyncio.to_thread(uploads.accept, files, category, seen=seen, **options)
+    except NamesTakenError as error:
+        names = ", ".join(map(repr, error.names))
+        msg = f"There already is {names}. Send replace=true to put the new files in their place."
+        raise RequestRefusedError(409, msg) from None
+    except UploadsBusyError:
+        raise _busy() from None
+    except NoRoomError:
+        raise RequestRefusedError(507, QUOTA) from None
+    except OSError:
+        raise RequestRefusedError(507, NO_ROOM) from None
+
+
+def _busy() -> RequestRefusedError:
+    return RequestRefusedError(429, BUSY, {"Retry-After": str(RETRY_AFTER_S)})
 
 
 @router.delete(
@@ -215,9 +255,17 @@ def _category(form: FormData) -> str:
     return str(category)
 
 
-def _require_new(taken: list[str]) -> None:
-    if taken:
-        names = ", ".join(repr(name) for name in taken)
-        raise RequestRefusedError(
-            409, f"There already is {names}. Send replace=true to put the new files in their place."
-        )
+def _audience(form: FormData, category: str, seen: Audience) -> Audience:
+    """Return who may see the files: the staff, unless the caller says that everybody may.
+
+    Raises:
+        RequestRefusedError: the words contradict each other, or the caller may not add files for the staff.
+    """
+    stated = form.get("audience") or ""
+    if stated not in {"", "internal", "public"}:
+        raise RequestRefusedError(400, "The audience has to be `internal` or `public`")
+    if stated == "public" and category == INTERNAL:
+        raise RequestRefusedError(400, TWO_AUDIENCES)
+    if stated != "public" and seen != "internal":
+        raise RequestRefusedError(403, FOR_STAFF)
+    return "public" if stated == "public" else "internal"

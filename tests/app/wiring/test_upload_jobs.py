@@ -1,7 +1,6 @@
 """Uploads whose process was killed."""
 
 import dataclasses
-import threading
 
 import pytest
 
@@ -31,7 +30,7 @@ def test_an_upload_whose_process_was_killed_is_finished_by_the_next_one(tmp_path
     assert (finished.state, finished.message) == ("done", "")
     assert finished.report["problems"] == []
     assert set(services.library.catalogue().entries) == {"first", "second"}
-    assert (services.uploads.folder / "uploaded" / "second.md").exists()
+    assert (services.uploads.folder / "internal" / "uploaded" / "second.md").exists()
 
 
 def test_a_job_that_ends_its_process_each_time_is_given_up(tmp_path):
@@ -40,7 +39,6 @@ def test_a_job_that_ends_its_process_each_time_is_given_up(tmp_path):
     services.uploads.close()  # Nothing runs: the state is that of a process that was killed for the third time.
     with (tmp_path / "a.md").open("rb") as file:
         job = services.uploads.accept([("a.md", file)], "")
-    wait_until(lambda: not any(thread.is_alive() for thread in threading.enumerate() if thread.name == job.job_id))
     services.uploads.jobs.write(dataclasses.replace(job, attempts=3, state="running"))
     after = make_services(tmp_path)
     after.uploads.resume()

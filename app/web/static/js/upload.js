@@ -26,11 +26,14 @@ export function showUpload(found) {
 function frame() {
   const input = /** @type {HTMLInputElement} */ (element("input", { type: "file", id: "upload-files", multiple: true, accept: limits.endings.join(","), hidden: true }));
   input.addEventListener("change", () => { add([...(input.files ?? [])]); input.value = ""; });
-  const option = (/** @type {string} */ value) => element("option", { value, text: !value ? t("upload.no-category") : value === "internal" ? t("upload.internal") : categoryName(value) });
+  const option = (/** @type {string} */ value) => element("option", { value, text: value ? categoryName(value) : t("upload.no-category") });
+  const categories = ["", ...limits.categories.filter((/** @type {string} */ name) => name !== "internal")]; // The audience says that.
+  const audience = (/** @type {string} */ value) => element("option", { value, text: t(`upload.${value}`) });
   const place = /** @type {HTMLElement} */ (byId("documents"));
   const zone = element("div", { id: "drop" }, element("p", { text: t("upload.drop") }),
     button(t("upload.choose"), () => input.click(), { does: "choose" }), input,
-    element("label", {}, t("upload.category"), element("select", { id: "upload-category" }, ...["", ...limits.categories].map(option))),
+    element("label", {}, t("upload.audience"), element("select", { id: "upload-audience" }, ...limits.audiences.map(audience))),
+    element("label", {}, t("upload.category"), element("select", { id: "upload-category" }, ...categories.map(option))),
     element("p", { class: "facts", text: t("upload.limits", { endings: limits.endings.join(" "), mb: limits.max_mb, files: limits.max_files }) }));
   // A file that misses the list must not take the place of the page.
   for (const name of ["dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
@@ -51,6 +54,7 @@ async function add(files, replace = false) {
   if (!sent.length) return tell(problems(known));
   const form = new FormData();
   form.set("category", byId("upload-category").value);
+  form.set("audience", byId("upload-audience").value);
   form.set("replace", String(replace || ""));
   for (const file of sent) form.append("files", file);
   work(true, t("upload.waiting"));
@@ -92,6 +96,7 @@ function follow(job, known) {
     const { state, message, report } = JSON.parse(event.data);
     if (state === "failed") return over(element("p", { role: "alert", text: message }), problems(known));
     over(element("p", { text: t("upload.done", { count: report.files, chunks: report.chunks }) }),
+      report.files && element("p", { text: `${t("upload.audience")}: ${t(`upload.${report.audience}`)}` }),
       report.replaced.length && element("p", { text: t("upload.replaced", { names: report.replaced.join(", ") }) }),
       problems([...known, ...report.problems]), problems(report.warnings, "upload.warnings"));
   });

@@ -27,7 +27,7 @@ def test_a_file_that_cannot_be_read_is_named_and_not_left_behind(client, service
     assert end["state"] == "done"
     assert {one["path"] for one in end["report"]["problems"]} == {"bad.pdf", "void.txt"}
     assert all(one["reason"] for one in end["report"]["problems"])
-    folder = services.uploads.folder / "uploaded"
+    folder = services.uploads.folder / "internal" / "uploaded"
     assert not (folder / "bad.pdf").exists()
     assert not (folder / "void.txt").exists()
     assert (folder / "good.md").exists()
@@ -40,7 +40,7 @@ def test_a_replacement_that_cannot_be_read_leaves_the_older_one(client, services
     assert [one["path"] for one in end["report"]["problems"]] == ["older.pdf"]
     assert end["report"]["replaced"] == []
     assert "The older page" in client.get("/documents/older", headers=STAFF).json()["html"]
-    assert (services.uploads.folder / "uploaded" / "older.pdf").read_bytes() == pdf("The older page")
+    assert (services.uploads.folder / "internal" / "uploaded" / "older.pdf").read_bytes() == pdf("The older page")
     assert client.get("/documents/older/pages/1.png", headers=STAFF).status_code == 200
 
 
@@ -57,7 +57,7 @@ def test_an_internal_document_is_internal_wherever_it_comes_from(client):
 
 
 def test_only_a_caller_with_the_scope_adds_removes_and_follows(client):
-    accepted = send(client, {"scope.md": "# Scope\n\nWords."}, ADDER)
+    accepted = send(client, {"scope.md": "# Scope\n\nWords."}, ADDER, audience="public")
     job = accepted.json()["events"]
     ended(client, accepted)
     assert client.get(job, headers=PUBLIC).status_code == 403

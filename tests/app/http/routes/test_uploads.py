@@ -46,7 +46,8 @@ def test_an_uploaded_document_answers_at_once_and_a_removed_one_no_longer(client
     listed = client.get("/api/documents", params={"search": "tarpaulins"}, headers=STAFF).json()["documents"][0]
     assert (listed["category"], listed["uploaded"], listed["removable"]) == ("regulatory", True, True)
     assert titles(client)[0] == "Tarpaulins"
-    file = services.uploads.folder / "regulatory" / "tarpaulins.md"
+    assert (listed["audience"], end["report"]["audience"]) == ("internal", "internal")
+    file = services.uploads.folder / "internal" / "regulatory" / "tarpaulins.md"
     assert file.read_text() == GUIDE
 
     assert client.delete(f"/api/documents/{doc_id}", headers=STAFF).status_code == 204

@@ -1,0 +1,25 @@
+"""Make folders and files that only their owner may read: they hold the words of internal documents."""
+
+from pathlib import Path
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing; one that is there already stays as it is.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for each in (*reversed(folder.parents), folder):
+        each.mkdir(mode=FOLDER_MODE, exist_ok=True)
+
+
+def make_private_file(file: Path) -> None:
+    """Make an empty file where there is none; one that is there already stays as it is.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    file.touch(mode=FILE_MODE, exist_ok=True)
