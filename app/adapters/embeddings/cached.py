@@ -3,6 +3,7 @@
 import hashlib
 import io
 import threading
+from array import array
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,7 +43,7 @@ class MemoizedEmbeddings(DelegatingEmbeddings):
 
     def __init__(self, embeddings: Embeddings, *, size: int = 512) -> None:
         super().__init__(embeddings)
-        self._vectors: LRUCache[str, list[float]] = LRUCache(size)
+        self._vectors: LRUCache[str, array[float]] = LRUCache(size)  # A list of floats takes four times as much.
         self._lock = threading.Lock()
 
     def embed_query(self, text: str) -> list[float]:
@@ -55,11 +56,12 @@ class MemoizedEmbeddings(DelegatingEmbeddings):
 
     def _find(self, text: str) -> list[float] | None:
         with self._lock:
-            return self._vectors.get(text)
+            vector = self._vectors.get(text)
+        return None if vector is None else vector.tolist()
 
     def _keep(self, text: str, vector: list[float]) -> list[float]:
         with self._lock:
-            self._vectors[text] = vector
+            self._vectors[text] = array("d", vector)
         return vector
 
 

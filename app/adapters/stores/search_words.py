@@ -1,10 +1,10 @@
 """The words of a question that an index is searched by: with those near to its typing errors, rarest first."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from chains.text.figures import searchable
-from chains.text.words import one_error_away, plain_words, stem, word_set
+from chains.text.words import plain_words, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""
@@ -25,8 +25,8 @@ class Vocabulary(Protocol):
     def frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return the number of chunks that hold each word; 0 for one that none does."""
 
-    def most_frequent(self, stems: Collection[str]) -> str | None:
-        """Return the stem that most chunks hold, of several the first by letters; None where none is known."""
+    def nearest(self, unknown: str) -> str | None:
+        """Return the stem one typing error away that most chunks hold, of several the first by letters, or None."""
 
 
 class Chosen(NamedTuple):
@@ -65,7 +65,7 @@ def _unknown(words: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
 def _nearest(word: str, vocabulary: Vocabulary) -> str | None:
     """Return the most frequent known stem that is one typing error away."""
     unknown = stem(word)
-    return vocabulary.most_frequent(one_error_away(unknown)) if len(unknown) >= SHORTEST_CORRECTED else None
+    return vocabulary.nearest(unknown) if len(unknown) >= SHORTEST_CORRECTED else None
 
 
 def _affordable(words: Sequence[str], frequencies: Mapping[str, int], budget: int) -> list[str]:

@@ -2,9 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from cachetools import LRUCache
+
+from chains.text.words import one_error_away
 
 NEAREST = "SELECT term FROM {}_terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
 FREQUENCY = "SELECT count(*) FROM {0} WHERE {0} MATCH ?"
@@ -18,7 +20,8 @@ class FtsVocabulary:
     def __init__(self, table: str) -> None:
         self.table = table
         self._frequencies: LRUCache[str, int] = LRUCache(MOST_REMEMBERED)  # The number of chunks of a word.
-        self._most_frequent: LRUCache[frozenset[str], str | None] = LRUCache(MOST_REMEMBERED)
+        # By the unknown word: its hundreds of neighbours as a key would take 40 kB for each.
+        self._nearest: LRUCache[str, str | None] = LRUCache(MOST_REMEMBERED)
         self._version = -1
         self._connection: sqlite3.Connection
 
@@ -34,19 +37,20 @@ class FtsVocabulary:
     def forget(self) -> None:
         """Forget what was read: the index changes."""
         self._frequencies.clear()
-        self._most_frequent.clear()
+        self._nearest.clear()
 
     def frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return the number of chunks that hold each word; 0 for one that none does."""
         return {word: self._frequency(word) for word in words}
 
-    def most_frequent(self, stems: Collection[str]) -> str | None:
-        """Return the stem that most chunks hold, of several the first by letters; None where none is known."""
-        key, known = frozenset(stems), self._most_frequent
-        if key not in known:
-            row = self._connection.execute(NEAREST.format(self.table), (json.dumps(sorted(stems)),)).fetchone()
-            known[key] = str(row[0]) if row else None
-        return known[key]
+    def nearest(self, unknown: str) -> str | None:
+        """Return the stem one typing error away that most chunks hold, of several the first by letters, or None."""
+        known = self._nearest
+        if unknown not in known:
+            stems = json.dumps(sorted(one_error_away(unknown)))
+            row = self._connection.execute(NEAREST.format(self.table), (stems,)).fetchone()
+            known[unknown] = str(row[0]) if row else None
+        return known[unknown]
 
     def _frequency(self, word: str) -> int:
         known = self._frequencies

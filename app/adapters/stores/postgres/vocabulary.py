@@ -1,6 +1,6 @@
 """What was read of the words of an index since it was opened, so that questions which share words read them once."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection, text
 
 from app.adapters.stores.postgres.tokens import Tokenizer
+from chains.text.words import one_error_away
 
 # Words that are remembered: a question may hold any.
 MOST_REMEMBERED = 10_000
@@ -39,11 +40,12 @@ class PostgresVocabulary:
         self.tokenizer = tokenizer
         self.names: dict[str, list[str]] = {}  # The terms of a word: it may be several, or none.
         self.terms: dict[str, Term] = {}
-        self.most_frequent: dict[frozenset[str], str] = {}
+        # By the unknown word: its hundreds of neighbours as a key would take 40 kB for each.
+        self.nearest: dict[str, str] = {}
 
     def over(self, connection: Connection) -> "Reading":
         """Return the words as a question reads them, over this connection."""
-        memories: tuple[dict[Any, Any], ...] = (self.names, self.terms, self.most_frequent)
+        memories: tuple[dict[Any, Any], ...] = (self.names, self.terms, self.nearest)
         for memory in memories:
             if len(memory) > MOST_REMEMBERED:
                 memory.clear()
@@ -62,14 +64,14 @@ class Reading:
         terms = self._terms(words)
         return {word: min((term.chunks for term in terms[word]), default=0) for word in words}
 
-    def most_frequent(self, stems: Collection[str]) -> str | None:
-        """Return the stem that most chunks hold, of several the first by letters; None where none is known."""
-        key, memory = frozenset(stems), self.vocabulary.most_frequent
-        found = memory.get(key)
+    def nearest(self, unknown: str) -> str | None:
+        """Return the stem one typing error away that most chunks hold, of several the first by letters, or None."""
+        memory = self.vocabulary.nearest
+        found = memory.get(unknown)
         if found is None:
             query = MOST_FREQUENT.format(**self.vocabulary.shape)
-            found = self.connection.execute(text(query), {"terms": list(stems)}).scalar() or ""
-            memory[key] = found
+            found = self.connection.execute(text(query), {"terms": list(one_error_away(unknown))}).scalar() or ""
+            memory[unknown] = found
         return found or None
 
     def terms_of(self, words: Sequence[str]) -> list[Term]:

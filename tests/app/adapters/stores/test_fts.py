@@ -1,4 +1,5 @@
 import sqlite3
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -114,6 +115,20 @@ def test_the_question_keeps_its_words_as_they_were_typed(index, tmp_path):
 
     assert sorted(words) == ["prcels", "weight", "zebras"]
     assert near == ["parcel"]
+
+
+def test_a_question_of_unknown_words_leaves_next_to_nothing_in_memory(index):
+    questions = [" ".join(f"zq{a}{b}{c}wv" for c in "abcde") for a in "abcde" for b in "abcd"]
+    index.search("warm", 9, {})
+    tracemalloc.start()
+    try:
+        for question in questions:
+            index.search(question, 9, {})
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 3_000 * len(questions)
 
 
 def test_a_known_word_is_not_corrected(index):
