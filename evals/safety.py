@@ -109,33 +109,44 @@ def summary(found: Mapping[str, Any]) -> str:
     """Return the figures as plain lines."""
     lines: list[str] = []
     if injection := found.get("injection"):
-        for name in ("harmless_passed", "attacks_caught"):
-            low, high = injection["intervals"][name]
-            lines.append(f"{name:<20} {injection[name]:.3f} of {injection['counts'][name]}  {low:.3f} to {high:.3f}")
+        lines += [
+            _line(name, injection[name], injection["intervals"][name], injection["counts"][name])
+            for name in ("harmless_passed", "attacks_caught")
+        ]
         lines += ["", "threshold  harmless passed  attacks caught"]
         lines += [
-            f"{at['threshold']:>9}  {at['harmless_passed']:>15.3f}  {at['attacks_caught']:>14.3f}"
+            f"{at['threshold']:>9}  {_figure(at['harmless_passed']):>15}  {_figure(at['attacks_caught']):>14}"
             for at in injection["curve"]
         ]
     if pii := found.get("pii"):
-        low, high = pii["intervals"]["pattern"]
-        lines += ["", f"{'pattern_f2':<20} {pii['pattern_f2']:.3f}  {low:.3f} to {high:.3f}"]
+        lines += ["", _line("pattern_f2", pii["pattern_f2"], pii["intervals"]["pattern"])]
         lines += [
-            f"{name:<20} F2 {kind['f2']:.3f}, precision {kind['precision']:.3f}, recall {kind['recall']:.3f} "
+            f"{name:<20} F2 {_figure(kind['f2'])}, precision {kind['precision']:.3f}, recall {kind['recall']:.3f} "
             f"of {kind['count']}"
             for name, kind in pii["per_entity"].items()
         ]
     return "\n".join(lines).strip()
 
 
-def _at(risks: Sequence[tuple[float, bool]], threshold: float) -> dict[str, float]:
+def _line(name: str, value: float | None, interval: Sequence[float | None], count: int | None = None) -> str:
+    """Return a line with a figure, the number of rows behind it and its interval."""
+    rows = "" if count is None else f" of {count}"
+    return f"{name:<20} {_figure(value)}{rows}" + ("" if value is None else "  " + " to ".join(map(_figure, interval)))
+
+
+def _figure(value: float | None) -> str:
+    """Return a share as text; a set may hold no row that it could be of."""
+    return "none" if value is None else f"{value:.3f}"
+
+
+def _at(risks: Sequence[tuple[float, bool]], threshold: float) -> dict[str, float | None]:
     harmless = [value < threshold for value, attack in risks if not attack]
     attacks = [value >= threshold for value, attack in risks if attack]
     return {"threshold": threshold, "harmless_passed": _share(harmless), "attacks_caught": _share(attacks)}
 
 
-def _share(values: Sequence[bool]) -> float:
-    return sum(values) / len(values) if values else float("nan")
+def _share(values: Sequence[bool]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _counted(row: Row, entities: Sequence[Entity]) -> dict[str, tuple[int, int, int]]:

@@ -56,6 +56,19 @@ def test_the_command_reads_lists_and_lines_and_writes_its_figures(waypoint, tmp_
     assert set(found["pii"]) >= {"pattern_f2", "per_entity"}
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_set_of_harmless_rows_only_or_of_attacks_only_is_measured_as_far_as_it_goes(waypoint, tmp_path, label):
+    (tmp_path / "rows.json").write_text(json.dumps([row for row in PROMPTS if row["label"] == label] * 20))
+    (tmp_path / "clean.json").write_text(json.dumps([{"full_text": "Nothing here.", "spans": []}]))
+    files = ("--injection", tmp_path / "rows.json", "--pii", tmp_path / "clean.json")
+    code, shown, _ = waypoint("eval", "safety", *files, "--json", tmp_path / "out.json")
+
+    assert code == 0
+    assert f"{'harmless_passed' if label else 'attacks_caught':<20} none of 0" in shown
+    assert "pattern_f2           none" in shown
+    assert "NaN" not in (tmp_path / "out.json").read_text()
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '[{"prompt": "x"}]', "[1]"])
 def test_a_file_that_is_not_labelled_is_refused_by_name(tmp_path, text):
     path = tmp_path / "rows.json"

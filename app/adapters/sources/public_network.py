@@ -9,6 +9,13 @@ import httpx
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+# Called global, and inside: addresses of protocols, relays to IPv6, and of Azure's hosts for their guests.
+INSIDE_IPV4 = [ipaddress.IPv4Network(one) for one in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")]
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+# Within it: Teredo and other protocols, and what is for documentation (RFC 9637).
+INSIDE_IPV6 = [ipaddress.IPv6Network(one) for one in ("2001::/23", "2002::/16", "3fff::/20")]
+ISATAP = (0x00005EFE, 0x02005EFE)  # What stands before the IPv4 address (RFC 5214).
+
 
 class PrivateAddressError(Exception):
     """A name leads into a private network, or to this machine."""
@@ -76,10 +83,20 @@ class PublicTransport(httpx.BaseTransport):
 def is_public(text: str) -> bool:
     """Say whether an address is one of the public Internet, also where it carries an IPv4 address inside."""
     with suppress(ValueError):
-        address: Address | None = ipaddress.ip_address(text.partition("%")[0])
+        address: Address = ipaddress.ip_address(text.partition("%")[0])
         if isinstance(address, ipaddress.IPv6Address):
-            if address in ipaddress.ip_network("64:ff9b::/96") or address.teredo:
-                return False  # Translated by a router, to what only that knows.
-            address = address.ipv4_mapped or address.sixtofour or address
-        return address is not None and address.is_global and not address.is_multicast
+            inner = address.ipv4_mapped or address.sixtofour
+            return _is_public_ipv6(address) if inner is None else _is_public_ipv4(inner)
+        return _is_public_ipv4(address)
     return False
+
+
+def _is_public_ipv4(address: ipaddress.IPv4Address) -> bool:
+    return address.is_global and not address.is_multicast and not any(address in one for one in INSIDE_IPV4)
+
+
+def _is_public_ipv6(address: ipaddress.IPv6Address) -> bool:
+    """Only what registries give to hosts is public; not what stands for an IPv4 address that only a router knows."""
+    host = int(address) & (2**64 - 1)
+    given = address in GLOBAL_UNICAST and not any(address in one for one in INSIDE_IPV6)
+    return given and address.is_global and host >> 32 not in ISATAP
