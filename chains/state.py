@@ -28,7 +28,9 @@ Outcome = Literal[
 CitationStyle = Literal["title", "numbered"]
 """`[Title > Section]`, or `[1]`."""
 
-QUESTION_MAX_CHARACTERS = 1000
+QUESTION_MAX_CHARACTERS = 4000
+"""The longest question of the chain; QUERY_MAX_CHARACTERS is that of the contracts of /api/query and /chat."""
+QUERY_MAX_CHARACTERS = 1000
 QUESTION_PATTERN = r"[^\s\x1c-\x1f\x85]"
 """A character that `str.strip` keeps, written so that every dialect of regular expressions reads it alike."""
 
@@ -254,11 +256,11 @@ class Answer(TypedDict):
     metadata: Metadata
 
 
-def check_question(question: object) -> str:
+def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str:
     """Return the question without surrounding blanks.
 
     Raises:
-        QuestionError: it is no string, blank, longer than 1,000 characters, or no text.
+        QuestionError: it is no string, blank, longer than `most` characters, or no text.
     """
     if not isinstance(question, str):
         msg = "Query parameter is required and must be a string"
@@ -266,8 +268,8 @@ def check_question(question: object) -> str:
     if not question.strip():
         msg = "Query cannot be empty"
         raise QuestionError(msg)
-    if len(question) > QUESTION_MAX_CHARACTERS:
-        msg = f"Query exceeds maximum length of {QUESTION_MAX_CHARACTERS} characters"
+    if len(question) > most:
+        msg = f"Query exceeds maximum length of {most} characters"
         raise QuestionError(msg)
     if not is_text(question):
         msg = "Query holds half of a surrogate pair, which is no text"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.ingest import open_services
+from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import answer_text, as_json, complain, show
 from app.settings import Settings
 from chains.state import Question, check_question
@@ -19,12 +19,13 @@ def ask(
 ) -> None:
     """Answer one question. On an empty index the sample corpus is ingested first."""
     gc.disable()  # The process lives for seconds: collecting what the imports leave would only delay the answer.
-    asked = Question(question=check_question(question))
+    settings = read_settings()
+    asked = Question(question=check_question(question, settings.question_max_characters))
     if top_k is not None:
         asked["top_k"] = top_k
     if threshold is not None:
         asked["threshold"] = threshold
-    services = open_services()
+    services = open_services(settings)
     if json:
         show(as_json(services.chain.invoke(asked)))
         return

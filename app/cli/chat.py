@@ -17,7 +17,8 @@ WELCOME = "Ask a question, or /help for the commands. Ctrl-D ends."
 
 def chat() -> None:
     """Answer questions in turn; each may go on from the ones before it."""
-    conversation = Conversation(open_services().chain)
+    services = open_services()
+    conversation = Conversation(services.chain, most_characters=services.settings.question_max_characters)
     if not sys.stdin.isatty():
         talk(conversation, (line for line in sys.stdin))
         return

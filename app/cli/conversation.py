@@ -12,7 +12,7 @@ from app.observability.printable import escaped
 from chains.errors import WaypointError
 from chains.naming import place_name
 from chains.output import merge
-from chains.state import Answer, Citation, check_question
+from chains.state import QUESTION_MAX_CHARACTERS, Answer, Citation, check_question
 
 STOPPED = "\n(stopped)\n"
 
@@ -20,8 +20,9 @@ STOPPED = "\n(stopped)\n"
 class Conversation:
     """Asks the chain, keeps what was said, and obeys commands, which begin with a slash."""
 
-    def __init__(self, chain: Runnable[Any, Any]) -> None:
+    def __init__(self, chain: Runnable[Any, Any], *, most_characters: int = QUESTION_MAX_CHARACTERS) -> None:
         self._chain = chain
+        self._most_characters = most_characters
         self.answers: list[Answer] = []
         self.ended = False
         self.commands: Mapping[str, tuple[Callable[[list[str]], None], str]] = {
@@ -41,7 +42,7 @@ class Conversation:
             if text.startswith("/"):
                 self._obey(text)
             else:
-                self._ask(check_question(text))
+                self._ask(check_question(text, self._most_characters))
         except (WaypointError, OSError) as error:
             complain(f"waypoint: {error}")
 

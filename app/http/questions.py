@@ -9,9 +9,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from app.adapters.sessions.identity import Identity
-from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, is_text
+from chains.state import QUERY_MAX_CHARACTERS, QUESTION_PATTERN, is_text
 
-# A question of 1,000 characters and this history fit into a body of 10 kB (BodyLimit) with the JSON around them.
+# A query of 1,000 characters and this history fit into a body of 10 kB (BodyLimit) with the JSON around them.
 HISTORY_MAX_TURNS = 20
 HISTORY_MAX_CHARACTERS = 8000
 
@@ -33,7 +33,7 @@ ChatTopK = Annotated[int, Field(ge=1, le=20), _number("integer")]
 Threshold = Annotated[float, Field(ge=0, le=1), _number("number")]
 
 # The chain checks the text, with a message for each mistake; this only describes it.
-QUERY_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": QUESTION_MAX_CHARACTERS, "pattern": QUESTION_PATTERN}
+QUERY_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": QUERY_MAX_CHARACTERS, "pattern": QUESTION_PATTERN}
 
 
 class Turn(TypedDict):

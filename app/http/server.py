@@ -74,13 +74,22 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     routers = (chat.chat_router(settings.allowed_models), completions.completions_router(models))
     for router in (query.router, *routers, search.router, feedback.router):
         app.include_router(router)
-    question = copilot.question_model(top_k=settings.retrieval_top_k, threshold=settings.relevance_threshold)
+    question = copilot.question_model(
+        top_k=settings.retrieval_top_k,
+        threshold=settings.relevance_threshold,
+        most=settings.question_max_characters,
+    )
     handler = langserve.handler(chain, question, copilot.PATH)
     app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.batch_max))
     app.include_router(playground.playground_router(chain, handler, question))
     app.include_router(health.router)
     app.include_router(mcp.mcp_router(services))
-    page_router = page.page_router(services.examples, services.teams, framed_by=settings.framing_origins)
+    page_router = page.page_router(
+        services.examples,
+        services.teams,
+        framed_by=settings.framing_origins,
+        most_characters=settings.question_max_characters,
+    )
     for router in (
         pages.router,
         page_router,

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from chains.state import QUESTION_MAX_CHARACTERS, Outcome
+from chains.state import QUERY_MAX_CHARACTERS, Outcome
 
 
 class Turn(BaseModel):
@@ -18,7 +18,7 @@ class AskInput(BaseModel):
     """A question."""
 
     question: str = Field(
-        min_length=1, max_length=QUESTION_MAX_CHARACTERS, description="One question, in a full sentence."
+        min_length=1, max_length=QUERY_MAX_CHARACTERS, description="One question, in a full sentence."
     )
     history: list[Turn] = Field(
         default_factory=list, max_length=20, description="The conversation before, where the question refers to it."
@@ -66,7 +66,7 @@ class AskOutput(BaseModel):
 class SearchInput(BaseModel):
     """What to search for."""
 
-    query: str = Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, description="Words, or a question.")
+    query: str = Field(min_length=1, max_length=QUERY_MAX_CHARACTERS, description="Words, or a question.")
     top_k: int = Field(8, ge=1, le=50, description="How many passages.")
 
 

@@ -136,6 +136,12 @@ class ServingFields(AnsweringFields):
         "memory", description="Where they are counted: in each process, or in Redis for all"
     )
     batch_max: Positive = Field(10, description="Most questions of one batch")
+    question_max_characters: int = Field(
+        4000,
+        ge=1,
+        le=4000,
+        description="Longest question of the page, the terminal and /copilot; /api/query and /chat take 1,000",
+    )
     max_concurrent_questions: Positive = Field(100, description="Most questions at the same time")
     question_queue_s: Seconds = Field(10, description="How long one more waits for a place")
     body_timeout_s: Seconds = Field(10, description="How long a client may take to send a request's body")

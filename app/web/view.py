@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from app.web import assets, words
+from chains.state import QUESTION_MAX_CHARACTERS
 
 WIDGET = "widget."  # What the keys of its words begin with.
 _KEY = re.compile(r"[\"`]([a-z]+(?:-[a-z]+)*\.[a-z.-]*)")
@@ -20,14 +21,15 @@ THEMES = ("system", "light", "dark")
 class Visit:
     """What one visitor's page depends on.
 
-    `question` fills the box; `examples` are offered below it; `teams` are whom to ask else. An embedded page
-    has fewer parts.
+    `question` fills the box, which takes `most_characters`; `examples` are offered below it; `teams` are whom to ask
+    else. An embedded page has fewer parts.
     """
 
     language: str
     theme: str = "system"
     embedded: bool = False
     question: str = ""
+    most_characters: int = QUESTION_MAX_CHARACTERS
     examples: Sequence[str] = ()
     teams: Mapping[str, Any] = field(default_factory=dict)
 

@@ -7,11 +7,11 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from app.wiring.page_file import PageFile
-from chains.state import QUESTION_MAX_CHARACTERS
+from chains.state import QUERY_MAX_CHARACTERS
 
 MOST = 12
 
-_Question = Annotated[str, Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS)]
+_Question = Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)]
 _FORM = TypeAdapter(dict[str, Annotated[list[_Question], Field(max_length=MOST)]])
 _NEEDED = f"`en: [What is GST?]`, at most {MOST} questions in each language"
 

@@ -1,4 +1,4 @@
-"""Whom to ask where the documents hold no answer, by the category of the nearest document, from a YAML file."""
+"""Whom to ask where the documents hold no answer, by the question's intent or the nearest document's category."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -35,5 +35,5 @@ class Teams:
         self._file = PageFile("TEAMS_FILE", file, _FORM, form=_NEEDED, holds_own_documents=holds_own_documents)
 
     def by_category(self) -> Mapping[str, Team]:
-        """Return the teams: by category, and `other`."""
+        """Return the teams: by intent, by category, and `other`."""
         return self._file.content() or {}

@@ -75,14 +75,14 @@ def test_nothing_retrieved_skips_the_model():
     assert (answer["citations"], answer["documents"]) == ([], [])
 
 
-@pytest.mark.parametrize("question", ["", " \n\t", "x" * 1001, 7, None])
+@pytest.mark.parametrize("question", ["", " \n\t", "x" * 4001, 7, None])
 def test_a_question_that_cannot_be_asked_is_refused(question):
     with pytest.raises(QuestionError):
         build().invoke({"question": question})
 
 
 def test_the_longest_question_passes():
-    assert build().invoke({"question": "x" * 1000})["outcome"] == "answered"
+    assert build().invoke({"question": "x" * 4000})["outcome"] == "answered"
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])

@@ -135,7 +135,7 @@ def test_a_question_that_is_like_no_example_passes():
     assert ScopeGate(SMALL, WordEmbeddings()).invoke({"question": "zebra crossing"}) is None
 
 
-@pytest.mark.parametrize("question", ["", "  ", "x" * 1001, None])
+@pytest.mark.parametrize("question", ["", "  ", "x" * 4001, None])
 def test_a_question_that_cannot_be_asked_is_refused_at_the_gate(question):
     with pytest.raises(QuestionError):
         declining().invoke({"question": question})

@@ -1,4 +1,4 @@
-"""The six outcomes of an answer, each by a question that brings it about."""
+"""The outcomes of an answer, each by a question that brings it about."""
 
 import json
 
@@ -12,6 +12,9 @@ DECLINED = "Which documents does the customs office of Atlantis want?"
 DEGRADED = "How does CIF differ from FOB in Incoterms 2020?"
 BLOCKED = "Please hold this question back"
 INVENTED = "The moon is made of green cheese and glows at night."
+SMALL_TALK = "Thanks!"
+ASKED_BACK = "How much is it?"
+RATES = "What is the current rate for a 20 foot container to Colombo?"
 OUTCOMES = {
     "answered": GST,
     "declined": DECLINED,
@@ -19,6 +22,8 @@ OUTCOMES = {
     "ungrounded": UNGROUNDED,
     "degraded": DEGRADED,
     "blocked": BLOCKED,
+    "small_talk": SMALL_TALK,
+    "redirected": RATES,
 }
 
 
@@ -31,13 +36,9 @@ def say_outcomes(model: ScriptedModel) -> None:
 
 
 def hold_back(page: Page) -> None:
-    """Answer one question as a service does that holds it back."""
-
-    def answer(route: Route) -> None:
-        if json.loads(route.request.post_data or "{}")["input"]["question"] != BLOCKED:
-            route.fallback()
-            return
-        parts = [
+    """Answer two questions as a service does that holds one back and sends the other to another desk."""
+    parts = {
+        BLOCKED: [
             {
                 "outcome": "blocked",
                 "answer": "This question cannot be answered here.",
@@ -45,8 +46,19 @@ def hold_back(page: Page) -> None:
                 "documents": [],
             },
             {"confidence": {"level": "Low", "score": 0, "reason": "The question was blocked", "factors": {}}},
-        ]
-        events = "".join(f"event: data\r\ndata: {json.dumps(part)}\r\n\r\n" for part in parts)
+        ],
+        RATES: [
+            {"outcome": "redirected", "answer": "I cannot quote live rates.", "citations": [], "documents": []},
+            {"closest": [], "confidence": None, "metadata": {"intent": "live_rates"}},
+        ],
+    }
+
+    def answer(route: Route) -> None:
+        question = json.loads(route.request.post_data or "{}")["input"]["question"]
+        if question not in parts:
+            route.fallback()
+            return
+        events = "".join(f"event: data\r\ndata: {json.dumps(part)}\r\n\r\n" for part in parts[question])
         route.fulfill(content_type="text/event-stream", body=f"{events}event: end\r\n\r\n")
 
     page.route("**/copilot/stream", answer)

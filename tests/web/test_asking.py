@@ -58,7 +58,7 @@ def test_slash_comes_back_to_the_box_and_up_recalls(page):
 
 
 def test_characters_are_counted_and_too_many_are_not_sent(page, model):
-    box(page).fill("x" * 1001)
+    box(page).fill("x" * 4001)
 
     expect(page.locator("#counter")).to_contain_text("shorten it by 1")
     expect(page.locator("#send")).to_be_disabled()

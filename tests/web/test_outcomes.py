@@ -1,11 +1,23 @@
-"""The six outcomes: each looks like what it is and offers the next step, at both widths and in both schemes."""
+"""The outcomes: each looks like what it is and offers the next step, at both widths and in both schemes."""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.web.asking import NO_RESULTS, ask, ask_and_wait
 from tests.web.axe import violations
-from tests.web.outcomes import BLOCKED, DECLINED, DEGRADED, INVENTED, OUTCOMES, UNGROUNDED, hold_back, say_outcomes
+from tests.web.outcomes import (
+    ASKED_BACK,
+    BLOCKED,
+    DECLINED,
+    DEGRADED,
+    INVENTED,
+    OUTCOMES,
+    RATES,
+    SMALL_TALK,
+    UNGROUNDED,
+    hold_back,
+    say_outcomes,
+)
 from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
 
 
@@ -29,16 +41,41 @@ def test_every_outcome_fits_and_axe_finds_nothing(open_page, width, scheme):
 def test_what_is_declined_names_the_team_and_lets_the_question_be_changed(page):
     exchange = ask_and_wait(page, DECLINED)
 
-    expect(exchange.locator(".banner")).to_contain_text("Not answered from the documents")
+    expect(exchange.locator(".banner")).to_contain_text("I found no reliable answer")
     expect(exchange.locator(".team")).to_contain_text("Ask:")
     exchange.get_by_role("button", name="Change the question").click()
     expect(page.locator("#question")).to_have_value(DECLINED)
 
 
-def test_what_the_model_declines_shows_the_nearest_documents(page):
+def test_a_decline_shows_the_closest_passages_marked_and_one_click_from_their_document(page):
     exchange = ask_and_wait(page, DECLINED)
+    passages = exchange.locator(".closest li")
 
-    assert exchange.locator(".next .document-chip").count() > 0
+    expect(exchange.locator(".banner")).to_contain_text("Closest passages below.")
+    expect(passages).to_have_count(3)
+    marked = passages.first.locator("mark").text_content() or ""
+    passages.first.locator(".source-title").click()
+    expect(page.locator("#viewer mark").first).to_be_visible()
+    assert len(marked) > 20
+
+
+@pytest.mark.parametrize("question", [SMALL_TALK, ASKED_BACK])
+def test_small_talk_and_a_question_back_are_no_failure(page, question):
+    exchange = ask_and_wait(page, question)
+
+    expect(exchange.locator(".answer")).not_to_be_empty()
+    for part in (".banner", ".confidence", ".next", ".closest"):
+        expect(exchange.locator(part)).to_have_count(0)
+
+
+def test_a_question_for_another_desk_names_the_desk_of_its_intent(page):
+    hold_back(page)
+    exchange = ask_and_wait(page, RATES)
+
+    expect(exchange).to_have_attribute("data-outcome", "redirected")
+    expect(exchange.locator(".team")).to_contain_text("Pricing desk")
+    for part in (".banner", ".confidence"):
+        expect(exchange.locator(part)).to_have_count(0)
 
 
 def test_where_nothing_is_found_other_words_are_offered(page):

@@ -12,8 +12,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.errors import RequestRefusedError
 
 MAX_BYTES = 10 * 1024
-# Paths whose bodies may be larger: an answer with its citations, and a conversation that a front end sends whole.
-MAX_BYTES_OF = {"/page/render": 64 * 1024, "/v1/chat/completions": 128 * 1024}
+# Paths whose bodies may be larger: an answer with its citations, a conversation that a front end sends whole, a long
+# question with its history.
+MAX_BYTES_OF = {"/page/render": 64 * 1024, "/v1/chat/completions": 128 * 1024} | dict.fromkeys(
+    (f"/copilot/{name}" for name in ("invoke", "batch", "stream", "stream_events")), 32 * 1024
+)
 # Posts that ask no question, so that they count towards no limit of questions.
 NO_QUESTIONS = frozenset({"/page/render", "/sign-in", "/sign-out", "/api/documents"})
 # Posts whose bodies are too large to be held: their routes read them piece by piece.

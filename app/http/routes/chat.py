@@ -12,7 +12,7 @@ from app.http.questions import QUERY_SCHEMA, ChatTopK, SessionId, run_config
 from app.http.routes.health import HEALTH, Health, health_of
 from app.http.routes.json_route import JsonRoute
 from app.observability.logs import masked
-from chains.state import Answer, check_question
+from chains.state import QUERY_MAX_CHARACTERS, Answer, check_question
 
 
 class ChatBody(BaseModel):
@@ -80,7 +80,7 @@ def chat_router(models: Sequence[str]) -> APIRouter:
 async def chat(request: Request, body: Any) -> ChatAnswer:
     """Answer one question with numbered citations."""
     chain = request.app.state.services.numbered_chain(body.model_id)
-    question: dict[str, Any] = {"question": check_question(body.query), "top_k": body.top_k}
+    question: dict[str, Any] = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), "top_k": body.top_k}
     if body.session_id:
         question["session_id"] = body.session_id
     answer = await chain.ainvoke(question, run_config(request, session_id=body.session_id, model_id=body.model_id))

@@ -67,13 +67,16 @@ class QuestionObject(BaseModel):
         return value
 
 
-def question_model(*, top_k: int, threshold: float) -> type[BaseModel]:
-    """Return the input: a question, and options with the defaults of the settings (none may be optional)."""
+def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHARACTERS) -> type[BaseModel]:
+    """Return the input: a question, and options with the defaults of the settings (none may be optional).
+
+    The question has at most `most` characters.
+    """
     return create_model(
         "Question",
         __base__=QuestionObject,
         __doc__=None,
-        question=(str, Field(min_length=1, max_length=QUESTION_MAX_CHARACTERS, pattern=QUESTION_PATTERN)),
+        question=(str, Field(min_length=1, max_length=most, pattern=QUESTION_PATTERN)),
         history=History,
         top_k=(TopK, top_k),
         threshold=(Threshold, threshold),

@@ -8,30 +8,44 @@ from starlette.responses import HTMLResponse
 from app.http.middleware.security_headers import page_policy
 from app.web import assets, view, words
 from app.wiring import ExampleQuestions, Teams
-from chains.state import QUESTION_MAX_CHARACTERS
 
 A_YEAR_S = 365 * 24 * 3600
 READ = ["GET", "HEAD"]
 
 
-def page_router(examples: ExampleQuestions, teams: Teams, *, framed_by: Sequence[str]) -> APIRouter:
+def page_router(
+    examples: ExampleQuestions, teams: Teams, *, framed_by: Sequence[str], most_characters: int
+) -> APIRouter:
     """Return the page's routes. They hold no data, so everybody may have them.
 
     Args:
         examples: The questions that the page offers.
         teams: Whom it names where the documents hold no answer.
         framed_by: Origins of the pages that may show it in a frame.
+        most_characters: How long a question may be.
     """
     router = APIRouter(include_in_schema=False)
+
+    def visit(request: Request, *, embedded: bool) -> view.Visit:
+        query, language, theme = request.query_params, language_of(request), request.cookies.get("theme", "")
+        return view.Visit(
+            language=language,
+            theme=theme if theme in view.THEMES else "system",
+            embedded=embedded,
+            question=next(filter(None, query.getlist("question")), "")[:most_characters],
+            most_characters=most_characters,
+            examples=examples.of(language),
+            teams=teams.by_category(),
+        )
 
     # Nothing here waits: the files are in memory, and the page is put together from them.
     @router.api_route("/", methods=READ)
     async def page(request: Request) -> Response:
-        return _page(request, examples, teams, policy=page_policy(b""))
+        return _page(request, visit(request, embedded=False), policy=page_policy(b""))
 
     @router.api_route("/embed", methods=READ)
     async def embedded_page(request: Request) -> Response:
-        return _page(request, examples, teams, policy=page_policy(b"", framed_by=framed_by), embedded=True)
+        return _page(request, visit(request, embedded=True), policy=page_policy(b"", framed_by=framed_by))
 
     @router.api_route("/widget.js", methods=READ)
     async def widget(request: Request) -> Response:
@@ -53,19 +67,8 @@ def language_of(request: Request) -> str:
     return words.choose(asked, kept, request.headers.get("accept-language", ""))
 
 
-def _page(
-    request: Request, examples: ExampleQuestions, teams: Teams, *, policy: str, embedded: bool = False
-) -> Response:
-    query, language = request.query_params, language_of(request)
-    theme = request.cookies.get("theme", "")
-    visit = view.Visit(
-        language=language,
-        theme=theme if theme in view.THEMES else "system",
-        embedded=embedded,
-        question=next(filter(None, query.getlist("question")), "")[:QUESTION_MAX_CHARACTERS],
-        examples=examples.of(language),
-        teams=teams.by_category(),
-    )
+def _page(request: Request, visit: view.Visit, *, policy: str) -> Response:
+    language = visit.language
     headers = {
         "Content-Security-Policy": policy,
         "Content-Language": language,
@@ -73,7 +76,7 @@ def _page(
         "Vary": "Accept-Language, Cookie",
     }
     response = HTMLResponse(view.render(visit), headers=headers)
-    if query.get("lang") == language and not embedded:
+    if request.query_params.get("lang") == language and not visit.embedded:
         response.set_cookie("lang", language, max_age=A_YEAR_S, samesite="lax")
     return response
 

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from app.http.openapi import ANSWER, error_responses, ok_response
 from app.http.questions import QUERY_SCHEMA, History, SessionId, Threshold, TopK, run_config
 from app.http.routes.json_route import bad_request_route
-from chains.state import Answer, Outcome, check_question
+from chains.state import QUERY_MAX_CHARACTERS, Answer, Outcome, check_question
 
 _Value = TypeVar("_Value")
 _CamelKeys = Annotated[
@@ -174,6 +174,6 @@ async def query(request: Request, body: QueryBody) -> QueryAnswer:
     options: dict[str, Any] = {"top_k": body.top_k, "threshold": body.threshold, "session_id": body.session_id}
     options["history"] = body.history or None
     chosen = {name: value for name, value in options.items() if value is not None}
-    question = {"question": check_question(body.query), **chosen}
+    question = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), **chosen}
     answer = await request.app.state.services.chain.ainvoke(question, run_config(request, session_id=body.session_id))
     return query_answer(answer)

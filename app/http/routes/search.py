@@ -10,7 +10,7 @@ from app.http.questions import QUERY_SCHEMA, TopK, run_config
 from app.http.routes.json_route import bad_request_route
 from app.wiring.search import search
 from chains.citations.sources import external_urls
-from chains.state import Passage
+from chains.state import QUESTION_MAX_CHARACTERS, Passage
 
 # What of a passage's metadata is told beside the contract: what a citation needs, and who may see it.
 TOLD = (
@@ -24,7 +24,9 @@ router = APIRouter(tags=["MARP"], route_class=bad_request_route("a JSON object w
 class SearchBody(BaseModel):
     """What to search for; there is no least score."""
 
-    query: str = Field(examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA)
+    query: str = Field(
+        examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA | {"maxLength": QUESTION_MAX_CHARACTERS}
+    )
     top_k: TopK = 5
     audience: Literal["public"] | None = Field(None, description="Leaves out what only the staff may see.")
 

@@ -59,7 +59,7 @@ def test_ask_answers_through_groq_where_there_is_a_key(waypoint, corpus, groq, m
 
 @pytest.mark.parametrize(
     ("question", "told"),
-    [("", "cannot be empty"), (" \t", "cannot be empty"), ("x" * 1001, "maximum length of 1000 characters")],
+    [("", "cannot be empty"), (" \t", "cannot be empty"), ("x" * 4001, "maximum length of 4000 characters")],
 )
 def test_a_question_that_cannot_be_asked_is_bad_usage(waypoint, question, told):
     code, _, err = waypoint("ask", question)

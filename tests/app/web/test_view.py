@@ -8,7 +8,7 @@ import pytest
 
 from app.web import assets, view, words
 
-PAGE_MAX_BYTES = 150_000
+PAGE_MAX_BYTES = 160_000
 
 SETS = re.compile(r"\[[^\]]*\]")  # Of characters, in a pattern.
 

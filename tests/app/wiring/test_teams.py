@@ -1,13 +1,17 @@
 import pytest
 
 from app.wiring import Teams
+from app.wiring.scope import sample_corpus
 from chains.audience import CATEGORIES
 from chains.errors import ConfigurationError
+from chains.scope.file import SCOPE_FILE, load_scope
 
 
-def test_the_sample_corpus_names_a_team_for_each_category_and_one_for_everything_else():
+def test_the_sample_corpus_names_a_team_for_each_category_and_intent_and_one_for_everything_else():
     teams = Teams(None, lambda: False).by_category()
-    assert set(teams) == {*CATEGORIES.values(), "other"}
+    scope = load_scope(sample_corpus() / SCOPE_FILE)
+    redirected = {intent.name for intent in scope.intents} - {"off_topic"}  # That is no desk's.
+    assert set(teams) == {*CATEGORIES.values(), *redirected, "other"}
     assert all(team["name"] for team in teams.values())
 
 

@@ -7,12 +7,12 @@ import { questions } from "./records.js";
 import { change, state, subscribe } from "./state.js";
 import { language, t } from "./words.js";
 
-const MOST_CHARACTERS = 1000;
 const NEAR = 0.8; // From this share on, the count is said to a screen reader too.
 const DRAFT = "waypoint:draft";
 
 /** @type {HTMLTextAreaElement} */
 let box;
+let most = Infinity; // How many characters the service takes.
 let recalled = -1;
 let typed = "";
 /** What was being typed when a question was put in its place. @type {string[]} */
@@ -21,6 +21,7 @@ const setAside = [];
 /** Make the box work, with what was typed before the page was loaded again. */
 export function start() {
   box = byId("question");
+  most = box.maxLength;
   box.removeAttribute("maxlength"); // Too much is said, not cut off.
   box.value ||= draft();
   box.addEventListener("input", () => {
@@ -91,16 +92,16 @@ function recall(event, number) {
 }
 
 /** @param {string} question */
-const tooLong = (question) => Array.from(question).length > MOST_CHARACTERS;
+const tooLong = (question) => Array.from(question).length > most;
 
 function update() {
   const count = Array.from(box.value.trim()).length;
   const counter = byId("counter");
   const number = new Intl.NumberFormat(language);
-  const long = count > MOST_CHARACTERS;
-  counter.textContent = count ? t(long ? "ask.too-long" : "ask.count", { count: number.format(count), most: number.format(MOST_CHARACTERS), over: number.format(count - MOST_CHARACTERS) }) : "";
+  const long = count > most;
+  counter.textContent = count ? t(long ? "ask.too-long" : "ask.count", { count: number.format(count), most: number.format(most), over: number.format(count - most) }) : "";
   counter.classList.toggle("over", long);
-  counter.setAttribute("aria-live", count > MOST_CHARACTERS * NEAR ? "polite" : "off");
+  counter.setAttribute("aria-live", count > most * NEAR ? "polite" : "off");
   box.setAttribute("aria-invalid", String(long));
   byId("send").hidden = Boolean(state.asking);
   byId("send").disabled = !count || long;

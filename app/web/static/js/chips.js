@@ -103,7 +103,7 @@ function follow(card) {
 function content(citation, passage) {
   if (!citation.matched) return [element("p", { class: "support", data: { support: "none" }, text: t("card.unmatched") })];
   const support = supportOf(citation);
-  const words = passage && element("blockquote", {}, ...shown(passage.before), passage.quote && element("mark", {}, ...shown(passage.quote)), ...shown(passage.after));
+  const words = passage && element("blockquote", {}, ...withoutSigns(passage.before), passage.quote && element("mark", {}, ...withoutSigns(passage.quote)), ...withoutSigns(passage.after));
   const about = [passage?.organisation, passage?.date && t("source.date", { date: dateOf(passage.date) })].filter(Boolean).join(" · ");
   const found = citation.attributed ? "card.attributed" : "card.marked";
   return [
@@ -117,7 +117,7 @@ function content(citation, passage) {
 
 /** Return a source's words without the signs of its markdown; a line stands between the cells of a table.
  * @param {string} text */
-function shown(text) {
+export function withoutSigns(text) {
   return text.replace(RULES, "").split(SIGNS).map((piece, at) => (at % 2 ? piece.trim() === "|" && element("span", { class: "faint", text: " | " }) : piece)).filter(Boolean);
 }
 

@@ -2,7 +2,7 @@
 import { RequestError } from "./api.js";
 import { byId } from "./elements.js";
 import { ExchangeView } from "./exchange.js";
-import { historyOf, passagesOf } from "./passages.js";
+import { closestOf, historyOf, passagesOf } from "./passages.js";
 import { find, keep, newConversation, newId } from "./records.js";
 import { change, state, subscribe } from "./state.js";
 import { CutError, ask } from "./stream.js";
@@ -119,11 +119,12 @@ function take(view, whole, part) {
 
 /** Keep what the page needs of the answer object. @param {Exchange} exchange @param {Record<string, any>} whole */
 function settle(exchange, whole) {
-  const { outcome, citations = [], sources, related_docs, confidence, metadata, documents, replacement } = whole;
+  const { outcome, citations = [], sources, related_docs, closest, confidence, metadata, documents, replacement } = whole;
   const replaced = typeof replacement === "string" && whole.answer.trim() !== "";
   const answerText = typeof replacement === "string" ? replacement : whole.answer;
   const passages = passagesOf(citations, documents);
-  Object.assign(exchange, { answer: answerText, outcome, citations, passages, sources, related_docs, confidence, metadata, replaced });
+  const near = closestOf(closest ?? [], documents);
+  Object.assign(exchange, { answer: answerText, outcome, citations, passages, sources, related_docs, closest: near, confidence, metadata, replaced });
 }
 
 /** @param {ExchangeView} view @param {Record<string, any>} whole @param {unknown} error @param {boolean} stopped */

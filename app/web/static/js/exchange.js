@@ -3,10 +3,11 @@ import { actions } from "./actions.js";
 import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { connect } from "./chips.js";
+import { closest } from "./closest.js";
 import { element } from "./elements.js";
 import { failure } from "./failure.js";
 import { Growing, replace } from "./growing.js";
-import { banner, nextSteps, offersDocuments, removed } from "./outcomes.js";
+import { banner, isExplained, nextSteps, offersDocuments, removed } from "./outcomes.js";
 import { parts } from "./parts.js";
 import { levelOf, sourcesOf } from "./sources.js";
 import { t } from "./words.js";
@@ -66,7 +67,7 @@ export class ExchangeView {
   #surround() {
     const { exchange } = this;
     this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), banner(exchange)].filter(Boolean)));
-    const below = exchange.state === "done" ? [nextSteps(exchange, this.steps), ...parts(exchange, !offersDocuments(exchange))] : [this.#broken()];
+    const below = exchange.state === "done" ? [closest(exchange), nextSteps(exchange, this.steps), ...parts(exchange, !offersDocuments(exchange))] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
     this.#mark();
@@ -120,12 +121,13 @@ export class ExchangeView {
   #told() {
     const { exchange } = this;
     if (exchange.state !== "done") return t(exchange.state === "cut" ? "answer.cut" : "answer.stopped");
-    const outcome = exchange.outcome === "answered" ? t("answer.done") : t(`outcome.${exchange.outcome}`);
+    const outcome = isExplained(exchange) ? t(`outcome.${exchange.outcome}`) : t("answer.done");
     const words = this.answer.cloneNode(true);
     if (words instanceof HTMLElement) words.querySelectorAll(".chip").forEach((chip) => chip.remove());
     const sources = t("answer.sources", { count: sourcesOf(exchange).length });
-    const confidence = t(`confidence.${levelOf(exchange.confidence?.level)}`);
-    return [removed(exchange)?.textContent, outcome, words.textContent?.trim(), sources, confidence].filter(Boolean).map((part) => part?.replace(/\.$/, "")).join(". ");
+    const confidence = exchange.confidence && t(`confidence.${levelOf(exchange.confidence.level)}`);
+    const near = exchange.closest?.length && t("answer.closest", { count: exchange.closest.length });
+    return [removed(exchange)?.textContent, outcome, words.textContent?.trim(), sources, near, confidence].filter(Boolean).map((part) => part?.replace(/\.$/, "")).join(". ");
   }
 
   /** @param {string} text */

@@ -6,7 +6,12 @@
 export function openDocument(exchange, index, from) {
   const citation = exchange.citations?.[index];
   if (!citation?.matched || !citation.doc_id) return;
-  const { doc_id, title, quote, page } = citation;
-  const { chunk, start, end } = exchange.passages?.[index] ?? {};
+  openPlace(citation, exchange.passages?.[index] ?? {}, from);
+}
+
+/** @param {{doc_id: string, title: string, quote: string, page: number | null}} place
+ * @param {{chunk?: number | null, start?: number | null, end?: number | null}} passage Where the quote stands in the document
+ * @param {HTMLElement} from */
+export function openPlace({ doc_id, title, quote, page }, { chunk, start, end }, from) {
   document.dispatchEvent(new CustomEvent("open-document", { detail: { doc_id, title, quote, page, chunk, start, end, from } }));
 }

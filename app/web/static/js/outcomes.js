@@ -1,13 +1,17 @@
-// What an answer is where it is no plain answer, and what to do next: six outcomes, each with its own look.
+// What an answer is where it is no plain answer, and what to do next: each outcome has its own look.
 import { button, element, icon } from "./elements.js";
 import { documentChips } from "./parts.js";
 import { language, t } from "./words.js";
 
 /** @typedef {{again: () => void, edit: () => void}} Steps */
 
+/** The outcomes that need words above them. Small talk, a question back and a redirection say all themselves. */
+const EXPLAINED = ["unsure", "degraded", "declined", "no_results", "ungrounded", "blocked"];
 /** What each outcome offers beside its words. */
 const OFFERS = /** @type {Record<string, string[]>} */ ({
   degraded: ["again"],
+  unsure: ["team", "documents", "edit"],
+  redirected: ["team", "edit"],
   declined: ["team", "documents", "edit"],
   no_results: ["edit", "team", "browse"],
   ungrounded: ["documents", "team", "again"],
@@ -23,20 +27,25 @@ export function removed({ metadata }) {
   return kinds.length ? element("p", { class: "removed", text: t("redacted.title", { kinds: listed }) }) : null;
 }
 
+/** @param {import("./records.js").Exchange} exchange */
+export const isExplained = ({ outcome = "answered" }) => EXPLAINED.includes(outcome);
+
 /** Return what stands above an answer that is none, or none that is whole; null above others. What a moderator flagged is
  * answered with words that need none.
  * @param {import("./records.js").Exchange} exchange */
-export function banner({ outcome = "answered", replaced, metadata }) {
-  if (!(outcome in OFFERS) || metadata?.safety?.reason === "moderation") return null;
+export function banner(exchange) {
+  const { outcome, replaced, metadata, closest } = exchange;
+  const text = [t(`outcome.${outcome}.text`), closest?.length && t("outcome.closest")].filter(Boolean).join(" ");
+  if (!isExplained(exchange) || metadata?.safety?.reason === "moderation") return null;
   const withdrawn = replaced && element("p", { class: "replaced", text: t("outcome.replaced") });
   return element("div", { class: "banner" }, icon(outcome === "degraded" || outcome === "ungrounded" ? "warning" : outcome === "blocked" ? "stop" : "nothing"),
-    element("div", {}, element("p", { class: "banner-title", text: t(`outcome.${outcome}`) }), element("p", { text: t(`outcome.${outcome}.text`) }), withdrawn));
+    element("div", {}, element("p", { class: "banner-title", text: t(`outcome.${outcome}`) }), element("p", { text }), withdrawn));
 }
 
 /** Return whether the next steps name the related documents, as the nearest ones.
  * @param {import("./records.js").Exchange} exchange */
-export function offersDocuments({ outcome = "", related_docs }) {
-  return Boolean(OFFERS[outcome]?.includes("documents") && related_docs?.length);
+export function offersDocuments({ outcome = "", related_docs, closest }) {
+  return Boolean(OFFERS[outcome]?.includes("documents") && related_docs?.length && !closest?.length);
 }
 
 /** Return the next steps that fit the outcome; null where there is nothing to do but read.
@@ -48,7 +57,7 @@ export function nextSteps(exchange, steps) {
   const buttons = [
     offers.includes("again") && button(t("next.again"), steps.again, { icon: "again", does: "again" }),
     offers.includes("edit") && button(t("next.edit"), steps.edit, { icon: "edit", does: "edit" }),
-    (offers.includes("browse") || (offers.includes("documents") && !documents.length)) &&
+    (offers.includes("browse") || (offers.includes("documents") && !exchange.related_docs?.length)) &&
       button(t("next.browse"), () => document.dispatchEvent(new CustomEvent("open-documents")), { icon: "list", does: "browse" }),
   ];
   const shown = [
@@ -62,10 +71,12 @@ export function nextSteps(exchange, steps) {
 /** @type {Record<string, {name: string, contact?: string}>} */
 const teams = JSON.parse(document.getElementById("teams")?.textContent || "{}");
 
-/** Return whom to ask: the team of the nearest document's category, or the one for everything else.
+/** Return whom to ask: the team of the question's intent, else that of the nearest document's category, else the one for
+ * everything else. A redirection names its own team, so that only one of its intent is shown.
  * @param {import("./records.js").Exchange} exchange */
-function teamOf({ related_docs, question }) {
-  const team = teams[related_docs?.[0]?.category] ?? teams.other;
+function teamOf({ outcome, metadata, related_docs, question }) {
+  const known = teams[metadata?.intent];
+  const team = outcome === "redirected" ? known : (known ?? teams[related_docs?.[0]?.category] ?? teams.other);
   if (!team) return null;
   const { name, contact } = team;
   const mail = contact?.includes("@") && `mailto:${contact}?subject=${encodeURIComponent(question)}`;

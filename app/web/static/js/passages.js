@@ -9,8 +9,8 @@ const AROUND_CHARACTERS = 180;
 const MOST_TURNS = 20;
 const MOST_CHARACTERS = 8000;
 const LONGEST_TURN = 3000;
-// A request has at most 10 kB; what is not history or question in it takes less than 200 bytes.
-const MOST_BYTES = 9800;
+// A request has at most 32 kB; what is not history or question in it takes less than 200 bytes.
+const MOST_BYTES = 32000;
 
 /** Return the source's words for each citation: null where nothing was found.
  * @param {any[]} citations
@@ -23,6 +23,14 @@ export function passagesOf(citations, documents) {
     const found = holding.find(({ metadata }) => metadata.section === citation.section) ?? holding[0] ?? same[0];
     return citation.matched && found ? shownOf(citation.quote, found) : null;
   });
+}
+
+/** Return the closest passages with the source's words around their quotes.
+ * @param {any[]} closest
+ * @param {any[]} documents What was retrieved */
+export function closestOf(closest, documents) {
+  const words = passagesOf(closest.map((one) => ({ ...one, matched: true })), documents);
+  return closest.map((one, index) => ({ ...one, ...words[index], quote: one.quote }));
 }
 
 /** @param {string} quote @param {{content: string, metadata: any}} document @returns {Shown} */

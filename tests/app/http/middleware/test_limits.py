@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from app.adapters.sessions.identity import Identity
 from app.http.errors import OPENAI_PATHS
-from app.http.middleware.body_limit import DISCARD_BYTES, MAX_DEPTH
+from app.http.middleware.body_limit import DISCARD_BYTES, MAX_BYTES, MAX_BYTES_OF, MAX_DEPTH
 from app.http.middleware.rate_limit import RETRY_STORAGE_S, RateLimit, caller_of
 from app.wiring.access import Access
 from tests.access import (
@@ -37,7 +37,8 @@ def url(corpus, groq):
 
 @pytest.mark.parametrize("path", ["/api/query", "/copilot/invoke", "/copilot/batch", "/no/such/route"])
 def test_a_large_body_is_refused_wherever_it_goes(url, groq, path):
-    for content in (b" " * 10_241, (b" " * 1024 for _ in range(11)), b" " * 200_000):
+    most = MAX_BYTES_OF.get(path, MAX_BYTES)
+    for content in (b" " * (most + 1), (b" " * 1024 for _ in range(most // 1024 + 1)), b" " * 200_000):
         response = httpx.post(url + path, content=content, timeout=20)
         assert (response.status_code, response.json()["error"]) == (413, "Payload Too Large")
     assert groq.requests == []

@@ -192,7 +192,7 @@ def test_the_models_that_answer_are_listed_and_answer(client, groq):
         ({"messages": []}, 400, (None, None)),
         ({"model": "x" * 100_000}, 400, (None, None)),
         ({"messages": [{"role": "user", "content": " "}]}, 400, (None, None)),
-        ({"messages": [{"role": "user", "content": "x" * 1001}]}, 400, (None, None)),
+        ({"messages": [{"role": "user", "content": "x" * 4001}]}, 400, (None, None)),
         ({"messages": [{"role": "user", "content": "x" * 200_000}]}, 413, (None, None)),
         ({"n": 2}, 400, (None, None)),
     ],

@@ -51,7 +51,7 @@ def test_the_language_is_that_of_the_address_and_kept_from_then_on(client):
 
 def test_a_question_in_the_address_fills_the_box_and_is_cut_at_its_limit(client):
     assert ">Where from?</textarea>" in client.get("/", params={"question": "Where from?"}).text
-    assert f">{'x' * 1000}</textarea>" in client.get("/", params={"question": "x" * 2000}).text
+    assert f">{'x' * 4000}</textarea>" in client.get("/", params={"question": "x" * 5000}).text
 
 
 def test_files_are_kept_by_browsers_at_addresses_with_the_version_and_asked_for_again_at_others(client):
