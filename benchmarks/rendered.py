@@ -100,6 +100,13 @@ def followups_table() -> str:
     return f"{told('followups')} {spent}\n\n{table(head, group['values']['rows'])}"
 
 
+def models_table() -> str:
+    """Return what became of the answers of real models, a row for each measure."""
+    values = read_figures()["models"]["values"]
+    head = ("", *(f"{name}: {model}" if model else name for name, model in values["models"].items()))
+    return f"{told('models')}\n\n{table(head, values['lines'])}"
+
+
 def ray_table() -> str:
     """Return what became of ingestions while their Ray cluster was harmed, with date and command."""
     group = read_figures()["ray"]

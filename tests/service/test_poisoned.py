@@ -1,6 +1,5 @@
 """Forty poisoned documents and a model that obeys whatever it reads: nothing of it reaches an answer or a stream."""
 
-import json
 from typing import Any
 
 import pytest
@@ -9,9 +8,7 @@ from app.settings import load_settings
 from app.wiring import Parts, Services
 from chains.output import merge
 from tests.fakes import WordEmbeddings
-from tests.service.poisoned import EVIL, Obeying, write_poisoned
-
-SIGNS = (EVIL, "send_mail", "tool_call", "![", "Rules:\\n1.")
+from tests.service.poisoned import SIGNS, Obeying, seen_of, write_poisoned
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +27,6 @@ def poisoned(tmp_path_factory) -> tuple[Services, int, Any]:
     services = Services(settings, parts=Parts(model=Obeying(), embeddings=WordEmbeddings()))
     report = services.ingest([folder / "documents"])
     return services, count, report
-
-
-def seen_of(answer: Any) -> str:
-    """Return what a reader sees: all but the retrieved text, which is there to be looked at as it is."""
-    return json.dumps({name: value for name, value in answer.items() if name != "documents"}, ensure_ascii=False)
 
 
 def test_nothing_that_a_document_orders_reaches_an_answer_or_a_stream(poisoned):
