@@ -35,7 +35,7 @@ from evals.questions import Case
 
 FILE = Path(__file__).parents[1] / "app" / "adapters" / "llm" / "offline" / "ranker.json"
 CANDIDATES: Final = 6
-THRESHOLD: Final = 0.5
+THRESHOLD: Final = 0.6
 # The weights of the prior, per standard deviation, and how strongly they are held.
 PRIOR: Final = {
     "near": 0.5,
@@ -67,6 +67,7 @@ class Example:
     values: Numbers
     relevance: Numbers
     gold: tuple[bool, ...]
+    quotable: tuple[bool, ...]
 
 
 def main() -> None:
@@ -118,6 +119,7 @@ def example(row: Asked, similarity: WordSimilarity, vectors: KeptVectors, contex
             is_gold(document, row.case) and (not is_spans or holds_evidence(one["content"], row.case))
             for document, one in zip(documents, cited, strict=True)
         ),
+        quotable=tuple(evidence.quotable),
     )
 
 
@@ -157,7 +159,8 @@ def fit(rows: Sequence[Example]) -> Ranker:
         [(values, wanted / wanted.sum()) for values, wanted in lists], prior, np.full(len(prior), HELD_RANKS)
     )
     ranker = _with_weights(ranker, ranks, np.zeros(len(prior)), 0.0)
-    first = [(row, int(ranker.scores(row.values).argmax())) for row in usable if not row.unanswerable_form]
+    best = [(row, quoted_first(ranker, row)) for row in usable if not row.unanswerable_form]
+    first = [(row, at) for row, at in best if at is not None]
     values = np.array([ranker.standardised(row.values)[at] for row, at in first])
     found = logistic(
         np.column_stack([np.ones(len(first)), values]),
@@ -232,9 +235,14 @@ def _share(values: Sequence[float], least: float) -> str:
 
 def probability(ranker: Ranker, row: Example) -> float:
     """Return how likely the best statement answers the question; 0 where the question's form rules that out."""
-    if row.unanswerable_form or not len(row.values):
-        return 0.0
-    return ranker.probability(row.values[int(ranker.scores(row.values).argmax())])
+    at = None if row.unanswerable_form else quoted_first(ranker, row)
+    return 0.0 if at is None else ranker.probability(row.values[at])
+
+
+def quoted_first(ranker: Ranker, row: Example) -> int | None:
+    """Return the place of the best statement that may be quoted."""
+    scores = np.where(row.quotable, ranker.scores(row.values), -np.inf) if len(row.values) else np.array([-np.inf])
+    return int(scores.argmax()) if np.isfinite(scores).any() else None
 
 
 if __name__ == "__main__":

@@ -31,12 +31,18 @@ SHARED = ROOT.parent / "shared"
 KEPT = Path(tempfile.gettempdir()) / "waypoint-corpora"
 
 
-def read_arguments(description: str | None) -> argparse.Namespace:
-    """Return what a command that fits a model to question sets is given: `folder`, `kept`, and whether to `write`."""
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser for what a command on question sets is given: `folder` and `kept`."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
-    parser.add_argument("--write", action="store_true", help="keep what is fitted on all questions as the packaged one")
     parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
+    return parser
+
+
+def read_arguments(description: str | None) -> argparse.Namespace:
+    """Return what a command that fits a model to question sets is given: also whether to `write`."""
+    parser = arguments(description)
+    parser.add_argument("--write", action="store_true", help="keep what is fitted on all questions as the packaged one")
     return parser.parse_args()
 
 

@@ -46,6 +46,15 @@ that chooses statements tells it."""
 ASKED = "question"
 """In the `additional_kwargs` of a prompt's question: the question's own words, without the reminder behind them."""
 
+UNSURE = "unsure"
+"""In a message's `response_metadata`: True where there is evidence, but none that answers the question for sure."""
+
+CLOSEST = "closest"
+"""In a message's `response_metadata`: the places, in the context, of the passages that come closest, best first."""
+
+SEARCHED = "searched"
+"""In the `additional_kwargs` of a prompt's question: the query that was searched for."""
+
 SCORES = "scores"
 """In the `additional_kwargs` of a prompt's question: the similarity of each passage of the context, None if unknown."""
 

@@ -20,7 +20,7 @@ from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
 from chains.generation.reasoning import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
-from chains.state import ASKED, SCORES, Contextualised, joined
+from chains.state import ASKED, SCORES, SEARCHED, Contextualised, joined
 
 VARIABLES = {"context", "history", "question"}
 _SHOWN = {"context": "the documents", "question": "the question"}
@@ -118,6 +118,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         values = {"context": context["text"], "history": turns, "question": state["question"].strip()}
         *before, asked = self.prompt.invoke(values, config).to_messages()
         facts = {SCORES: [passage["score"] for passage in context["passages"]], ASKED: values["question"]}
+        facts[SEARCHED] = state.get("search_query")
         return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": facts})])
 
     def _limit(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:

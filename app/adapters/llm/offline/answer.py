@@ -6,56 +6,77 @@ from typing import Final, NamedTuple
 import numpy as np
 
 import prompts
-from app.adapters.llm.offline.evidence import HEADER, Evidence, Statement
+from app.adapters.llm.offline.answer_kinds import LISTED
+from app.adapters.llm.offline.evidence import Evidence, Statement
 from app.adapters.llm.offline.matching import words_of
 from app.adapters.llm.offline.ranker import Ranker
 from chains.text.escaping import escape_brackets
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
-CLOSE: Final = 1.5
-"""How far a statement's score may lie below the best one's for it to be quoted as well."""
+CLOSEST_SHOWN: Final = 3
+"""The most passages that count as closest."""
 AS_MUCH: Final = 0.6
 """The share of the best one's part of the question that it has to hold."""
+NEAR: Final = 0.15
+"""The least probability with which a statement that is not quoted counts as near."""
 _TIE: Final = 0.05
 _SAME: Final = 0.6
 _FEW: Final = 2
+_FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusion.
 
 
 class Answer(NamedTuple):
-    """The words of an answer, and the probability that its first statement answers the question."""
+    """The words of an answer, and the probability that its first statement answers the question.
+
+    `closest` are the places of the entries that come closest, best first; `unsure` is True where there is evidence, but
+    none that is quoted.
+    """
 
     text: str
     probability: float
+    closest: Sequence[int] = ()
+    unsure: bool = False
 
 
-def decline(probability: float = 0.0) -> Answer:
+def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> Answer:
     """Return the sentence that declines, which the system prompts ask of a model as well."""
-    return Answer(prompts.load("decline"), probability)
+    return Answer(prompts.load("decline"), probability, closest, unsure=probability >= NEAR)
 
 
 def answer(evidence: Evidence, ranker: Ranker, most: int) -> Answer:
-    """Return the quoted evidence, or the sentence that declines where the best of it is too weak."""
+    """Return the quoted evidence, or the sentence that declines where no statement is sure enough to be quoted."""
     if not evidence.statements:
         return decline()
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
-    probability = ranker.probability(evidence.values[order[0]])
-    if probability < ranker.threshold:
-        return decline(probability)
+    probabilities = [ranker.probability(values) for values in evidence.values]
+    closest = _closest([evidence.statements[row].entry for row in order], len(evidence.entries))
+    rated = [row for row in order if evidence.quotable[row] and probabilities[row] >= ranker.threshold]
+    if not rated:
+        return decline(max(probabilities), closest)
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
-    near = (row for row in order if held[row] >= AS_MUCH * held[order[0]])
-    close = [evidence.statements[row] for row in near if scores[row] >= scores[order[0]] - CLOSE]
-    sides = _sides(evidence, [evidence.statements[row] for row in order])
-    return Answer(compose(evidence, list(dict.fromkeys([*sides, *close])), most), probability)
+    close = [evidence.statements[row] for row in rated if held[row] >= AS_MUCH * held[rated[0]]]
+    sides = _sides(evidence, [evidence.statements[row] for row in order if evidence.quotable[row]])
+    ranked = list(dict.fromkeys([*sides, *close]))
+    return Answer(compose(evidence, ranked, most), max(probabilities[row] for row in rated), closest)
+
+
+def _closest(ranked: Sequence[int], count: int) -> list[int]:
+    """Return the entries that come closest: by their places in the context, and half as much by their statements."""
+    places = {entry: place for place, entry in enumerate(dict.fromkeys(ranked))}
+    worth = {entry: 1 / (_FUSED + entry) for entry in range(count)}
+    for entry, place in places.items():
+        worth[entry] += 0.5 / (_FUSED + place)
+    return sorted(worth, key=lambda entry: -worth[entry])[:CLOSEST_SHOWN]
 
 
 def _sides(evidence: Evidence, ranked: Sequence[Statement]) -> list[Statement]:
-    """Return the best statement for each side of a comparison that no single statement holds whole."""
+    """Return the best statement for each name that is asked about, where no single statement holds them all."""
     sides = evidence.question.sides
-    if not sides or any(all(one.strengths[sides] >= HEADER) for one in ranked[:_FEW]):
+    if not sides or any(all(evidence.holds(one, side) for side in sides) for one in ranked[:_FEW]):
         return []
-    found = (next((one for one in ranked if one.strengths[row] >= HEADER), None) for row in sides)
+    found = (next((one for one in ranked if evidence.holds(one, side)), None) for side in sides)
     return [one for one in found if one]
 
 
@@ -88,17 +109,15 @@ def _told_before(new: str, told: Sequence[frozenset[str]]) -> bool:
 
 
 def _items(one: Statement, evidence: Evidence) -> list[str]:
-    """Return the statement, or with it the rest of its list, or of a table the rows that say as much."""
+    """Return the statement, or with it the rest of its list, or the rows of its table that say as much."""
     items, wants = one.block.statements, evidence.question.wants
-    if one.block.kind == "prose":
-        return [one.text]
-    if one.block.kind == "list":
-        whole = items[:LONGEST_LIST] if wants & {"list", "manner"} else [one.text]
-        return whole if one.text in whole else [one.text, *whole[:-1]]
-    reach = evidence.covered(evidence.matcher.rows(items))
-    rows = [item for item, found in zip(items, reach, strict=True) if found >= reach.max() - _TIE]
-    few = len(rows) <= _FEW or "list" in wants
-    return rows[:LONGEST_LIST] if one.text in rows and few else [one.text]
+    if one.block.kind == "list" and wants & LISTED:
+        return items[:LONGEST_LIST] if one.text in items[:LONGEST_LIST] else [one.text, *items[: LONGEST_LIST - 1]]
+    if one.block.kind == "table" and "list" in wants:
+        reach = evidence.covered(evidence.matcher.rows(items))
+        rows = [item for item, found in zip(items, reach, strict=True) if found >= reach.max() - _TIE]
+        return rows[:LONGEST_LIST] if one.text in rows else [one.text]
+    return [one.text]
 
 
 def _cut(items: Sequence[str]) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from app.adapters.llm.offline.answer_kinds import COMPANY, CURRENT, GLOSSARY, fits, subject
-from app.adapters.llm.offline.matching import Matcher, Matrix
-from app.adapters.llm.offline.passages import Block, Entry
-from app.adapters.llm.offline.question import Question, join_initials, pairs_of
+from app.adapters.llm.offline.matching import WORD_FLOOR, Matcher, Matrix
+from app.adapters.llm.offline.passages import Block, Entry, is_label, is_worked
+from app.adapters.llm.offline.question import Kind, Question, join_initials, pairs_of
 from chains.ports import WordSimilarity
 
 FEATURES: Final = (
@@ -22,6 +22,11 @@ FEATURES: Final = (
 EMBEDDED_CHARACTERS: Final = 160
 # What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
 LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
+FIXED: Final = 0.6
+"""How strongly a statement has to hold a name: a country may stand for its city."""
+MOST_OF_NAME: Final = 0.5
+MEASURED: Final[frozenset[Kind]] = frozenset({"number", "date"})
+"""The kinds of answer that a figure or a time stands in."""
 _LEAST_RARITY: Final = 0.3
 # How much each feature tells of a statement before it is embedded.
 _FIRST_LOOK: Final = {"near": 1.5, "pairs": 0.3, "definition": 0.4, "place": 0.2}
@@ -66,6 +71,7 @@ class Evidence:
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
         self.statements = [Statement(*one, row) for one, row in zip(found, self.placed, strict=True)]
         self.weights = self._weigh(self._by_entry(placed))
+        self.quotable = [self._is_quotable(one) for one in self.statements]
         self.values = self._measure(numbers, scores)
 
     def _quotable(self, entry: Entry) -> list[tuple[str, Block]]:
@@ -75,6 +81,31 @@ class Evidence:
             return []
         blocks = [one for one in entry.blocks if "definition" in asked.wants or not _is_glossary(one, entry)]
         return [(text, one) for one in blocks for text in one.statements if not asked.live or CURRENT.search(text)]
+
+    def _is_quotable(self, one: Statement) -> bool:
+        """Return whether a statement may stand as an answer: it holds what is asked for, and is a whole statement."""
+        asked = self.question
+        return (
+            all(self.holds(one, name) for name in asked.names if name not in asked.sides)
+            and (not asked.sides or any(self.holds(one, side) for side in asked.sides))
+            and self._is_about(one)
+            and fits(one.text, asked.wants & MEASURED, listed=False) >= 0
+            and not is_worked(one.text, f"{self.entries[one.entry].section} {one.block.heading} {one.block.label}")
+            and not (is_label(one.text, one.block.kind) and not (one.block.kind == "list" and one.block.label))
+        )
+
+    def _is_about(self, one: Statement) -> bool:
+        """Return whether a statement is about what is asked: a figure about all of it, other words about half of it."""
+        sides = {row for side in self.question.sides for row in side}
+        nouns = [row for row, term in enumerate(self.question.terms) if term.carries and row not in sides]
+        lacked = sum(one.strengths[row] < WORD_FLOOR for row in nouns)
+        return lacked <= (0 if self.question.wants & MEASURED else len(nouns) / 2)
+
+    def holds(self, one: Statement, name: Sequence[int]) -> bool:
+        """Return whether a statement holds a name, or most of one with several words; its heading and title count."""
+        held = one.strengths[name] >= FIXED
+        weights = self.weights[name]
+        return bool(held @ weights >= MOST_OF_NAME * weights.sum())
 
     def _by_entry(self, rows: Matrix) -> Matrix:
         """Return the strongest hold on each term in each entry."""
@@ -98,7 +129,8 @@ class Evidence:
         asked, count = self.question, len(self.statements)
         near, entry = self._spread(), self._by_entry(self.placed)[numbers]
         if asked.sides and count:  # Each side may stand in an entry of its own.
-            near[:, asked.sides] = entry[:, asked.sides] = entry[:, asked.sides].max(axis=0)
+            sides = [row for side in asked.sides for row in side]
+            near[:, sides] = entry[:, sides] = entry[:, sides].max(axis=0)
         known = [*scores, *[None] * len(self.entries)]
         unknown = np.full(count, np.nan)
         columns: dict[str, Matrix | list[float]] = {
@@ -154,7 +186,7 @@ class Evidence:
     def first_look(self, limit: int) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""
         weights = np.array([_FIRST_LOOK.get(name, 0.0) for name in FEATURES])
-        promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed)
+        promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed) + self.quotable
         return [int(row) for row in np.argsort(-promise, kind="stable")[:limit]]
 
     def in_place(self, one: Statement) -> str:
@@ -165,6 +197,7 @@ class Evidence:
     def keep(self, rows: Sequence[int], meanings: Sequence[float] = ()) -> None:
         """Keep these statements only; `meanings` are their cosines to the question, where they are known."""
         self.statements = [self.statements[row] for row in rows]
+        self.quotable = [self.quotable[row] for row in rows]
         self.values = self.values[list(rows)]
         if meanings:
             found = np.array(meanings)

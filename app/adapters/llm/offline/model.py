@@ -16,11 +16,11 @@ from app.adapters.llm.offline.answer import Answer, answer, decline
 from app.adapters.llm.offline.evidence import FEATURES, Evidence
 from app.adapters.llm.offline.passages import context_of, entries
 from app.adapters.llm.offline.question import read
-from app.adapters.llm.offline.ranker import packaged_ranker
+from app.adapters.llm.offline.ranker import Ranker, packaged_ranker
 from chains.history import turns_of
 from chains.ports import WordSimilarity
 from chains.reformulation import standalone
-from chains.state import ASKED, MATCH, SCORES
+from chains.state import ASKED, CLOSEST, MATCH, SCORES, SEARCHED, UNSURE
 from chains.tokens import FourCharacters
 from chains.vectors import cosines
 
@@ -40,12 +40,14 @@ class OfflineChatModel(BaseChatModel):
         similarity: Lets near words count as well; without it only words of the same stem do.
         max_sentences: The most statements quoted; a list or the rows of a table count as one.
         candidates: The most statements that are embedded for one question.
+        ranker: The weights; by default the packaged ones.
     """
 
     embeddings: Embeddings | None = Field(default=None, exclude=True)
     similarity: SkipValidation[WordSimilarity | None] = Field(default=None, exclude=True)
     max_sentences: int = Field(default=3, ge=1)
     candidates: int = Field(default=6, ge=1)
+    ranker: Ranker | None = Field(default=None, exclude=True)
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -87,10 +89,10 @@ class OfflineChatModel(BaseChatModel):
             yield chunk
 
     def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> Answer:
-        text, probability = self._answer(messages)
+        reply = self._answer(messages)
         for mark in stop or ():
-            text = text.split(mark, 1)[0] if mark else text
-        return Answer(text, probability)
+            reply = reply._replace(text=reply.text.split(mark, 1)[0] if mark else reply.text)
+        return reply
 
     def _answer(self, messages: Sequence[BaseMessage]) -> Answer:
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
@@ -99,7 +101,7 @@ class OfflineChatModel(BaseChatModel):
             return decline()
         evidence = Evidence(question, entries(context), self.similarity, _scores(messages))
         self._compare_meaning(evidence)
-        return answer(evidence, packaged_ranker(FEATURES), self.max_sentences)
+        return answer(evidence, self.ranker or packaged_ranker(FEATURES), self.max_sentences)
 
     def _compare_meaning(self, evidence: Evidence) -> None:
         """Keep the most promising statements, with their cosine similarity to the question."""
@@ -113,12 +115,13 @@ class OfflineChatModel(BaseChatModel):
 
 
 def _asked(messages: Sequence[BaseMessage]) -> str:
-    """Return the last question, with what it takes from the conversation before it."""
+    """Return the query that was searched for; else the last question, with what it takes from those before it."""
     said = [message for message in messages if isinstance(message, HumanMessage | AIMessage)]
-    if not said or not isinstance(said[-1], HumanMessage):
-        return next((message.text for message in reversed(said) if isinstance(message, HumanMessage)), "")
-    asked = said[-1].additional_kwargs.get(ASKED) or said[-1].text
-    return standalone(asked, turns_of(said[:-1]))
+    last = next((place for place in range(len(said) - 1, -1, -1) if isinstance(said[place], HumanMessage)), None)
+    if last is None:
+        return ""
+    told = said[last].additional_kwargs
+    return told.get(SEARCHED) or standalone(told.get(ASKED) or said[last].text, turns_of(said[:last]))
 
 
 def _scores(messages: Sequence[BaseMessage]) -> Sequence[float | None]:
@@ -128,7 +131,9 @@ def _scores(messages: Sequence[BaseMessage]) -> Sequence[float | None]:
 
 
 def _metadata(reply: Answer) -> dict[str, Any]:
-    return {"model_name": MODEL_NAME, "finish_reason": "stop", MATCH: round(reply.probability, 4)}
+    """Return what the message tells beside its text."""
+    told = {"model_name": MODEL_NAME, "finish_reason": "stop", MATCH: round(reply.probability, 4)}
+    return told | {UNSURE: reply.unsure, CLOSEST: list(reply.closest)}
 
 
 def _usage(messages: Sequence[BaseMessage], text: str) -> UsageMetadata:

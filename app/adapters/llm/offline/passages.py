@@ -21,6 +21,17 @@ SHORTEST = 2
 _FENCE = ("```", "~~~")
 _CONTEXT_FENCE = re.compile(r"===== [0-9a-f]{16}: documents .* =====")
 _LOOSE_ENDS = word_set("a an and as at by for from if in into of on or per than that the to with")
+_LINKED = re.compile(r"\[[^\[\]\n]{0,300}\]\([^()\s]{0,600}\)|<?(?:https?://|www\.)\S+")
+_EXAMPLE = re.compile(r"\b(?:examples?|illustrations?|sample calculations?)\b", re.IGNORECASE)
+_SUPPOSES = re.compile(
+    r"\W*(?:(?:worked |another )?example\b|for (?:example|instance)\b|suppose\b|assum(?:e|ing)\b|imagine\b)", re.I
+)
+_FIGURE = re.compile(r"\d")
+_ARITHMETIC = re.compile(
+    r"\d[^=\n]{0,60}?[-+x*/\u00d7\u00f7\u2212][^=\n]{0,60}=\s?\W{0,4}(?:[A-Z]{1,3}\W?)?\d", re.IGNORECASE
+)
+_ENDS = (".", "!", "?", "\u3002")
+LONGEST_LABEL = 5
 _PROVENANCE = re.compile(r"(?:\w+ ){0,2}(?:source|retrieved|last updated|last verified)\b[^.]{0,40}:", re.IGNORECASE)
 
 
@@ -99,12 +110,25 @@ def _cells(line: str) -> list[str]:
 
 
 def _row(cells: Sequence[str], columns: Sequence[str]) -> str:
-    """Write a table row as a phrase: the first cell, then the others under their columns' names."""
+    """Write a table row as a sentence: what the row is about, then its other cells under their columns' names."""
     subject, *others = cells
-    named = len(others) > 1 and len(columns) == len(cells)
-    values = [f"{columns[i]}: {cell}" if named and columns[i] else cell for i, cell in enumerate(others, 1) if cell]
-    joint = " \u2014 " if named else ": "
-    return joint.join(part for part in (subject, "; ".join(values)) if part)
+    named = len(columns) == len(cells) and all(columns[1:])
+    values = "; ".join(f"{columns[i]} is {cell}" if named else cell for i, cell in enumerate(others, 1) if cell)
+    if not (subject and values and named):
+        return ": ".join(part for part in (subject, values) if part)
+    return f"For {subject}, {values}" + ("" if values.endswith(_ENDS) else ".")
+
+
+def is_worked(statement: str, announced: str) -> bool:
+    """Return whether a statement belongs to a worked example, whose figures are those of another case."""
+    told = _EXAMPLE.search(announced) or _SUPPOSES.match(statement)
+    return bool((told and _FIGURE.search(statement)) or _ARITHMETIC.search(statement))
+
+
+def is_label(statement: str, kind: Kind) -> bool:
+    """Return whether a statement only names something: a few words without a figure, a value or a closing mark."""
+    few = len(statement.split()) <= LONGEST_LABEL and not statement.endswith(_ENDS)
+    return kind != "table" and few and ": " not in statement and not _FIGURE.search(statement)
 
 
 class _Reader:
@@ -202,7 +226,7 @@ class _Reader:
         if self.paragraph:
             self._lead_in()
         text = plain(words)
-        if text and not _RULE.match(text):
+        if text and not _RULE.match(text) and not _LINKED.match(words.strip("*_ ")):
             self._block("list").statements.append(text)
 
     def _lead_in(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from chains.text.tokens import Token, fold, tokens
+from chains.text.tokens import MONTHS, WEIGHTS, Token, fold, tokens
 from chains.text.words import stem, word_set
 
 Kind = Literal["number", "date", "who", "where", "definition", "verdict", "list", "manner"]
@@ -15,7 +15,7 @@ _ASKS: Final[dict[Kind, re.Pattern[str]]] = {
         r"\bhow (?:many|much|big|tall|far|high|large|heavy|deep|old)\b"
         r"|\b(?:what|which|whats|what's) (?:is|was|are|were)? ?(?:the |our |your )?(?:\w+ ){0,3}?(?:number|amount"
         r"|percentage|percent|size|population|rates?|prices?|costs?|fees?|charges?|limits?|thresholds?|totals?"
-        r"|m(?:ax|in)imum)\b",
+        r"|m(?:ax|in)imum|values?|weights?|premiums?|fines?)\b",
         re.I,
     ),
     "date": re.compile(
@@ -69,16 +69,40 @@ _FORM_WORDS: Final = frozenset(
         ),
     )
 )
+_COUNTRIES: Final = frozenset(
+    map(
+        stem,
+        word_set("""
+            afghanistan albania algeria angola argentina armenia australia austria azerbaijan bahrain bangladesh belarus
+            belgium bhutan bolivia botswana brazil brunei bulgaria cambodia cameroon canada chile china colombia congo
+            croatia cuba cyprus czechia denmark ecuador egypt eritrea estonia ethiopia fiji finland france gabon georgia
+            germany ghana greece guatemala guinea haiti honduras hungary iceland india indonesia iran iraq ireland
+            israel italy jamaica japan jordan kazakhstan kenya korea kosovo kuwait kyrgyzstan laos latvia lebanon
+            liberia libya lithuania luxembourg macau macedonia madagascar malawi malaysia maldives mali malta mauritius
+            mexico moldova mongolia montenegro morocco mozambique myanmar namibia nepal netherlands nicaragua niger
+            nigeria
+            norway oman pakistan panama paraguay peru philippines poland portugal qatar romania russia rwanda samoa
+            senegal serbia singapore slovakia slovenia somalia spain sudan sweden switzerland syria taiwan tajikistan
+            tanzania thailand togo tunisia turkmenistan uganda uk ukraine uruguay usa uzbekistan vanuatu venezuela
+            vietnam yemen zambia zimbabwe"""),
+    )
+)
+"""Countries whose names mean nothing else; they are names in small letters as well."""
 _SHORT_SUBJECT: Final = 2
 _TITLE_CASE: Final = 0.6
 _LONG: Final = 6
+_WITHIN_NAME: Final = frozenset((" ", "-", " & "))
+_JOINS: Final = re.compile(
+    r"\s*(?:,|and|or|/|,\s*and|,\s*or)\s*(?:(?:which|what|how long) )?(?:(?:in|for|to|from|of|by|with) )?(?:the )?",
+    re.I,
+)
 FORM_WORD: Final = 0.3  # What a word keeps that only asks: `year` of "what year".
 
 
 class Term(NamedTuple):
     """One content word of a question; a name begins with a capital and is no abbreviation.
 
-    `asks` marks a word that says what is asked for.
+    `asks` marks a word that says what is asked for, `fixed` a name, a figure or a month, which an answer has to hold.
     """
 
     key: str
@@ -87,6 +111,12 @@ class Term(NamedTuple):
     named: bool
     capital: bool
     asks: bool
+    fixed: bool
+
+    @property
+    def carries(self) -> bool:
+        """Return whether it names something: it is no verb form, and does not only ask."""
+        return self.weight >= WEIGHTS["word"] and not self.asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +129,8 @@ class Question:
         pairs: which of them stand side by side, by their keys.
         wants: the kinds of answer that its form asks for.
         codes: numbers with letters (a container's, a booking's), which evidence must hold as written.
-        sides: the terms, by their places, of which it asks how they differ.
+        names: its names and figures, each by the places of its terms.
+        sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
         live: whether it asks for the state of today.
         addressed: whether it asks what the company itself does.
         unanswerable: whether no document can answer it.
@@ -110,7 +141,8 @@ class Question:
     pairs: frozenset[tuple[str, str]]
     wants: frozenset[Kind]
     codes: frozenset[str]
-    sides: list[int]
+    names: list[list[int]]
+    sides: list[list[int]]
     live: bool
     addressed: bool
     unanswerable: bool
@@ -120,14 +152,16 @@ def read(text: str) -> Question:
     """Read a question."""
     joined = join_initials(text)
     content = [token for token in tokens(joined) if token.weight]
-    terms = tuple(_terms(content, trust_capitals=not _is_title(tokens(joined))))
+    terms = tuple(_terms(content, trust_capitals=not _is_title(tokens(joined)), trust_acronyms=not joined.isupper()))
+    names, joint = _names(joined, content, terms)
     return Question(
         text=text,
         terms=terms,
         pairs=pairs_of(joined, reach=1),
         wants=_wants(joined, len(terms)),
         codes=frozenset(_CODE.findall(joined)),
-        sides=_sides(terms) if _COMPARES.search(joined) else [],
+        names=names,
+        sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
         live=bool(_LIVE.search(joined)),
         addressed=bool(_ADDRESSED.search(joined)),
         unanswerable=bool(_ORDER.search(joined) or _OWN.search(joined)),
@@ -146,21 +180,40 @@ def pairs_of(text: str, reach: int) -> frozenset[tuple[str, str]]:
     return frozenset((key, near) for at, key in enumerate(keys) for near in keys[at + 1 : at + 1 + reach])
 
 
-def _terms(content: list[Token], *, trust_capitals: bool) -> list[Term]:
+def _terms(content: list[Token], *, trust_capitals: bool, trust_acronyms: bool) -> list[Term]:
     found: dict[str, Term] = {}
     for token in content:
-        capital = trust_capitals and token.kind == "name"
-        named = capital and not token.text.isupper()
+        country = token.key in _COUNTRIES
+        acronym = trust_acronyms and len(token.text) > 1 and token.text.isupper()
+        capital = country or (token.kind == "name" and (trust_capitals or acronym))
+        named = country or (capital and not token.text.isupper())
         asks = token.key in _FORM_WORDS and not named
         share = FORM_WORD if asks else 1.0
-        found.setdefault(token.key, Term(token.key, fold(token.text), token.weight * share, named, capital, asks))
+        fixed = capital or token.text[0].isdigit() or (fold(token.text) in MONTHS and token.text[0].isupper())
+        found.setdefault(
+            token.key, Term(token.key, fold(token.text), token.weight * share, named, capital, asks, fixed)
+        )
     return list(found.values())
 
 
-def _sides(terms: tuple[Term, ...]) -> list[int]:
-    """Return the places of the terms with a capital, if there are several."""
-    capitals = [row for row, term in enumerate(terms) if term.capital]
-    return capitals if len(capitals) > 1 else []
+def _names(text: str, content: list[Token], terms: tuple[Term, ...]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the names and figures of a question, and those among them that commas or "and" join."""
+    rows = {term.key: row for row, term in enumerate(terms) if term.fixed and not term.asks}
+    found: list[list[int]] = []
+    joint: list[list[int]] = []
+    end = 0
+    for token in content:
+        if token.key not in rows:
+            continue
+        name, between, figure = [rows[token.key]], text[end : token.start], token.text[0].isdigit()
+        end = token.end
+        if found and not figure and between in _WITHIN_NAME:
+            found[-1] += name
+            continue
+        if found and not figure and _JOINS.fullmatch(between):
+            joint += [one for one in (found[-1], name) if not any(one is other for other in joint)]
+        found.append(name)
+    return found, joint
 
 
 def _is_title(words: tuple[Token, ...]) -> bool:

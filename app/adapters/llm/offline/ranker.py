@@ -73,15 +73,14 @@ class Ranker:
         return 1 / (1 + math.exp(-(self.intercept + float(odds))))
 
     def text(self) -> str:
-        """Return the ranker as it is kept in its file."""
-        kept = asdict(self) | {"version": VERSION}
-        return json.dumps(_rounded(kept), indent=2) + "\n"
+        """Return the ranker as it is kept in its file, a feature on each line."""
+        kept = {"version": VERSION, **asdict(self)}
+        kept["features"] = {name: _rounded(asdict(feature)) for name, feature in self.features.items()}
+        return json.dumps(_rounded(kept)).replace('}, "', '},\n"').replace('{"near', '{\n"near') + "\n"
 
 
-def _rounded(kept: Any) -> Any:
-    if isinstance(kept, dict):
-        return {name: _rounded(value) for name, value in kept.items()}
-    return round(kept, 4) if isinstance(kept, float) else kept
+def _rounded(kept: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in kept.items()}
 
 
 def read_ranker(text: str, names: Sequence[str]) -> Ranker:

@@ -40,7 +40,13 @@ And this sentence about the GST rate breaks off in the"""
 def ask(
     question: str, *entries: str, model: OfflineChatModel | None = None, scores: Sequence[float | None] = ()
 ) -> str:
-    return (model or OfflineChatModel()).invoke(prompt(question, *entries, scores=scores)).text
+    return reply_to(question, *entries, model=model, scores=scores).text
+
+
+def reply_to(
+    question: str, *entries: str, model: OfflineChatModel | None = None, scores: Sequence[float | None] = ()
+) -> BaseMessage:
+    return (model or OfflineChatModel()).invoke(prompt(question, *entries, scores=scores))
 
 
 def prompt(question: str, *entries: str, scores: Sequence[float | None] = ()) -> list[BaseMessage]:
