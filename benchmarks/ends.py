@@ -34,6 +34,7 @@ from evals.rows import row_of
 
 TRAPS: Final = Path(__file__).parents[1] / "evals" / "traps.jsonl"
 SURE: Final = frozenset({"high", "medium"})
+ENDS: Final = ("answered", "unsure", "declined")
 MOST: Final = 3
 
 
@@ -53,7 +54,8 @@ class Ends:
     """Answers questions from kept passages, and tells how they end."""
 
     def __init__(self, services: Services, model: OfflineChatModel) -> None:
-        self._services, self._model, self._state = services, model, {}
+        self._services, self._model = services, model
+        self._state: dict[str, Any] = {}
         self._rate = CalibratedConfidence()
 
     def __call__(self, row: Asked) -> Ended:
@@ -124,7 +126,7 @@ def figures(rows: Sequence[Ended]) -> dict[str, str]:
     """Return the cells of a corpus."""
     inside, outside = ([row for row in rows if row.in_scope is kind] for kind in (True, False))
     given = [row for row in rows if row.end == "answered"]
-    ends = [_share(inside, lambda row, end=end: row.end == end) for end in ("answered", "unsure", "declined")]
+    ends = [f"{sum(row.end == end for row in inside) / max(1, len(inside)):.2f}" for end in ENDS]
     cells = (
         *(str(len(inside)), *ends),
         _share(inside, lambda row: row.shown),

@@ -21,8 +21,10 @@ from chains.citations.titles import Reference, read_titles
 from chains.citations.verification import Verified, attribute, verify
 from chains.ports import WordSimilarity
 from chains.state import (
+    CLOSEST,
     SMALL_TALK,
     UNDERSPECIFIED,
+    UNSURE,
     Citation,
     CitationResult,
     CitationStyle,
@@ -68,7 +70,7 @@ class CiteSources:
         shown, written = state["context"]["passages"], state["answer"]
         answer, references, notes = self._read(state["message"].text, shown)
         citations, unmarked = self._cite(answer, references, shown, notes)
-        outcome, replacement = self._refused(state) or self._judge(answer, citations, shown)
+        outcome, replacement = self._refused(state) or _unsure(state) or self._judge(answer, citations, shown)
         if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
@@ -178,8 +180,15 @@ class CiteSources:
         return "answered", None
 
 
+def _unsure(state: Generated) -> tuple[Outcome, str | None] | None:
+    return ("unsure", None) if state["message"].response_metadata.get(UNSURE) else None
+
+
 def _closest(state: Generated) -> list[ClosestPassage]:
-    return closest_passages(state.get("search_query") or state["question"], state["documents"])
+    """Return the closest passages in the order that the model tells; else in that of the retriever."""
+    shown, places = state["context"]["passages"], state["message"].response_metadata.get(CLOSEST)
+    passages = [shown[place] for place in places] if places else state["documents"]
+    return closest_passages(state.get("search_query") or state["question"], passages)
 
 
 def _cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:

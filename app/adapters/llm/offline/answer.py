@@ -40,8 +40,9 @@ class Answer(NamedTuple):
 
 
 def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> Answer:
-    """Return the sentence that declines, which the system prompts ask of a model as well."""
-    return Answer(prompts.load("decline"), probability, closest, unsure=probability >= NEAR)
+    """Return the sentence that declines, which the prompts ask of a model as well, or says that no answer is sure."""
+    unsure = probability >= NEAR
+    return Answer(prompts.load("unsure" if unsure else "decline"), probability, closest, unsure=unsure)
 
 
 def answer(evidence: Evidence, ranker: Ranker, most: int) -> Answer:

@@ -99,7 +99,7 @@ class Evidence:
         sides = {row for side in self.question.sides for row in side}
         nouns = [row for row, term in enumerate(self.question.terms) if term.carries and row not in sides]
         lacked = sum(one.strengths[row] < WORD_FLOOR for row in nouns)
-        return lacked <= (0 if self.question.wants & MEASURED else len(nouns) / 2)
+        return bool(lacked <= (0 if self.question.wants & MEASURED else len(nouns) / 2))
 
     def holds(self, one: Statement, name: Sequence[int]) -> bool:
         """Return whether a statement holds a name, or most of one with several words; its heading and title count."""

@@ -7,7 +7,8 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 import prompts
 from app.adapters.llm.offline import OfflineChatModel
 
-DECLINE = prompts.load("decline")
+DECLINE, UNSURE = prompts.load("decline"), prompts.load("unsure")
+NO_ANSWER = {DECLINE, UNSURE}
 
 PACKING = """[Booking Handbook > Papers]
 ## Papers

@@ -1,13 +1,16 @@
 """Which statements the offline answerer may quote, and what it tells where it quotes none."""
 
 import pytest
+from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
 
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
 from app.adapters.llm.offline import OfflineChatModel
 from app.adapters.llm.offline.question import read
-from tests.app.adapters.llm.asking_offline import DECLINE, ask, prompt, reply_to
+from chains import build_chain
+from tests.app.adapters.llm.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, prompt, reply_to
 
 NEAR = [0.8, 0.8, 0.8]
 THAILAND = "[Thailand Import Guide > Tax]\nThe VAT rate in Thailand is 7 %."
@@ -17,7 +20,7 @@ VIETNAM = "[Vietnam Import Guide > Tax]\nThe VAT rate in Vietnam is 10 %."
 @pytest.mark.parametrize("question", ["What is the VAT rate in Vietnam?", "what is the vat rate in vietnam"])
 def test_another_countrys_figure_is_not_quoted(question):
     model = OfflineChatModel(similarity=WordVectors(find_weights()))
-    assert ask(question, THAILAND, model=model, scores=NEAR) == DECLINE
+    assert ask(question, THAILAND, model=model, scores=NEAR) in NO_ANSWER
     assert ask(question, THAILAND, VIETNAM, model=model, scores=NEAR) == (
         "The VAT rate in Vietnam is 10 %. [Vietnam Import Guide > Tax]"
     )
@@ -49,13 +52,13 @@ def test_figure_of_a_worked_example_is_not_quoted():
 def test_figure_that_a_question_names_has_to_be_the_statements():
     entry = "[Sea Guide > Containers]\nThe payload limit of a 20 ft container is 21 tonnes."
     assert "21" in ask("What is the payload limit of a 20 ft container?", entry, scores=NEAR)
-    assert ask("What is the payload limit of a 45 ft container?", entry, scores=NEAR) == DECLINE
+    assert ask("What is the payload limit of a 45 ft container?", entry, scores=NEAR) in NO_ANSWER
 
 
 def test_figure_is_quoted_only_for_the_product_that_it_is_of():
     entry = "[Import Guide > Permits]\nThe review of a cosmetic takes 14 working days."
     assert "14" in ask("How long does the review of a cosmetic take?", entry, scores=NEAR)
-    assert ask("How long does the review of a medicine take?", entry, scores=NEAR) == DECLINE
+    assert ask("How long does the review of a medicine take?", entry, scores=NEAR) in NO_ANSWER
 
 
 def test_label_and_link_are_no_answers():
@@ -63,7 +66,7 @@ def test_label_and_link_are_no_answers():
         "[Delivery > Payment]\n## Cash\n- Reduced COD limit\n- Approved account\n\n"
         "## Links\n- [COD limit](https://example.org/cod) of the carrier\n- https://example.org/cod-limit"
     )
-    assert ask("What is the COD limit?", entry, scores=NEAR) == DECLINE
+    assert ask("What is the COD limit?", entry, scores=NEAR) in NO_ANSWER
 
 
 def test_label_is_quoted_below_the_words_that_make_it_a_sentence():
@@ -81,7 +84,7 @@ def test_two_names_are_answered_one_by_one():
 
 def test_unsure_reply_tells_the_closest_passages_and_quotes_nothing():
     reply = reply_to("What is the VAT rate in Laos?", THAILAND, VIETNAM, scores=NEAR)
-    assert (reply.text, reply.response_metadata["unsure"]) == (DECLINE, True)
+    assert (reply.text, reply.response_metadata["unsure"]) == (UNSURE, True)
     assert reply.response_metadata["closest"] == [0, 1]
 
 
@@ -103,3 +106,14 @@ def test_names_and_figures_of_a_question(question, names, sides):
     words = [[found.terms[row].word for row in name] for name in found.names]
     assert words == names
     assert len(found.sides) == (sides or 0)
+
+
+def test_unsure_reply_is_an_outcome_of_the_chain_with_the_closest_passages():
+    metadata = {"title": "Thailand Import Guide", "section": "Tax", "score": 0.8}
+    chain = build_chain(
+        retriever=RunnableLambda(lambda _: [Document("The VAT rate in Thailand is 7 %.", metadata=metadata)]),
+        model=OfflineChatModel(),
+    )
+    answer = chain.invoke({"question": "What is the VAT rate in Laos?"})
+    assert (answer["outcome"], answer["answer"], answer["citations"]) == ("unsure", UNSURE, [])
+    assert [one["title"] for one in answer["closest"]] == ["Thailand Import Guide"]
