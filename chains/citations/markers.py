@@ -20,6 +20,7 @@ OPENING = {"]": "[", "】": "【", "］": "［", "〕": "〔", r"\]": r"\["}
 
 OPENING_BRACKETS = frozenset(OPENING.values())
 BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】［］〔〕]|\n[ \t]*\n")
+_BLANK = re.compile(r"\s")
 _CHECKBOX = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 
 
@@ -106,7 +107,7 @@ def _is_link(answer: str, start: int, end: int) -> bool:
 
 def _is_other(answer: str, marker: Marker) -> bool:
     inner, start = marker.inner.strip(), marker.start
-    if not inner or inner.startswith("^"):
+    if not inner or (inner.startswith("^") and not _BLANK.search(inner)):  # A footnote's label has no blanks.
         return True
     if inner in {"x", "X"}:
         line = answer.rfind("\n", 0, start) + 1

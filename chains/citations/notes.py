@@ -16,7 +16,9 @@ from chains.state import Passage
 MOST_NOTES = 100
 
 _SUPERSCRIPT = "[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3}"
-_FOOTNOTE = re.compile(rf"^[ ]{{0,3}}(?:\[\^([^\]\s]{{1,40}})\]:|({_SUPERSCRIPT})[.:)]?)[ \t]*(\S.*)$", re.MULTILINE)
+_FOOTNOTE = re.compile(
+    rf"^[ ]{{0,3}}(?:\[\^([^\]\s]{{1,40}})\]:(?:[ \t]*\n(?=[ \t]))?|({_SUPERSCRIPT})[.:)]?)[ \t]*(\S.*)$", re.MULTILINE
+)
 _MARK = re.compile(rf"\[\^([^\]\s]{{1,40}})\](?!:)|(?:(?<=[.,;:!?)\"”’\]])|(?<=\w{{4}}))({_SUPERSCRIPT})")
 _NUMBER = r"(?:(?:source|reference|ref\.?|document)\s*)?#?(\d{1,3})"
 _LINE = re.compile(

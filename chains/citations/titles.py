@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from chains.citations.markers import Marker
-from chains.citations.matching import Fit, fit, normalise, similarity
+from chains.citations.matching import SHORT_FORM, Fit, fit, normalise, similarity
 from chains.citations.numbering import source_key
 from chains.state import Passage
 
@@ -38,9 +38,9 @@ _NUMBER = re.compile(rf"[\s(]*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)\.?[\s)]*", re.IGNO
 _LABELLED_NUMBER = re.compile(rf"\s*(?:{_LABEL}\s*\d+(?:\.\d+)*|\d+(?:\.\d+)+)\.?\s*", re.IGNORECASE)
 _LEADING_NUMBER = re.compile(rf"\W*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)(?![\w.]*\d)[.):]?\s*", re.IGNORECASE)
 _PAGE = re.compile(r"[\s(]*(?:pages?|pp?\.?)\s*(\d+)[\s)]*", re.IGNORECASE)
-_ENDING = re.compile(
-    r"\.(?:md|markdown|pdf|docx?|html?|txt|pptx|xls[xm]|[ct]sv|eml|epub|jsonl|ndjson)\s*$", re.IGNORECASE
-)
+_FORMAT = r"\.(?:md|markdown|pdf|docx?|html?|txt|pptx|xls[xm]|[ct]sv|eml|epub|jsonl|ndjson)"
+_ENDING = re.compile(rf"{_FORMAT}\s*$", re.IGNORECASE)
+_BEHIND_FILE = re.compile(rf"(?<=\w){_FORMAT}(?P<quote>[`*\"']*)(?:\s+|[:/]\s*)(?=\w)", re.IGNORECASE)
 _FILE_SIGNS = re.compile(r"[\s_./\\-]+")
 
 
@@ -102,9 +102,10 @@ def _reference(
     text: str, offset: int, shown: Sequence[Passage], *, span: tuple[int, int] | None = None
 ) -> Reference | None:
     prefix = _PREFIX.match(text)
-    named = (text[prefix.end() :] if prefix else text).strip()
+    named = (text[prefix.end() :] if prefix else text.removeprefix("^")).strip()
     best = max(_interpretations(named, shown), key=lambda found: found.score)
-    if best.passage is None:
+    if best.passage is None or best.score - SECTION_WEIGHT * best.section_score <= SHORT_FORM:
+        # A whole path of headings says more than a word of some title.
         best = _section_alone(named, shown) or best
     if best.passage is None and not (prefix or (best.section and any(map(str.isalpha, best.title)))):
         return None
@@ -130,6 +131,8 @@ def _interpretations(text: str, shown: Sequence[Passage]) -> Iterator[_Interpret
         found = _best(text[: separator.start()], text[separator.end() :], shown)
         if found.passage is not None and found.section_score > 0:
             yield found
+    if file := _BEHIND_FILE.search(text):
+        yield _best(text[: file.end("quote")], text[file.end() :], shown)
 
 
 def _best(title: str, section: str | None, shown: Sequence[Passage]) -> _Interpretation:
@@ -166,7 +169,7 @@ def _title_fit(title: str, passage: Passage) -> Fit | None:
 
 
 def _file_words(name: str) -> str:
-    return _FILE_SIGNS.sub(" ", _ENDING.sub("", normalise(name))).strip()
+    return normalise(_FILE_SIGNS.sub(" ", _ENDING.sub("", name.strip("`*\"' "))))
 
 
 def section_similarity(section: str, passage: Passage) -> float:

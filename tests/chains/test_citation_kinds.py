@@ -2,6 +2,9 @@
 
 import pytest
 
+from chains.citations.markers import find_markers
+from chains.citations.notes import read_notes
+from chains.citations.titles import read_titles
 from chains.state import Passage
 from tests.chains.desk import read
 
@@ -294,3 +297,36 @@ def test_a_number_whose_line_names_nothing_that_was_shown_is_removed():
 def test_a_bibliography_that_agrees_with_the_ranks_changes_nothing():
     answer = "So [1]. But [2].\n\nSources:\n[1] Singapore GST Guide for Imports\n[2] Service Terms and Conditions"
     assert read(answer, SHOWN, style="numbered")["replacement"] is None
+
+
+TARIFF, RULES = "Singapore GST Guide", "Indonesia Import Rules"
+BOOKS = [
+    passage("sg_gst", TARIFF, "Rates", section_path='["Imports", "Rates"]', file_path="01_sg/sg_gst_guide.md"),
+    passage("sg_gst", TARIFF, "Reliefs", section_path='["Imports", "Reliefs"]', file_path="01_sg/sg_gst_guide.md"),
+    passage("id_import", RULES, "Rates", section_path='["Duties", "Rates"]', file_path="01_id/id_import.md"),
+]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("sg_gst_guide.md Rates", "sg_gst_guide.md Section Rates", "sg_gst_guide.md/Rates", "sg_gst_guide.md:Rates"),
+        *("sg-gst-guide.md > Rates", "`sg_gst_guide.md` Rates", "01_sg/sg_gst_guide.md Imports > Rates"),
+        *("^Singapore GST Guide > Imports > Rates", "Imports > Rates"),
+    ],
+)
+def test_a_file_with_a_section_a_path_in_a_footnote_and_a_path_of_headings_name_their_passage(written):
+    [marker] = find_markers(f"Nine percent [{written}].")
+
+    assert [reference.passage for reference in read_titles(marker, BOOKS)] == [BOOKS[0]]
+
+
+def test_a_footnote_may_begin_on_the_line_below_its_label():
+    references, _ = read_notes("Nine percent.[^1]\n\n[^1]:\n    Singapore GST Guide > Imports > Rates", BOOKS)
+
+    assert [reference.passage for reference in references] == [BOOKS[0]]
+
+
+@pytest.mark.parametrize("written", ["Rates", "^1", "^gst", "sg_gst_guide.mdx Rates"])
+def test_a_heading_of_two_documents_and_a_label_alone_name_nothing(written):
+    assert not [found for marker in find_markers(f"Ten percent [{written}].") for found in read_titles(marker, BOOKS)]
