@@ -1,12 +1,15 @@
 """Who may see a document, and which category its folder stands for: the one map for ingestion, retrieval, citations."""
 
-import unicodedata
+import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from langchain_core.runnables import RunnableConfig
 
 from chains.errors import ConfigurationError
+from chains.text.lookalikes import folded, skeleton, visible
+from chains.text.words import word_list
 
 Audience = Literal["public", "internal"]
 
@@ -21,16 +24,31 @@ CATEGORIES = {
 _KNOWN = {**CATEGORIES, **{category: category for category in CATEGORIES.values()}}
 # A source type that begins with one of these marks an internal document: "internal_memo", "synthetic_internal".
 _INTERNAL_SOURCES = ("internal", "synthetic_internal")
+# What may stand beside "internal" in a name that says nothing else: "04_internal", "Internal Documents (HR) 2024".
+_BESIDE = word_list("""
+    and archive base company confidential content copy data doc docs document documents file files folder for hr info
+    information kb knowledge library manual manuals material materials memo memos new note notes office old only pages
+    policies policy private procedure procedures restricted staff strictly synthetic team the use wiki
+    """)
+_INTERNAL_NAME = re.compile("(?:{0})*{1}(?:{0})*".format("|".join(map(skeleton, _BESIDE)), skeleton(INTERNAL)))
+_NUMBERS = re.compile(r"\d{2,}|(?<![^\W_])\d(?![^\W_])")
 
 
-def category_of(names: Iterable[object]) -> str | None:
+def category_of(names: Iterable[object], *, below: Iterable[object] = ()) -> str | None:
     """Return the category that the names of folders, outermost first, or a stated category stand for.
 
-    Upper and lower case are equal. `internal` wins wherever it stands; else the innermost known name decides. None
-    means that no name is known.
+    Upper and lower case, lookalike letters and invisible ones make no difference. `internal` wins wherever it stands,
+    also beside numbers and words such as "documents"; else the innermost known name decides. None means that no name
+    is known.
+
+    Args:
+        names: the names.
+        below: of folders inside the corpus: each that holds the word "internal" stands for it.
     """
-    known = [_KNOWN[name] for name in map(_normal, names) if name in _KNOWN]
-    return INTERNAL if INTERNAL in known else next(reversed(known), None)
+    given = [str(name or "") for name in names]
+    if any(map(_is_internal, given)) or any(skeleton(INTERNAL) in skeleton(str(name)) for name in below):
+        return INTERNAL
+    return next((_KNOWN[name] for name in map(_normal, reversed(given)) if name in _KNOWN), None)
 
 
 def audience_of(
@@ -41,13 +59,22 @@ def audience_of(
     A stated `audience` decides: `public` in any case, and every other word means internal. Without one the document is
     internal if its category, its source type or one of its folders says so. If nothing says anything, it is `unstated`.
     """
-    if stated := _normal(metadata.get("audience")):
-        return "public" if stated == "public" else "internal"
-    path = str(metadata.get("file_path") or "").replace("\\", "/").split("/")
-    if category_of([metadata.get("category"), *folders, *path]) == INTERNAL:
+    if stated := str(metadata.get("audience") or "").strip():
+        return "public" if is_public(stated) else "internal"
+    path = str(metadata.get("file_path") or "").replace("\\", "/").split("/")[:-1]
+    if category_of([metadata.get("category"), *folders], below=path) == INTERNAL:
         return "internal"
-    source = _normal(metadata.get("source_type")).replace(" ", "_").replace("-", "_")
-    return "internal" if source.startswith(_INTERNAL_SOURCES) else unstated
+    return "internal" if is_internal_source(metadata.get("source_type")) else unstated
+
+
+def is_public(stated: str) -> bool:
+    """Return whether a stated audience is `public`; a word that only looks like it is not."""
+    return visible(stated).strip().casefold() == "public"
+
+
+def is_internal_source(source_type: object) -> bool:
+    """Return whether a source type is that of internal documents."""
+    return _normal(source_type).replace(" ", "_").replace("-", "_").startswith(_INTERNAL_SOURCES)
 
 
 def audience_in(config: RunnableConfig | None) -> Audience:
@@ -66,5 +93,11 @@ def audience_in(config: RunnableConfig | None) -> Audience:
     return audience
 
 
+@lru_cache(maxsize=1 << 12)
+def _is_internal(name: str) -> bool:
+    words = _NUMBERS.sub(" ", folded(name))
+    return name != "" and _INTERNAL_NAME.fullmatch(skeleton(words)) is not None
+
+
 def _normal(value: object) -> str:
-    return unicodedata.normalize("NFKC", str(value or "")).strip().casefold()
+    return folded(str(value or "")).strip()

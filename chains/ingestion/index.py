@@ -15,10 +15,13 @@ from chains.ingestion.engine import Engine
 from chains.ingestion.files import Chosen, Problem, SourceFile, find_files, real_path
 from chains.ingestion.parsing import Parsed
 from chains.ingestion.sources import Sources
+from chains.ingestion.statements import mark_in_name
 from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
 from chains.ports import Progress
 from chains.text.figures import searchable
 
+# So much of a line is shown in a warning.
+MOST_QUOTED = 80
 # Of the section path and the page, so many names are embedded with a chunk of a page.
 NAMES_ON_A_PAGE = 3
 
@@ -114,9 +117,10 @@ def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, w
     source, warning = writer.sources.claim(file)  # A file that cannot be read takes no other file's document id.
     chunks = _documents(replace(file, root=Path(source.root)), source.doc_id, parsed)
     changes = writer.write(source, chunks)
-    warnings = [warning, *parsed.warnings, _warn_of_suspicious(parsed)]
-    report.warnings.extend(Problem(file.relative, text) for text in warnings if text)
     internal = chunks[0].metadata["audience"] == "internal"
+    marked = "" if internal else _warn_of_mark(f"{file.given.name}/{file.relative}", parsed)
+    warnings = [warning, *parsed.warnings, _warn_of_suspicious(parsed), marked]
+    report.warnings.extend(Problem(file.relative, text) for text in warnings if text)
     counted = replace(
         report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
     )
@@ -151,6 +155,17 @@ def _warn_of_suspicious(parsed: Parsed) -> str:
     return text if marked else ""
 
 
+def _warn_of_mark(path: str, parsed: Parsed) -> str:
+    """Return the warning of a public file that says, by its name or in its first lines, that it is not."""
+    if name := mark_in_name(path):
+        where = f"its path says {name!r}"
+    elif parsed.mark:
+        where = f"its first lines say {parsed.mark[:MOST_QUOTED]!r}"
+    else:
+        return ""
+    return f"strangers may see it, though {where}; write `audience: internal` into it, or move it to an internal folder"
+
+
 def _count(report: Report, changes: Changes) -> Report:
     sums = {name: getattr(report, name) + count for name, count in asdict(changes).items()}
     return replace(report, **sums)
@@ -162,10 +177,10 @@ def _few(chunks: int, least: int) -> Iterator[Problem]:
 
 
 def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
-    stated = parsed.metadata.get("category")
+    stated, below = parsed.metadata.get("category"), (*_folders(file.path, file), *_folders(file.path.resolve(), file))
     common = {
         **parsed.metadata,
-        "category": category_of([*file.folders, stated]) or stated or file.label,
+        "category": category_of([*file.folders, stated], below=below) or stated or file.label,
         "file_path": file.relative,
         DOC_ID: doc_id,
     }
@@ -191,6 +206,11 @@ def _documents(file: SourceFile, doc_id: str, parsed: Parsed) -> list[Document]:
         )
         for number, chunk in enumerate(parsed.chunks)
     ]
+
+
+def _folders(path: Path, file: SourceFile) -> tuple[str, ...]:
+    """Return the names of the corpus's folders that a path lies in."""
+    return path.relative_to(file.root).parts[:-1] if path.is_relative_to(file.root) else ()
 
 
 def indexed_fields(chunk: Document) -> tuple[str, str, str]:

@@ -8,23 +8,28 @@ from typing import Protocol
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.source import Loader, without_controls
+from chains.ingestion.statements import audiences_in, mark_in, strictest
 
 # Every chunk carries the metadata, so that a title of a megabyte would be stored thousands of times.
 MAX_METADATA = 8000
 MAX_CHUNKS = 20_000
+# Formats whose rows may each say who they are for.
+ROWS = frozenset({".csv", ".jsonl", ".ndjson", ".tsv", ".xlsm", ".xlsx"})
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """The chunks of a file, its metadata, and in words what of it could not be read.
 
-    `suspicious` are the places of the chunks that try to steer a language model.
+    `suspicious` are the places of the chunks that try to steer a language model. `mark` is the line by which the file
+    says that it is not for everybody, if one does.
     """
 
     chunks: list[Chunk]
     metadata: dict[str, str]
     warnings: tuple[str, ...] = ()
     suspicious: tuple[int, ...] = ()
+    mark: str = ""
 
 
 class Parser(Protocol):
@@ -65,8 +70,11 @@ def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> P
     if len(chunks) > MAX_CHUNKS:
         msg = f"the document has more than {MAX_CHUNKS} chunks; split it"
         raise IngestionError(msg)
-    metadata = {name: without_controls(value) for name, value in source.metadata.items()}
+    audiences = audiences_in(source.text, rows=path.suffix.lower() in ROWS)
+    stated = strictest([source.metadata.get("audience", ""), *audiences])
+    told = source.metadata | ({"audience": stated} if stated else {})
+    metadata = {name: without_controls(value) for name, value in told.items()}
     if sum(map(len, metadata.values())) > MAX_METADATA:
         msg = f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it"
         raise IngestionError(msg)
-    return Parsed(chunks, metadata, source.warnings)
+    return Parsed(chunks, metadata, source.warnings, mark=without_controls(mark_in(source.text)))

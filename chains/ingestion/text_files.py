@@ -9,7 +9,9 @@ from typing import Any
 import yaml
 
 from chains.errors import IngestionError
+from chains.ingestion.front_matter import read_unusual
 from chains.ingestion.source import MAX_NAME, SourceText, read_text, require_words, title_of, without_controls
+from chains.ingestion.statements import Stated, plain_name
 from chains.source_urls import not_links, source_urls
 
 # Limits of a front matter. Without them a few hundred bytes of aliases or brackets cost minutes and gigabytes.
@@ -32,14 +34,14 @@ def load_markdown(path: Path) -> SourceText:
         IngestionError: the file cannot be read, is no UTF-8 text, is empty, or its front matter is broken.
     """
     text = read_text(path)
-    found = _FRONT_MATTER.match(text)
-    if found is None and _OPENED.match(text):
+    found, stated = _FRONT_MATTER.match(text), Stated()
+    values, start = (_parse(found[1], stated), found.end()) if found else read_unusual(text, _parse, stated)
+    if start == 0 and _OPENED.match(text):
         msg = "the front matter opened by '---' is never closed; end it with a line of three dashes"
         raise IngestionError(msg)
-    start = found.end() if found else 0
     require_words(text[start:])
-    values = _parse(found.group(1)) if found else {}
-    return SourceText(text, start, _metadata(values, text[start:], path), warnings=tuple(_warnings(values)))
+    metadata = _metadata(values, text[start:], path) | stated.strictest()
+    return SourceText(text, start, metadata, warnings=tuple(_warnings(values)))
 
 
 def load_plain(path: Path) -> SourceText:
@@ -60,11 +62,11 @@ LOADERS = {
 }
 
 
-def _parse(front_matter: str) -> dict[str, Any]:
+def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
     """Return the values of a front matter as strings, lists and dictionaries.
 
     YAML's dates and numbers stay as they are written: all metadata is text, and a date such as 2024-02-30 is no reason
-    to refuse a document.
+    to refuse a document. Of a name that stands twice the last value is returned; `stated` is told of all.
     """
     if len(front_matter) > MAX_FRONT_MATTER:
         msg = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
@@ -78,7 +80,7 @@ def _parse(front_matter: str) -> dict[str, Any]:
         where = f" at line {mark.line + 2}" if mark else ""
         msg = f"the front matter is no valid YAML{where}: {getattr(error, 'problem', None) or 'it cannot be parsed'}"
         raise IngestionError(msg) from error
-    values = _Values().of(root)
+    values = _Values(stated).of(root)
     if not isinstance(values or {}, dict):
         msg = f"the front matter is a {type(values).__name__}; it has to be a list of `name: value` lines"
         raise IngestionError(msg)
@@ -88,15 +90,19 @@ def _parse(front_matter: str) -> dict[str, Any]:
 class _Values:
     """Turns YAML nodes into values. Every visit of a node counts, also of one that aliases name many times."""
 
-    def __init__(self) -> None:
+    def __init__(self, stated: Stated) -> None:
         self._left = MAX_VALUES
+        self._stated = stated
 
     def of(self, node: yaml.Node | None, depth: int = 0) -> Any:
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             raise _too_large()
         if isinstance(node, yaml.MappingNode):
-            return {str(self.of(key, depth + 1)): self.of(value, depth + 1) for key, value in node.value}
+            pairs = [(plain_name(self.of(key, depth + 1)), self.of(value, depth + 1)) for key, value in node.value]
+            for name, value in pairs:
+                self._stated.note(name, value)
+            return dict(pairs)
         if isinstance(node, yaml.SequenceNode):
             return [self.of(item, depth + 1) for item in node.value]
         if isinstance(node, yaml.ScalarNode) and (node.style or node.value not in _NULL):
@@ -118,7 +124,6 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
         "last_updated": _plain(values.get("last_updated")),
         "keywords": _plain(values.get("retrieval_keywords")),
         "category": _plain(values.get("category")),
-        "audience": _plain(values.get("audience")),
     }
     return {name: value for name, value in metadata.items() if value}
 

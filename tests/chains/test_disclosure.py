@@ -1,9 +1,11 @@
+from typing import Any
+
 from langchain_core.runnables import RunnableConfig, RunnableGenerator
 
 from chains.disclosure import Disclosure
 from chains.output import AnswerChunk, merge
 
-PARTS = [
+PARTS: list[dict[str, Any]] = [
     {"question": "Q", "answer": "Nine "},
     {"answer": "percent."},
     {"confidence": {"level": "high", "score": 0.9, "reason": "R", "factors": {"best": 0.9}}},
@@ -15,7 +17,8 @@ STAFF: RunnableConfig = {"configurable": {"audience": "internal"}}
 
 def chain() -> Disclosure:
     def parts(_):
-        yield from map(AnswerChunk, PARTS)
+        for part in PARTS:
+            yield AnswerChunk(part)
 
     async def aparts(_):
         for part in PARTS:

@@ -2,14 +2,17 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup, Comment, Tag
 from markdownify import MarkdownConverter
 
+from app.adapters.documents.rows import one_line
 from chains.errors import IngestionError
 from chains.ingestion.source import SourceText, read_bytes, require_words, storable, title_of
+from chains.ingestion.statements import audiences_in, plain_name, strictest
 from chains.source_urls import is_link
 
 PARSER = "lxml"  # Python's own does not know where a tag ends that its author left open.
@@ -86,12 +89,25 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     heading = page.select_one("h1")
     url = str(link["href"]) if link else ""
     found = {
+        "audience": strictest(_audiences(page)),
         "title": words_of(page.title) or words_of(heading) or title_of(path),
         "source_org": _meta(page, "og:site_name"),
         "source_urls": json.dumps([url]) if is_link(url) else "",
         "last_updated": _meta(page, "article:modified_time")[:10],
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _audiences(page: BeautifulSoup) -> Iterator[str]:
+    """Yield who the page says that it is for: in its `meta` tags, by an attribute of its root, in a comment."""
+    for tag in page.find_all("meta"):
+        names = (tag.get(name) for name in ("name", "property", "itemprop", "http-equiv"))
+        if any(re.split(r"[.:]", plain_name(name))[-1] == "audience" for name in names if name):
+            yield one_line(tag.get("content"))
+    for tag in page.find_all(["html", "body"]):
+        yield one_line(tag.get("data-audience"))
+    for comment in page.find_all(string=lambda text: isinstance(text, Comment)):
+        yield from audiences_in(str(comment))
 
 
 def words_of(tag: Any) -> str:

@@ -73,7 +73,7 @@ class IsolatedParser:
         if "problem" in reply:
             raise IngestionError(reply["problem"])
         chunks = [Chunk(**{**chunk, "section_path": tuple(chunk["section_path"])}) for chunk in reply["chunks"]]
-        return Parsed(chunks, reply["metadata"], tuple(reply["warnings"]))
+        return Parsed(chunks, reply["metadata"], tuple(reply["warnings"]), mark=reply["mark"])
 
     def _task(self, path: Path) -> dict[str, Any]:
         task: dict[str, Any] = {"path": str(path), "chunker": asdict(self.chunker)}

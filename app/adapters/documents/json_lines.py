@@ -8,6 +8,7 @@ from typing import Any
 from app.adapters.documents.rows import one_line
 from chains.errors import IngestionError
 from chains.ingestion.source import MAX_NAME, SourceText, read_text, require_words, storable, title_of
+from chains.ingestion.statements import Stated
 
 FORM = (
     'every line has to be one JSON object, like {"title": "Gold", "text": "Gold is free of duty."} or a row of values'
@@ -18,17 +19,20 @@ def load_json_lines(path: Path) -> SourceText:
     """Read a file of JSON objects, one a line.
 
     An object with a `text` becomes a section under its `title`, with its other values below the text; any other object
-    becomes a line of its values with their names.
+    becomes a line of its values with their names. What one line says of who may read it holds for the file.
 
     Raises:
         IngestionError: the file cannot be read, has no text, or a line of it is no JSON object.
     """
     text = read_text(path).removeprefix("\ufeff")
     require_words(text)
-    parts = [_section(value, number) for number, value in _objects(text)]
+    stated, parts = Stated(), []
+    for number, value in _objects(text):
+        stated.note_all(value)
+        parts.append(_section(value, number))
     body = "\n".join(parts)
     require_words(body)
-    return SourceText(storable(body) + "\n", 0, {"title": title_of(path)})
+    return SourceText(storable(body) + "\n", 0, {"title": title_of(path)} | stated.strictest())
 
 
 def _objects(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 from app.adapters.documents.html import PARSER, main_part, markdown_of
 from app.adapters.documents.rows import one_line
 from chains.ingestion.source import SourceText, read_bytes, require_words, storable, title_of
+from chains.ingestion.statements import strictest
 
 MOST_NAMES = 20
 SHOWN = ("From", "To", "Cc", "Date")
@@ -28,6 +29,7 @@ def load_eml(path: Path) -> SourceText:
     lines = [f"{name}: {one_line(message[name])}" for name in SHOWN if message[name]]
     lines += [f"Attachments: {attached}"] * bool(attached)
     metadata = {
+        "audience": strictest(one_line(message[name]) for name in ("Audience", "X-Audience")),
         "title": one_line(message["Subject"]) or title_of(path),
         "author": one_line(message["From"]),
         "last_updated": _day(message),

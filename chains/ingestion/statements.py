@@ -1,0 +1,159 @@
+"""What a document says of who may read it: in its metadata, in its first lines, by its name."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from chains.audience import INTERNAL, category_of, is_internal_source, is_public
+from chains.text.lookalikes import folded, visible
+
+# How much of a document its first lines are.
+HEAD_CHARACTERS, HEAD_LINES = 4000, 40
+MARKED_LINES = 12
+SHORT_WORDS = 8
+
+_INTERNAL_WORDS = r"internal|confidential|restricted|private|secret|staff|employees?|colleagues|non-?public|not public"
+_SAYS_INTERNAL = re.compile(rf"\b(?:{_INTERNAL_WORDS})\b")
+# Around a line that states something: a comment, a list, emphasis, a quotation, a row of JSON.
+_DECORATION = " \t>#*_-+|<!/;%~\"'`{}[]()=.,•·"
+_COMMENT = re.compile(r"\s(?:#|//|--+>|<!--).*")
+_AUDIENCE = re.compile(r"audience[\"'*_`\s]*(?::=?|=>?)\s*(.*)")
+_NAMED = re.compile(r"\w[\w .-]{0,40}[\"'*_`]*\s*[:=]")
+_ROW = re.compile(r"(?:^- |; )audience: ([^;\n]+)", re.MULTILINE)
+
+# Goods may be restricted and vehicles private: then the word says nothing of the document.
+_OF_GOODS = (
+    r"(?! (?:and prohibited|or prohibited|goods|items?|articles?|substances?|cargo|commodit\w+|products?|part(?:y|ies)|"
+    r"countr\w+|destinations?|imports?|exports?|materials?|wastes?|chemicals?|individuals?|persons?|vehicles?|cars?|"
+    r"households?|compan\w+|sector|limited|importers?|use of|transit|market|waters|revenue))"
+)
+_MARKS = re.compile(
+    r"\bconfidential(?:ity (?:level|class))?\b|\binternal[- ](?:use|only|documents?|memos?|distribution|circulation)\b"
+    r"|\bfor internal\b|\bnot for (?:\w+ ){0,2}(?:distribution|circulation|publication|release|disclosure|use)\b"
+    r"|\bdo not (?:distribute|share|forward|circulate|disclose|publish)\b|\b(?:eyes|staff|employees?|company) only\b"
+    r"|\b(?:top|trade) secrets?\b|\bnon-?public\b|\bnot public\b|\bunder (?:an )?nda\b|\bcompany use\b"
+    r"|\b(?:strictly|commercially) private\b|\bprivate (?:and|&) confidential\b"
+    r"|\b(?:streng )?vertraulich\b|\bnur (?:fur|zum) (?:den )?(?:internen|dienst)|\bconfidentiel(?:le)?\b"
+    r"|\b(?:usage|diffusion) (?:interne|restreinte)\b|\bconfidencial\b|\b(?:uso|so para uso) interno\b|\briservato\b"
+    r"|\bvertrouwelijk\b|\brahasia\b|\bsulit\b|机密|機密|内部|內部|保密|社外秘|극비"
+)
+_SHORT_MARKS = re.compile(rf"\b(?:internal|restricted|proprietary|sensitive|private|secret){_OF_GOODS}\b")
+_CLASS = re.compile(
+    r"\b(?:classification|sensitivity|confidentiality|visibility|access|distribution|audience|security|status)\b.{0,20}?"
+    rf"[:=].*\b(?:{_INTERNAL_WORDS}|limited|classified|proprietary|sensitive|company)\b"
+)
+_NAME_MARKS = re.compile(
+    rf"\b(?:internal|restricted|confidential|private|secret|proprietary|classified|sensitive){_OF_GOODS}"
+    r"|\b(?:staff|employees?|eyes) only\b|\bnon ?public\b|\bnda\b|\bvertraulich\b|\bconfidentiel(?:le)?\b"
+    r"|\bconfidencial\b|\brahasia\b|\bsulit\b|机密|機密|内部|內部|保密|社外秘"
+)
+_BETWEEN_WORDS = re.compile(r"[\W_\d]+")
+
+
+@dataclass
+class Stated:
+    """The values that a document's metadata gives to the names that decide who sees it, as often as it gives them."""
+
+    values: dict[str, list[str]] = field(default_factory=dict)
+
+    def note(self, name: str, value: object) -> None:
+        """Remember a value, if its name is one that decides."""
+        if name in {"audience", "category", "source_type"}:
+            self.values.setdefault(name, []).extend(_leaves(value))
+
+    def note_all(self, value: object) -> None:
+        """Remember what stands anywhere below."""
+        if isinstance(value, Mapping):
+            for name, one in value.items():
+                self.note(plain_name(name), one)
+                self.note_all(one)
+        elif isinstance(value, list):
+            for one in value:
+                self.note_all(one)
+
+    def strictest(self) -> dict[str, str]:
+        """Return of each name the strictest value; one without a value is left out."""
+        kinds = {"category": lambda one: category_of([one]) == INTERNAL, "source_type": is_internal_source}
+        found = {name: next(filter(is_strict, self.values.get(name, [])), "") for name, is_strict in kinds.items()} | {
+            "audience": strictest(self.values.get("audience", []))
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def strictest(audiences: Iterable[str]) -> str:
+    """Return the first stated audience that is not `public`, else `public`; empty where none is stated."""
+    stated = [one for one in audiences if one.strip()]
+    return next((one for one in stated if not is_public(one)), "public" if stated else "")
+
+
+def plain_name(name: object) -> str:
+    """Return the name of a value as it is looked up: in lower case and plain letters, with underscores."""
+    return "_".join(folded(str(name)).replace("-", " ").replace("_", " ").split())
+
+
+def audiences_in(text: str, *, rows: bool = False) -> list[str]:
+    """Return the audiences other than `public` that the first lines of a text state, like `Audience: directors`.
+
+    Among the lines `name: value` that a text begins with, every word counts, as it does in a front matter. Below them
+    only one that says internal does: a guide may name its readers. With `rows` each row of a table is asked as well.
+    """
+    lines = [line.strip(_DECORATION) for line in _first_lines(text, HEAD_LINES)]
+    head = sum(1 for _ in takewhile(_NAMED.match, filter(None, lines)))
+    found = []
+    for number, line in enumerate(filter(None, lines)):
+        stated = _AUDIENCE.match(line)
+        value = _COMMENT.sub("", stated[1]).strip(_DECORATION) if stated else ""
+        if value and not is_public(value) and (number < head or _SAYS_INTERNAL.search(value)):
+            found.append(value)
+    values = (one[1].strip(_DECORATION) for one in _ROW.finditer(folded(text))) if rows else ()
+    return [*found, *(value for value in values if value and not is_public(value))]
+
+
+def mark_in(text: str) -> str:
+    """Return the first of a text's first lines that says it is not for everybody; empty where none does."""
+    for line in _first_lines(text, MARKED_LINES):
+        is_short = len(line.split()) <= SHORT_WORDS
+        if _MARKS.search(line) or _CLASS.search(line) or (is_short and _SHORT_MARKS.search(line)):
+            return line.strip(_DECORATION)
+    return ""
+
+
+def mark_in_name(path: str) -> str:
+    """Return the part of a path that says it is not for everybody; empty where none does."""
+    for part in path.split("/"):
+        if _NAME_MARKS.search(" ".join(_BETWEEN_WORDS.sub(" ", folded(_split_humps(part))).split())):
+            return part
+    return ""
+
+
+def _split_humps(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+
+
+def _first_lines(text: str, most: int) -> Iterator[str]:
+    lines = (line.strip() for line in folded(visible(text[:HEAD_CHARACTERS])).splitlines())
+    for number, line in enumerate(filter(None, lines)):
+        if number == most:
+            return
+        yield line
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _leaves(one)
+    elif value is not None:
+        yield str(value)
+
+
+def strings(value: Any) -> Any:
+    """Return a value of TOML or JSON with every name plain and every other value as text."""
+    if isinstance(value, Mapping):
+        return {plain_name(name): strings(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [strings(one) for one in value]
+    return None if value is None else str(value)

@@ -1,0 +1,38 @@
+"""Text -> the form that it has for a reader: without what shows nothing, and lookalike letters as plain ones."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+# Letters of other alphabets, and small capitals, that look like Latin letters.
+_LOOKALIKES: Final = str.maketrans(
+    "аеорсухіјѕԁһӏкмтвнпгαειοκνρτυχηɩıɪɴᴛᴇʀᴀʟոս", "aeopcyxijsdhlkmtbhnraeiokvptuxniiinteralnu"
+)
+# Shown as nothing or as a blank, though they count as letters or signs.
+_BLANK_LETTERS: Final = dict.fromkeys(map(ord, "\u115f\u1160\u2800\u3164\uffa0"))
+_NOT_ALPHANUMERIC: Final = re.compile(r"[\W_]+")
+# Letters and digits that are told apart only by careful readers.
+_ALIKE: Final = str.maketrans("i1|!0345@$", "lllloeasas")
+
+
+def visible(text: str) -> str:
+    """Return the text in compatible forms (a wide letter is a plain one), without characters that format it."""
+    if text.isascii():
+        return text
+    return "".join(letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
+
+
+def folded(text: str) -> str:
+    """Return the text in lower case and plain letters, without accents and characters that show nothing."""
+    if text.isascii():
+        return text.lower()
+    marked = unicodedata.normalize("NFKD", text.translate(_BLANK_LETTERS))
+    shown = (letter for letter in marked if unicodedata.category(letter) not in {"Cf", "Mn", "Me"})
+    return unicodedata.normalize("NFC", "".join(shown)).casefold().translate(_LOOKALIKES)
+
+
+@lru_cache(maxsize=1 << 12)
+def skeleton(text: str) -> str:
+    """Return what of a name a glance tells: its letters and digits alone, those that look alike made equal."""
+    return _NOT_ALPHANUMERIC.sub("", folded(text).translate(_ALIKE)).replace("rn", "m")
