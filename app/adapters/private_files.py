@@ -22,4 +22,5 @@ def make_private_file(file: Path) -> None:
     Raises:
         OSError: it cannot be made.
     """
-    file.touch(mode=FILE_MODE, exist_ok=True)
+    if not file.exists():
+        file.touch(mode=FILE_MODE, exist_ok=True)

@@ -14,6 +14,7 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from app.adapters.atomic_file import write_atomically
+from app.adapters.private_files import FILE_MODE, make_private_folder
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.index import Change, Recipe, Store, StoredIndex
 from chains.errors import IndexBusyError, VectorStoreError
@@ -95,8 +96,8 @@ class FileBackedIndex(StoredIndex):
     def locked(self) -> Iterator[None]:
         """Hold the lock of an ingestion while the body runs."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / "ingest.lock", timeout=0):
+            make_private_folder(self.folder)
+            with FileLock(self.folder / "ingest.lock", timeout=0, mode=FILE_MODE):
                 yield
         except Timeout as error:
             msg = "another ingestion into the same store is at work; wait until it is done"
@@ -153,7 +154,7 @@ class ChangedInPlace(FileBackedIndex):
             return Change[FolderContents](before, lambda: self._begin(before), lambda _: self._renew_version())
         building = self.folder / "building"
         shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(parents=True)
+        make_private_folder(building)
         target = FolderContents(self._open_beside(), building)
         return Change(target, lambda: target, self._replace, target)
 

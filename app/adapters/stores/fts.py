@@ -15,6 +15,7 @@ from pathlib import Path
 from langchain_core.documents import Document
 from langchain_core.utils import batch_iterate
 
+from app.adapters.private_files import make_private_file, make_private_folder
 from app.adapters.stores.index import Fields, HeldDocument
 from app.adapters.stores.search_words import choose
 from app.adapters.stores.vocabulary import FtsVocabulary
@@ -81,7 +82,7 @@ class LexicalIndex:
 
     `fields` returns the searched parts of a chunk: its title, its section path and its text. A search reads at most
     about `budget` matching rows: it uses the question's rarest words first, and leaves out frequent words once they
-    would exceed the budget. In a small collection it uses every word.
+    would exceed the budget. In a small collection it uses every word. `has_deleted` says whether chunks were deleted.
     """
 
     def __init__(self, path: Path, *, fields: Fields, budget: int = 5000) -> None:
@@ -89,6 +90,7 @@ class LexicalIndex:
         self._fields = fields
         self._budget = budget
         self._local = _Local()
+        self.has_deleted = False
         self._open()
 
     def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
@@ -105,8 +107,16 @@ class LexicalIndex:
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete the chunks in one transaction; an unknown id is not an error."""
+        self.has_deleted = True
         with self._changing() as connection:
             _drop(connection, ids)
+
+    def forget_deleted(self) -> None:
+        """Merge the index, so that no word of deleted chunks stays in the file: takes as long as to copy the index."""
+        with self._reading() as connection:
+            for table in ("words", "public_words"):
+                connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")  # noqa: S608 - names of ours.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def count(self) -> int:
         """Return the number of chunks."""
@@ -169,7 +179,8 @@ class LexicalIndex:
 
     def _open(self) -> None:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
+            make_private_file(self._path)
             version = self._local.connect(self._path).execute("PRAGMA user_version").fetchone()[0]
             broken = version not in {0, VERSION}
         except sqlite3.OperationalError as error:
@@ -220,6 +231,7 @@ class _Local(threading.local):
         if self.connection is None:
             self.connection = sqlite3.connect(path, timeout=30, isolation_level=None)
             self.connection.execute("PRAGMA synchronous = NORMAL")
+            self.connection.execute("PRAGMA secure_delete = ON")  # What is deleted is overwritten with zeros.
         return self.connection
 
     def vocabulary(self, connection: sqlite3.Connection, *, public: bool) -> FtsVocabulary:

@@ -9,6 +9,7 @@ from langchain_classic.indexes import SQLRecordManager
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import ExceptionContext
 
+from app.adapters.private_files import make_private_file, make_private_folder
 from chains.errors import VectorStoreError
 
 FILE = "records.sqlite3"
@@ -20,7 +21,12 @@ def open_records(folder: Path, namespace: str) -> SQLRecordManager:
     Raises:
         VectorStoreError: the folder cannot be written; so does every method of the records.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        make_private_folder(folder)
+        make_private_file(folder / FILE)
+    except OSError as error:
+        msg = f"the records of the vector store cannot be written ({error.strerror}); check CHROMA_PATH and the disk"
+        raise VectorStoreError(msg) from error
     engine = create_engine(f"sqlite:///{folder / FILE}")
     event.listen(engine, "handle_error", _translate)
     records = SQLRecordManager(namespace, engine=engine)

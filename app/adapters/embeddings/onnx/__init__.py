@@ -29,8 +29,8 @@ LONGEST_WORD_TOKENS = 100
 class OnnxEmbeddings(Embeddings):
     """Embed texts with all-MiniLM-L6-v2: 384 numbers a text, of length one, equal to sentence-transformers' to 1e-6.
 
-    The constructor only finds the files. The first text checks their hashes (once for an installation, as the cached
-    graph's name remembers it) and opens the session; embed "" to have that done at start. Safe to share among threads.
+    The constructor only finds the files. The first text checks their hashes (once a process, and again
+    when they have changed) and opens the session; embed "" to have that done at start. Safe to share among threads.
 
     Args:
         cache_dir: where the model's graph (23 kB) is kept; None is the user's cache folder.
@@ -142,14 +142,14 @@ def _open_model(folder: Path, cache_dir: Path) -> _Model:
 
 
 def _graph(folder: Path, cache_dir: Path) -> bytes:
-    """Return the remembered graph, or check the weights, build it and remember it."""
+    """Check the weights, and return the graph that is remembered, or build it and remember it."""
+    weights.check_hashes(folder)
     file = weights.graph_file(folder, cache_dir)
     kept = weights.recall(file)
     if kept is not None:
         return kept
     from app.adapters.embeddings.onnx.graph import build_graph  # noqa: PLC0415 - onnx is needed only where nothing is cached
 
-    weights.check_hashes(folder)
     path = (folder / weights.WEIGHTS).resolve()
     built = build_graph(weights.tensor_places(path), path.name)
     weights.remember(file, built)

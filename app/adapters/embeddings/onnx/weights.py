@@ -6,6 +6,7 @@ import json
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -57,16 +58,27 @@ def require_files(folder: Path) -> None:
 
 
 def check_hashes(folder: Path) -> None:
-    """Raise ConfigurationError if a file is not upstream's, byte for byte; takes about 0.1 s."""
-    for name, expected in SHA256.items():
-        with (folder / name).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != expected:
-            message = (
-                f"{name} in {str(folder)!r} is not the one of all-MiniLM-L6-v2 "
-                f"(sha256 {found[:12]}, expected {expected[:12]}); run: {INSTALL}"
-            )
-            raise ConfigurationError(message)
+    """Raise ConfigurationError if a file is not upstream's, byte for byte.
+
+    A process does so once, in about 0.1 s, and again when a file has changed.
+    """
+    for name in SHA256:
+        path = (folder / name).resolve()
+        state = path.stat()
+        # The time of the last change of a file's state, unlike that of its content, cannot be set by a program.
+        _check_hash(path, name, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+
+
+@lru_cache(maxsize=32)
+def _check_hash(path: Path, name: str, state: tuple[int, ...]) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != SHA256[name]:
+        message = (
+            f"{name} in {str(path.parent)!r} is not the one of all-MiniLM-L6-v2 "
+            f"(sha256 {found[:12]}, expected {SHA256[name][:12]}); run: {INSTALL}"
+        )
+        raise ConfigurationError(message)
 
 
 def max_tokens(folder: Path) -> int:
@@ -92,8 +104,8 @@ def tensor_places(weights: Path) -> dict[str, Place]:
 def graph_file(folder: Path, cache_dir: Path) -> Path:
     """Return where the graph of exactly these files, as they lie on disk now, is kept.
 
-    The name carries the weights' hash, then the files' paths, sizes and times and the builder's source: a graph found
-    under this name was built after the hashes were checked, and any change asks for a new check and a new graph.
+    The name carries the weights' hash, then the files' paths, sizes and times and the builder's source: any change asks
+    for a new graph.
     """
     key = hashlib.sha256(Path(__file__).with_name("graph.py").read_bytes())
     for name in SHA256:

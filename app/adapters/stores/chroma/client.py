@@ -12,6 +12,7 @@ from chromadb.api.client import Client
 from chromadb.config import Settings as ChromaSettings
 from chromadb.errors import ChromaError
 
+from app.adapters.private_files import make_private_folder
 from app.adapters.stores.chroma.compat import http_sessions
 from chains.errors import VectorStoreError
 
@@ -60,7 +61,7 @@ def close(client: Client) -> None:
 
 def _folder_client(path: Path) -> Client:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path)
         # Clients are shared by their path's name: a relative one would mean two folders after a change of directory.
         client = chromadb.PersistentClient(str(path.resolve()), settings=ChromaSettings(anonymized_telemetry=False))
         return cast("Client", client)

@@ -11,6 +11,7 @@ from uuid import uuid4
 from filelock import FileLock
 
 from app.adapters.atomic_file import write_atomically
+from app.adapters.private_files import FILE_MODE, FOLDER_MODE, make_private_file, make_private_folder
 from app.adapters.stores.chroma.client import Server, connected
 from app.adapters.stores.chroma.store import (
     SAVE_EVERY,
@@ -96,6 +97,8 @@ class FolderIndex(FileBackedIndex):
             msg = f"the index in {str(folder)!r} is missing; {REBUILD}"
             raise VectorStoreError(msg)
         words = self._words(folder)
+        if create:
+            make_private_file(folder / DATABASE)
         store = open_chroma(
             folder,
             self._collection,
@@ -114,8 +117,8 @@ class FolderIndex(FileBackedIndex):
             msg = f"the index {self._collection!r} was made by an earlier version of this program; {REBUILD}"
             raise ConfigurationError(msg)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / "first.lock", timeout=60):
+            make_private_folder(self.folder)
+            with FileLock(self.folder / "first.lock", timeout=60, mode=FILE_MODE):
                 return self.version() or self._write_version(self._made_empty())
         except OSError as error:
             raise self._unwritable(error) from error
@@ -134,6 +137,7 @@ class FolderIndex(FileBackedIndex):
                 copy_function=_copy,
                 ignore=shutil.ignore_patterns("*-wal", "*-shm", "*-journal"),
             )
+            (self.folder / generation).chmod(FOLDER_MODE)  # One that an earlier version made was open to others.
         except (OSError, sqlite3.Error) as error:
             shutil.rmtree(self.folder / generation, ignore_errors=True)
             reason = getattr(error, "strerror", None) or str(error)
@@ -144,11 +148,13 @@ class FolderIndex(FileBackedIndex):
     def _begin(self, generation: str, *, after: str, save_every: int) -> FolderSnapshot:
         """Open a generation to write into; what is neither in use nor written into is deleted."""
         write_atomically(self._building, f"{generation} {after}")
-        with FileLock(self.folder / "first.lock", timeout=60):
+        with FileLock(self.folder / "first.lock", timeout=60, mode=FILE_MODE):
             self._clean(keep={generation, self._read_version()})
         return self._opened(generation, create=True, save_every=save_every)
 
     def _publish(self, target: FolderSnapshot) -> None:
+        if target.words.has_deleted:
+            target.words.forget_deleted()
         store = cast("DocumentChroma", target.store)
         store.count()  # Chroma applies what it has only logged so far; then readers have nothing to write.
         if store.save_every > SAVE_EVERY:
@@ -253,6 +259,7 @@ def _copy(source: str, target: str) -> str:
     """Copy a file; a database through SQLite, so that the copy is whole whatever other connections do."""
     if not source.endswith(".sqlite3"):
         return str(shutil.copy2(source, target))
+    make_private_file(Path(target))
     with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(target)) as copy:
         original.backup(copy)
     return target

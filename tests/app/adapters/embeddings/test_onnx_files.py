@@ -86,7 +86,7 @@ def test_other_weights_are_refused(tmp_path):
     assert not (tmp_path / "cache").exists()
 
 
-def test_hash_is_checked_once_and_again_when_the_file_changed(tmp_path, copied_model):
+def test_a_changed_file_is_refused_though_its_graph_is_kept_and_its_time_is_the_same(tmp_path, copied_model):
     def embed() -> list[float]:
         return OnnxEmbeddings(weights_dir=copied_model, cache_dir=tmp_path / "cache").embed_query("travel")
 
@@ -97,10 +97,15 @@ def test_hash_is_checked_once_and_again_when_the_file_changed(tmp_path, copied_m
         stream.seek(-1, os.SEEK_END)
         stream.write(b"\xff")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    embed()
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000_000))
     with pytest.raises(ConfigurationError, match="sha256"):
         embed()
+
+
+def test_a_process_reads_files_that_stay_the_same_once(copied_model):
+    weights.check_hashes(copied_model)
+    before = weights._check_hash.cache_info()
+    weights.check_hashes(copied_model)
+    assert weights._check_hash.cache_info().misses == before.misses
 
 
 def test_places_are_those_safetensors_reads():
