@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_ENTRY = re.compile(r"^(\[[^\n]+\])\n(.+?)(?=^\[[^\n]+\]\n|^=====|^</context>|\Z)", re.MULTILINE | re.DOTALL)
+import prompts
+
+_ENTRY = re.compile(r"^(\[\d+\]) [^\n]+\n(.+?)(?=^\[\d+\] [^\n]+\n|^=====|^</context>|\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCE = re.compile(r"[A-Z][^.\n|#*\[\]]{20,}\.(?=\s|$)")
 _TOKEN = re.compile(r"\bref [a-z]{6}\b")
 
@@ -21,8 +23,8 @@ def answer_to(body: dict[str, Any]) -> str:
 
 
 def question_of(body: dict[str, Any]) -> str:
-    """Return what the user asked last."""
-    return str(body["messages"][-1]["content"])
+    """Return what the user asked last, without the reminder that stands behind it."""
+    return str(body["messages"][-1]["content"]).removesuffix(f"\n\n{prompts.load('reminder')}")
 
 
 def completion(body: dict[str, Any], text: str) -> dict[str, Any]:
