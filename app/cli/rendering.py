@@ -34,9 +34,11 @@ def as_json(value: object) -> str:
 def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the words of an answer as they stream, then its citations, sources and confidence."""
     answer: dict[str, Any] = {}
+    written = ""
     for part in stream:
         for name, value in part.items():
             if name == "answer":
+                written += value
                 yield value
             else:
                 answer[name] = value
@@ -44,6 +46,7 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     if "replacement" in answer:
         yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
     yield from _broken(answer["metadata"].get("finish_reason"))
+    yield from _unsupported(answer, written)
     yield from _closest(answer.get("closest", []))
     yield from _list("Citations", [_citation(citation) for citation in _worth_listing(answer["citations"])])
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
@@ -53,6 +56,15 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     if confidence:
         yield f"Confidence: {confidence['level']} ({confidence['reason']})\n"
     yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms\n"
+
+
+def _unsupported(answer: Mapping[str, Any], written: str) -> Iterator[str]:
+    told = answer.get("replacement") or written
+    sentences = [told[start:end] for start, end in answer.get("unsupported", [])]
+    if found := [one_line(text) for text in (answer.get("draft"), *sentences) if text]:
+        yield "\n".join(
+            ["The model wrote this; the documents do not say it:", *(f"  {escaped(line)}" for line in found), "\n"]
+        )
 
 
 def _closest(closest: Sequence[ClosestPassage]) -> Iterator[str]:

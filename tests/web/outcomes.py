@@ -14,6 +14,7 @@ BLOCKED = "Please hold this question back"
 INVENTED = "The moon is made of green cheese and glows at night."
 SMALL_TALK = "Thanks!"
 ASKED_BACK = "How much is it?"
+PARTLY = "What do animals do?"
 RATES = "What is the current rate for a 20 foot container to Colombo?"
 OUTCOMES = {
     "answered": GST,
@@ -36,7 +37,7 @@ def say_outcomes(model: ScriptedModel) -> None:
 
 
 def hold_back(page: Page) -> None:
-    """Answer two questions as a service does that holds one back and sends the other to another desk."""
+    """Answer three questions as a service does: held back, supported in part, and for another desk."""
     parts = {
         BLOCKED: [
             {
@@ -46,6 +47,10 @@ def hold_back(page: Page) -> None:
                 "documents": [],
             },
             {"confidence": {"level": "Low", "score": 0, "reason": "The question was blocked", "factors": {}}},
+        ],
+        PARTLY: [
+            {"outcome": "answered", "answer": "Fish swim [1].\n\n- Elephants fly.\n- Birds fly [2].", "documents": []},
+            {"citations": [], "closest": [], "unsupported": [[18, 32]], "confidence": None, "metadata": {}},
         ],
         RATES: [
             {"outcome": "redirected", "answer": "I cannot quote live rates.", "citations": [], "documents": []},

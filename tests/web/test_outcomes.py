@@ -12,6 +12,7 @@ from tests.web.outcomes import (
     DEGRADED,
     INVENTED,
     OUTCOMES,
+    PARTLY,
     RATES,
     SMALL_TALK,
     UNGROUNDED,
@@ -83,6 +84,18 @@ def test_where_nothing_is_found_other_words_are_offered(page):
 
     expect(exchange.locator(".banner")).to_contain_text("Nothing found")
     expect(exchange.get_by_role("button", name="Look through the documents")).to_be_visible()
+
+
+def test_a_sentence_that_no_document_says_is_folded_and_left_out_of_copies(page):
+    hold_back(page)
+    exchange = ask_and_wait(page, PARTLY)
+
+    expect(exchange.locator(".answer")).to_contain_text("Birds fly")
+    expect(exchange.locator(".answer")).not_to_contain_text("Elephants")
+    expect(exchange.locator(".draft p")).not_to_be_visible()
+    exchange.locator(".draft summary").click()
+    expect(exchange.locator(".draft p")).to_have_text("Elephants fly.")
+    expect(exchange.locator(".answer li")).to_have_count(1)
 
 
 def test_what_no_source_supports_is_withdrawn_before_the_users_eyes(page, model):

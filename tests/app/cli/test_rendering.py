@@ -61,6 +61,12 @@ def test_the_closest_passages_stand_below_an_answer_that_is_none():
     assert "\n    The rate is 9 %.\n" in text
 
 
+def test_what_no_document_says_is_named_below_the_answer():
+    text = "".join(answer_text(parts(answer="It is 9 %. Elephants fly.", unsupported=[[11, 25]])))
+
+    assert "The model wrote this; the documents do not say it:\n  Elephants fly.\n" in text
+
+
 def test_what_is_no_answer_to_rate_shows_no_confidence():
     text = "".join(answer_text(parts(outcome="small_talk", confidence=None)))
 

@@ -6,6 +6,7 @@ import { closestOf, historyOf, passagesOf } from "./passages.js";
 import { find, keep, newConversation, newId } from "./records.js";
 import { change, state, subscribe } from "./state.js";
 import { CutError, ask } from "./stream.js";
+import { withoutUnsupported } from "./unsupported.js";
 
 /** @typedef {import("./records.js").Conversation} Conversation
  * @typedef {import("./records.js").Exchange} Exchange */
@@ -119,12 +120,14 @@ function take(view, whole, part) {
 
 /** Keep what the page needs of the answer object. @param {Exchange} exchange @param {Record<string, any>} whole */
 function settle(exchange, whole) {
-  const { outcome, citations = [], sources, related_docs, closest, confidence, metadata, documents, replacement } = whole;
+  const { outcome, sources, related_docs, closest, confidence, metadata, documents, replacement } = whole;
   const replaced = typeof replacement === "string" && whole.answer.trim() !== "";
-  const answerText = typeof replacement === "string" ? replacement : whole.answer;
+  const told = typeof replacement === "string" ? replacement : whole.answer;
+  const { answer, citations, sentences } = withoutUnsupported(told, whole.citations ?? [], whole.unsupported);
+  const draft = [whole.draft, ...sentences].filter(Boolean).join("\n");
   const passages = passagesOf(citations, documents);
   const near = closestOf(closest ?? [], documents);
-  Object.assign(exchange, { answer: answerText, outcome, citations, passages, sources, related_docs, closest: near, confidence, metadata, replaced });
+  Object.assign(exchange, { answer, draft, outcome, citations, passages, sources, related_docs, closest: near, confidence, metadata, replaced });
 }
 
 /** @param {ExchangeView} view @param {Record<string, any>} whole @param {unknown} error @param {boolean} stopped */

@@ -10,6 +10,7 @@ import { Growing, replace } from "./growing.js";
 import { banner, isExplained, nextSteps, offersDocuments, removed } from "./outcomes.js";
 import { parts } from "./parts.js";
 import { levelOf, sourcesOf } from "./sources.js";
+import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./records.js").Exchange} Exchange
@@ -67,7 +68,7 @@ export class ExchangeView {
   #surround() {
     const { exchange } = this;
     this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), banner(exchange)].filter(Boolean)));
-    const below = exchange.state === "done" ? [closest(exchange), nextSteps(exchange, this.steps), ...parts(exchange, !offersDocuments(exchange))] : [this.#broken()];
+    const below = exchange.state === "done" ? [closest(exchange), unsupported(exchange), nextSteps(exchange, this.steps), ...parts(exchange, !offersDocuments(exchange))] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
     this.#mark();
