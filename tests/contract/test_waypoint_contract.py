@@ -73,6 +73,12 @@ def test_the_answer_leaves_out_no_field_of_the_chains_own():
     assert set(QueryAnswer.model_fields) == set(WHOLE) - {"question", "documents"}
 
 
+def test_small_talk_has_no_confidence():
+    told = query_answer({**WHOLE, "outcome": "small_talk", "confidence": None}).model_dump(by_alias=True)
+
+    assert (told["outcome"], told["confidence"]) == ("small_talk", None)
+
+
 def test_unmatched_citations_are_left_out():
     [citation] = WHOLE["citations"]
     unmatched: Citation = {**citation, "matched": False, "source_urls": []}
