@@ -1,10 +1,11 @@
-"""Phrases of attacks over folded text: those in English here, those in other languages in `languages`."""
+"""Phrases of attacks over folded text: in English here, in other languages and in plain words in their own modules."""
 
 import re
 import unicodedata
 from typing import NamedTuple
 
 from chains.safety.injection.languages import LANGUAGES
+from chains.safety.injection.plain_orders import PLAIN_ORDERS
 
 
 class Phrase(NamedTuple):
@@ -275,5 +276,5 @@ PHRASES = tuple(
         tuple(_plain(needs).split("|")) if needs else (),
         name in _BY_LINE,
     )
-    for name, text, question, document, needs in [*_ENGLISH, *LANGUAGES]
+    for name, text, question, document, needs in [*_ENGLISH, *LANGUAGES, *PLAIN_ORDERS]
 )
