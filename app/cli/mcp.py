@@ -3,6 +3,8 @@
 import asyncio
 from importlib.util import find_spec
 
+import typer
+
 from app.cli.ingest import open_services
 from chains.errors import ConfigurationError
 
@@ -15,4 +17,7 @@ def mcp() -> None:
         raise ConfigurationError(MISSING)
     from app.mcp.server import run_stdio
 
-    asyncio.run(run_stdio(open_services()))
+    try:
+        asyncio.run(run_stdio(open_services()))
+    except* BrokenPipeError:
+        raise typer.Exit from None  # The agent has left.

@@ -1,12 +1,16 @@
 """The MCP server: tools with schemas, and documents as resources; over stdio, or for one request of HTTP."""
 
 import asyncio
+import logging
+import os
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeVar, cast
 
+import anyio
 from langchain_core.runnables import RunnableConfig
 from mcp import types
 from mcp.server.lowlevel import Server
@@ -14,7 +18,7 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import McpError
-from pydantic import AnyUrl
+from pydantic import AnyUrl, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from app.mcp.documents import TEMPLATE, listed, text_of
@@ -54,6 +58,8 @@ class Handlers:
             )
         try:
             text, value = await tool.call(self.services, tool.takes.model_validate(arguments), self.config())
+        except ValidationError as error:
+            return _result(f"{_issues(error)}. Call this tool again.", is_error=True)
         except Exception as error:
             return _result(advice_on(error), is_error=True)
         return _result(text, value.model_dump(mode="json"))
@@ -78,7 +84,9 @@ def build_server(services: Services, config_of: ConfigOf) -> Server[Any, Any]:
     server: Any = Server("waypoint", version=version("waypoint-copilot"), instructions=INSTRUCTIONS)
     handlers = Handlers(services, lambda: config_of(server.request_context.request))
     server.list_tools()(handlers.list_tools)
-    server.call_tool()(handlers.call_tool)
+    server.call_tool(validate_input=False)(
+        handlers.call_tool
+    )  # It would repeat arguments of any length in its message.
     server.list_resources()(handlers.list_resources)
     server.list_resource_templates()(handlers.list_templates)
     server.read_resource()(handlers.read_resource)
@@ -101,8 +109,20 @@ async def run_stdio(services: Services) -> None:
         if services.remote is not None:
             life.push_async_callback(services.remote.aclose)
         await life.enter_async_context(services.caches.running())
-        read, write = await life.enter_async_context(stdio_server())
+        read, write = await life.enter_async_context(stdio_server(*_own_streams(life)))
         await server.run(read, write, server.create_initialization_options())
+
+
+def _own_streams(life: AsyncExitStack) -> tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]:
+    """Return stdin and stdout under numbers of their own, because the SDK's would close those of the program.
+
+    A frame ends with a line feed alone: JSON allows a carriage return between its words.
+    """
+    logging.getLogger("mcp.server.lowlevel.server").setLevel(logging.CRITICAL)  # It logs frames that cannot be read.
+    given = open(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", newline="\n")  # noqa: SIM115
+    told = open(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+    life.callback(given.close)
+    return anyio.wrap_file(given), anyio.wrap_file(told)
 
 
 async def _read(function: Callable[..., Value], *args: Any) -> Value:
@@ -128,6 +148,11 @@ def _described(tool: Tool) -> types.Tool:
         outputSchema=tool.gives.model_json_schema(),
         annotations=READS_ONLY.model_copy(update={"title": tool.title}),
     )
+
+
+def _issues(error: ValidationError) -> str:
+    """Return what does not fit, without what was sent."""
+    return "; ".join(f"{'.'.join(map(str, issue['loc']))}: {issue['msg']}" for issue in error.errors()[:3])
 
 
 def _result(text: str, value: dict[str, Any] | None = None, *, is_error: bool = False) -> types.CallToolResult:

@@ -196,9 +196,9 @@ async def test_a_cursor_that_is_not_ours_is_refused(url):
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("ask", {}, "'question' is a required property"),
+        ("ask", {}, "question: Field required. Call this tool again"),
         ("ask", {"question": " "}, "Query cannot be empty. Call this tool again"),
-        ("search", {"query": "x", "top_k": 0}, "less than the minimum"),
+        ("search", {"query": "x", "top_k": 0}, "top_k: Input should be greater than or equal to 1"),
         ("delete", {}, "There is no tool 'delete'; there are ask, search"),
     ],
 )
