@@ -25,7 +25,7 @@ from tests.processes import free_port
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
-START_S, SETTLE_S = 120, 90
+START_S, SETTLE_S = 400, 90
 QUIET_S = 6  # Longer than the service keeps idle connections.
 SETTINGS = {
     "LLM_API_KEY": "gsk_soak",
