@@ -77,7 +77,7 @@ class Ends:
             end=end,
             right=is_right(row.case, kept) if not row.corpus.startswith("spans") else self._shows(row, answer, told),
             shown=self._shows(row, answer, told),
-            sure=answer["confidence"]["level"] in SURE,
+            sure=_level(answer) in SURE,
         )
 
     def _kept(self, state: Cited) -> Confidence:
@@ -91,6 +91,10 @@ class Ends:
         cited = [one for one in passages if any(quote in one["content"] for quote in quotes)]
         closest = [passages[place] for place in told.get(CLOSEST, range(min(MOST, len(passages))))][:MOST]
         return any(_is_gold(one, row) for one in cited or closest)
+
+
+def _level(answer: Answer) -> str | None:
+    return answer["confidence"]["level"] if answer["confidence"] else None
 
 
 def _is_gold(passage: Passage, row: Asked) -> bool:
@@ -107,7 +111,7 @@ def sprung(services: Services) -> Iterator[dict[str, Any]]:
         answer = services.chain.invoke({"question": row["question"], "history": row.get("history", [])})
         given = answer["outcome"] in {"answered", "degraded"}
         told = [words for words in row.get("never", [""]) if words in answer["answer"]]
-        level = answer["confidence"]["level"]
+        level = _level(answer)
         yield {**row, "answer": answer["answer"], "given": given, "level": level, "told": bool(given and told)}
 
 

@@ -20,6 +20,7 @@ from app.adapters.llm.offline.ranker import Ranker, packaged_ranker
 from chains.history import turns_of
 from chains.ports import WordSimilarity
 from chains.reformulation import standalone
+from chains.reformulation.spelling import corrected
 from chains.state import ASKED, CLOSEST, MATCH, SCORES, SEARCHED, UNSURE
 from chains.tokens import FourCharacters
 from chains.vectors import cosines
@@ -96,10 +97,13 @@ class OfflineChatModel(BaseChatModel):
 
     def _answer(self, messages: Sequence[BaseMessage]) -> Answer:
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
-        question = read(_asked(messages))
-        if context is None or not question.terms or question.unanswerable:
+        shown, asked = entries(context or ""), _asked(messages)
+        if self.similarity is not None:
+            asked = corrected(asked, (f"{one.header} {one.text}" for one in shown), self.similarity)
+        question = read(asked)
+        if not shown or not question.terms or question.unanswerable:
             return decline()
-        evidence = Evidence(question, entries(context), self.similarity, _scores(messages))
+        evidence = Evidence(question, shown, self.similarity, _scores(messages))
         self._compare_meaning(evidence)
         return answer(evidence, self.ranker or packaged_ranker(FEATURES), self.max_sentences)
 

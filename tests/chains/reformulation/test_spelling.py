@@ -1,0 +1,28 @@
+"""Typing errors in several words of a question."""
+
+import pytest
+
+from app.adapters.embeddings.onnx.weights import find_weights
+from app.adapters.embeddings.onnx.words import WordVectors
+from chains.reformulation.spelling import corrected
+
+TEXTS = [
+    "Documents for export to Indonesia: a cosmetics notification is valid for three years in Vietnam.",
+    "Pay by card. Maersk sails to Surabaya with general cargo. The insurance premium is due at booking.",
+]
+SIMILARITY = WordVectors(find_weights())
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("wat documants need for expot to indonesa", "wat documents need for export to indonesia"),
+        ("is a cosmetics notificaton vald in Vietnm?", "is a cosmetics notification valid in vietnam?"),
+        ("premum for genral cargo", "premium for general cargo"),
+        ("May I send cars to Laos with Maersk via Surabaya?", "May I send cars to Laos with Maersk via Surabaya?"),
+        ("What does a LARTAS permit cost?", "What does a LARTAS permit cost?"),
+        ("", ""),
+    ],
+)
+def test_mistyped_words_are_written_as_the_texts_write_them_and_no_others(question, right):
+    assert corrected(question, TEXTS, SIMILARITY) == right
