@@ -13,6 +13,7 @@ from chains.errors import ConfigurationError
 VERSION = 1
 # A feature further away from its mean than so many standard deviations tells no more.
 FARTHEST = 3.0
+SUREST = 700.0  # Log odds; the exponential of more is no number.
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class CalibrationModel:
 
     def probability(self, values: Mapping[str, float]) -> float:
         """Return the probability, 0-1, that an answer with these features is right."""
-        return 1 / (1 + math.exp(-(self.intercept + sum(self.shifts(values).values()))))
+        log_odds = self.intercept + sum(self.shifts(values).values())
+        return 1 / (1 + math.exp(-min(SUREST, max(-SUREST, log_odds))))
 
     def text(self) -> str:
         """Return the model as it is kept in a file."""
@@ -85,7 +87,7 @@ def read_model(text: str, name: str, known: Mapping[str, object]) -> Calibration
             msg = "a number is not finite, or a scale is not positive"
             raise ValueError(msg)
         return CalibrationModel(numbers[0], factors, str(kept["fitted_on"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         msg = f"the confidence model {name!r} cannot be used ({error}); make one with `waypoint eval QUESTIONS --fit`"
         raise ConfigurationError(msg) from error
 

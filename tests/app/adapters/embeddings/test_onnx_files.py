@@ -120,3 +120,10 @@ def test_linked_weights_are_followed(tmp_path, embeddings):
         (tmp_path / name).symlink_to(weights.find_weights() / name)
     linked = OnnxEmbeddings(weights_dir=tmp_path, cache_dir=tmp_path / "cache")
     assert linked.embed_query("travel") == embeddings.embed_query("travel")
+
+
+@pytest.mark.parametrize("content", ["", "null", '{"max_seq_length": "256"}', '{"max_seq_length": 1e9}', "[" * 99_999])
+def test_damaged_limits_are_refused_by_name(tmp_path, content):
+    (tmp_path / weights.LIMITS).write_text(content)
+    with pytest.raises(ConfigurationError, match=r"sentence_bert_config\.json .* is damaged"):
+        weights.max_tokens(tmp_path)
