@@ -102,9 +102,11 @@ def followups_table() -> str:
 
 def models_table() -> str:
     """Return what became of the answers of real models, a row for each measure."""
-    values = read_figures()["models"]["values"]
+    kept = read_figures()["models"]
+    values = kept["values"]
     head = ("", *(f"{name}: {model}" if model else name for name, model in values["models"].items()))
-    return f"{told('models')}\n\n{table(head, values['lines'])}"
+    written = f"Written on {kept['date']} by `python -m benchmarks.models`; the last row names the code that was asked."
+    return f"{written}\n\n{table(head, values['lines'])}"
 
 
 def ray_table() -> str:
