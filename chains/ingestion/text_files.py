@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,8 @@ def load_markdown(path: Path) -> SourceText:
         IngestionError: the file cannot be read, is no UTF-8 text, is empty, or its front matter is broken.
     """
     text = read_text(path)
-    found, stated = _FRONT_MATTER.match(text), Stated()
-    values, start = (_parse(found[1], stated), found.end()) if found else read_unusual(text, _parse, stated)
+    stated = Stated()
+    values, start = _front_matter(text, stated)
     if start == 0 and _OPENED.match(text):
         msg = "the front matter opened by '---' is never closed; end it with a line of three dashes"
         raise IngestionError(msg)
@@ -45,7 +46,7 @@ def load_markdown(path: Path) -> SourceText:
 
 
 def load_plain(path: Path) -> SourceText:
-    """Read a file of plain text; line ends are read as line feeds.
+    """Read a file of plain text; line ends are read as line feeds. Of a front matter only what decides who sees it.
 
     Raises:
         IngestionError: the file cannot be read, is no UTF-8 text, or is empty.
@@ -53,13 +54,22 @@ def load_plain(path: Path) -> SourceText:
     text = read_text(path)
     start = len(text) - len(text.removeprefix("\ufeff"))
     require_words(text[start:])
-    return SourceText(text, start, {"title": title_of(path)}, plain=True)
+    stated = Stated()
+    with suppress(IngestionError):  # What only begins like a front matter is text.
+        _front_matter(text, stated)
+    return SourceText(text, start, {"title": title_of(path)} | stated.strictest(), plain=True)
 
 
 LOADERS = {
     **dict.fromkeys((".md", ".markdown"), load_markdown),
     **dict.fromkeys((".txt", ".text"), load_plain),
 }
+
+
+def _front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int]:
+    """Return the values of the front matter, and where the text below it begins; nothing and 0 without one."""
+    found = _FRONT_MATTER.match(text)
+    return (_parse(found[1], stated), found.end()) if found else read_unusual(text, _parse, stated)
 
 
 def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
