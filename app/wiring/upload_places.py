@@ -1,5 +1,6 @@
 """Where uploaded files are kept: in folders that say who may see them, within the room that there is."""
 
+import os
 import shutil
 import time
 from collections.abc import Collection, Iterable, Sequence
@@ -41,11 +42,13 @@ class Places:
 
     def size(self) -> int:
         """Return the bytes of all files, those that wait among them."""
-        sizes = 0
-        for path in (*self.folder.rglob("*"), *self.waiting.rglob("*")):
-            with suppress(OSError):  # It has taken its place meanwhile.
-                sizes += path.lstat().st_size if path.is_file() else 0
-        return sizes
+        size = 0
+        for top in (self.folder, self.waiting):
+            for folder, _, names in os.walk(top):  # It passes over a folder that is deleted meanwhile.
+                for name in names:
+                    with suppress(OSError):
+                        size += Path(folder, name).lstat().st_size
+        return size
 
     def stage(self, job_id: str, files: Sequence[tuple[str, IO[bytes]]]) -> None:
         """Keep the files of a job until it is its turn.
