@@ -9,6 +9,7 @@ import prompts
 from app.adapters.llm.offline.answer_kinds import LISTED
 from app.adapters.llm.offline.evidence import Evidence, Statement
 from app.adapters.llm.offline.matching import words_of
+from app.adapters.llm.offline.passages import is_label
 from app.adapters.llm.offline.ranker import Ranker
 from chains.text.escaping import escape_brackets
 
@@ -132,7 +133,8 @@ def _render(one: Statement, items: Sequence[str], evidence: Evidence) -> str:
     marker, quoted = evidence.entries[one.entry].marker, [escape_brackets(item) for item in items]
     label = one.block.label if len(items) == 1 else one.block.lead
     asked = {term.key for term in evidence.question.terms}
-    telling = one.block.kind == "list" and not label.endswith("?") and asked & _keys(label)
+    alone = len(items) == 1 and is_label(one.text, one.block.kind)
+    telling = one.block.kind == "list" and not label.endswith("?") and (alone or asked & _keys(label))
     lead = f"{escape_brackets(label)}:" if telling else ""
     if len(quoted) == 1:
         return f"{lead} {quoted[0]} {marker}".strip()
