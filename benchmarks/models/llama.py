@@ -4,6 +4,7 @@ Prints its address once the model is loaded. `benchmarks.models.server` runs it,
 path. Standard input ends with the process that started this one, however that happens.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def main() -> None:
     server = xllamacpp.Server(parameters)
     print(server.listening_address, flush=True)
     sys.stdin.read()
+    os._exit(0)  # At once: the server's own end waits for replies that nobody reads any more.
 
 
 if __name__ == "__main__":
