@@ -27,7 +27,7 @@ from benchmarks.tables import table
 from chains.citations.clashes import CLASH_FACTORS, compare_numbers
 from chains.citations.evidence import Evidence, Span, prepare
 from chains.citations.support import align, match, support, weigh
-from chains.citations.verification import LEAST_TO_ATTRIBUTE
+from chains.citations.verification import LEAST_SUPPORT
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.text_files import load_markdown
 from chains.ports import WordSimilarity
@@ -153,7 +153,7 @@ def changed(name: str, chunks: Sequence[Chunk], similarity: WordSimilarity) -> I
                 found = change(chunk.text[span.start : span.end], span, evidence, chance)
                 if found and _content(span.tokens) >= FEWEST_WORDS:
                     scores.append((before(found, evidence, similarity), now(found, evidence, similarity)))
-        shares = (np.array(scores) >= LEAST_TO_ATTRIBUTE).mean(axis=0)
+        shares = (np.array(scores) >= LEAST_SUPPORT).mean(axis=0)
         yield name, told, str(len(scores)), *(f"{100 * share:.0f} %" for share in shares.tolist())
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chains.state import Citation
+    from chains.state import Answer, Citation
 
 UNTITLED = "Unknown Document"
 
@@ -13,6 +13,11 @@ def place_name(title: str, section: str | None = None, page: int | None = None) 
     """Return `Title > Section, page 3`, as far as each is known."""
     name = f"{title} > {section}" if section else title
     return f"{name}, page {page}" if page else name
+
+
+def unsupported_sentences(answer: "Answer") -> list[str]:
+    """Return the answer's sentences that no passage supports."""
+    return [answer["answer"][start:end] for start, end in answer.get("unsupported", ())]
 
 
 def cited_by_number(citations: "Iterable[Citation]") -> "dict[int, Citation]":

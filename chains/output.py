@@ -8,7 +8,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.utils import AddableDict
 
 from chains.metadata import describe
-from chains.state import Answer, Scored
+from chains.state import UNSUPPORTED_SO_FAR, Answer, Scored
 
 REPLACEMENT = "replacement"
 FIELDS = tuple(Answer.__annotations__)
@@ -43,7 +43,7 @@ class AnswerOutput(Runnable[Scored, Answer]):
 
     def __init__(self, more: Sequence[str] = ()) -> None:
         self._fields = (*FIELDS, *more)
-        self._visible = frozenset({*self._fields, REPLACEMENT})
+        self._visible = frozenset({*self._fields, REPLACEMENT, UNSUPPORTED_SO_FAR})
 
     def invoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
         """Return the answer object."""
@@ -63,7 +63,7 @@ class AnswerOutput(Runnable[Scored, Answer]):
         state = AddableDict()
         for part in input:
             state += AddableDict(part)
-            if chunk := self._shown(part):
+            if chunk := self._shown(part, state):
                 yield chunk
         yield _chunk(metadata=describe(cast("Scored", state), config or {}))
 
@@ -74,15 +74,19 @@ class AnswerOutput(Runnable[Scored, Answer]):
         state = AddableDict()
         async for part in input:
             state += AddableDict(part)
-            if chunk := self._shown(part):
+            if chunk := self._shown(part, state):
                 yield chunk
         yield _chunk(metadata=describe(cast("Scored", state), config or {}))
 
-    def _shown(self, part: Mapping[str, Any]) -> Answer | None:
+    def _shown(self, part: Mapping[str, Any], state: Mapping[str, Any]) -> Answer | None:
         """Return what a reader sees of a part of the state, if anything."""
         seen = {name: value for name, value in part.items() if name in self._visible}
+        if UNSUPPORTED_SO_FAR in seen:
+            seen["unsupported"] = seen.pop(UNSUPPORTED_SO_FAR)
         if seen.get(REPLACEMENT, "") is None:  # Nothing is replaced.
             del seen[REPLACEMENT]
+        if REPLACEMENT in seen and not state.get("answer"):  # Nobody has seen a word that it would replace.
+            seen = {"answer": seen.pop(REPLACEMENT)} | seen
         return _chunk(**seen) if seen else None
 
 

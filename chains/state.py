@@ -36,6 +36,9 @@ QUESTION_PATTERN = r"[^\s\x1c-\x1f\x85]"
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
+UNSUPPORTED_SO_FAR = "unsupported_so_far"
+"""In a stream: the ranges of `unsupported` that are known with the words so far."""
+
 DEGRADED = "degraded"
 """In a message's `response_metadata`: why the answer is not what it should be."""
 
@@ -226,7 +229,11 @@ class Generated(Contextualised):
 
 
 class CitationResult(TypedDict):
-    """What stage 4 adds; `replacement` is shown instead of the answer where it is not None."""
+    """What stage 4 adds; `replacement` is shown instead of the answer where it is not None.
+
+    `unsupported` are the ranges of the answer's sentences that no passage supports; `draft` is what the model wrote
+    where no passage supports any of it.
+    """
 
     citations: list[Citation]
     sources: list[Source]
@@ -234,6 +241,8 @@ class CitationResult(TypedDict):
     closest: list[ClosestPassage]
     outcome: Outcome
     replacement: str | None
+    unsupported: list[tuple[int, int]]
+    draft: str
 
 
 class Cited(Generated, CitationResult):
@@ -250,7 +259,8 @@ class Answer(TypedDict):
     """What the chain returns. A stream whose words are replaced has a `replacement` as well.
 
     `closest` are at most three passages, with every outcome but `answered` and `blocked`. Small talk, a question back
-    and a redirection have no confidence.
+    and a redirection have no confidence. `unsupported` are the ranges of the answer's sentences that no passage
+    supports; `draft` is what the model wrote where no passage supports any of it.
     """
 
     question: str
@@ -260,6 +270,8 @@ class Answer(TypedDict):
     sources: list[Source]
     related_docs: list[RelatedDocument]
     closest: list[ClosestPassage]
+    unsupported: list[tuple[int, int]]
+    draft: str
     confidence: Confidence | None
     documents: list[Passage]
     metadata: Metadata

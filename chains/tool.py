@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
-from chains.naming import cited_by_number, place_name
+from chains.naming import cited_by_number, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Outcome, Question
 from chains.text.escaping import one_line
 
@@ -107,6 +107,8 @@ def content_of(answer: Answer) -> str:
     lines = [numbered_text(answer["answer"], answer["citations"])]
     if sources := numbered_sources(answer["citations"]):
         lines += ["", "Sources:", *sources]
+    if unsupported := unsupported_sentences(answer):
+        lines += ["", "No passage supports:", *(f"- {one_line(sentence)}" for sentence in unsupported)]
     if closest := answer.get("closest"):
         lines += ["", "Closest passages:", *map(closest_line, closest)]
     if note := NOTES.get(answer["outcome"]):

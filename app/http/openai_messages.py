@@ -8,11 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
-from chains.naming import cited_by_number, place_name
+from chains.naming import cited_by_number, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Question, check_question
 from chains.text.escaping import escape_brackets, one_line
 
 SOURCES, CLOSEST = "\n\nSources:\n\n", "\n\nClosest passages:\n\n"
+UNSUPPORTED = "\n\nNo passage supports:\n\n"
 WITHDRAWN = "\n\n---\n\nThe answer above is withdrawn. "
 _TURNS = ("user", "assistant")
 
@@ -95,7 +96,9 @@ def _quoted(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    return text.partition(SOURCES)[0].partition(CLOSEST)[0]
+    for heading in (SOURCES, UNSUPPORTED, CLOSEST):
+        text = text.partition(heading)[0]
+    return text
 
 
 def message_of(answer: Answer) -> dict[str, Any]:
@@ -103,10 +106,21 @@ def message_of(answer: Answer) -> dict[str, Any]:
     text = answer["answer"]
     return {
         "role": "assistant",
-        "content": text + sources_text(answer["citations"]) + closest_text(answer["closest"]),
+        "content": text + below(answer),
         "refusal": None,
         "annotations": annotations_of(answer["citations"]),
     }
+
+
+def below(answer: Answer) -> str:
+    """Return what stands below the answer: its sources, what no passage supports, the closest passages."""
+    return sources_text(answer["citations"]) + unsupported_text(answer) + closest_text(answer["closest"])
+
+
+def unsupported_text(answer: Answer) -> str:
+    """Return the sentences that no passage supports as a list in markdown, with a heading; empty without any."""
+    lines = [f"- {one_line(sentence)}" for sentence in unsupported_sentences(answer)]
+    return UNSUPPORTED + "\n".join(lines) if lines else ""
 
 
 def sources_text(citations: Sequence[Citation]) -> str:
@@ -158,6 +172,8 @@ def extension_of(answer: Answer) -> dict[str, Any]:
     return {
         "outcome": answer["outcome"],
         "closest": answer["closest"],
+        "unsupported": answer.get("unsupported", []),
+        "draft": answer.get("draft", ""),
         "confidence": answer["confidence"],
         "trace_id": answer["metadata"]["trace_id"],
     }

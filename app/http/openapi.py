@@ -177,6 +177,8 @@ ANSWER = Answer(
     sources=[Source(title=_TITLE, org="Customs", url=_URL, section="Rate", page=None)],
     related_docs=[RelatedDocument(title=_TITLE, category="regulatory", doc_id=_DOC_ID, url=_URL)],
     closest=[],
+    unsupported=[],
+    draft="",
     confidence=Confidence(level="Low", score=0.71, reason="Only 1 source found", factors={"average_score": 0.71}),
     documents=[
         Passage(

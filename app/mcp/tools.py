@@ -12,7 +12,7 @@ from app.mcp.models import AnswerPassage, AnswerSource, AskInput, AskOutput, Fou
 from app.wiring import Services
 from app.wiring.search import search
 from chains.citations.sources import external_urls
-from chains.naming import cited_by_number, place_name
+from chains.naming import cited_by_number, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Passage, Question
 from chains.tool import content_of, numbered_text
 
@@ -83,6 +83,7 @@ def _answer(answer: Answer) -> AskOutput:
         outcome=answer["outcome"],
         sources=[_source(citation, number) for number, citation in cited_by_number(answer["citations"]).items()],
         closest=[_closest(closest) for closest in answer["closest"]],
+        unsupported=unsupported_sentences(answer),
         confidence=confidence["level"] if confidence else None,
         confidence_score=confidence["score"] if confidence else None,
         trace_id=answer["metadata"]["trace_id"],

@@ -187,6 +187,10 @@ class AnsweringFields(BaseSettings):
         True, description="Whether a sentence without citation gets the passage that supports it, as data"
     )
 
+    stream_checked: Flag = Field(
+        True, description="Whether a stream shows a sentence once it is checked; off: words as they come"
+    )
+
     confidence_enabled: Flag = Field(True, description="Whether answers are rated")
     confidence_strategy: Literal["calibrated", "composite", "tiered"] = Field(
         "calibrated",

@@ -182,7 +182,9 @@ class Services:
         name = model_id or self.settings.llm_model
         if name not in self._numbered_chains:
             cut, warmth = self.settings.chat_passage_characters, self.settings.chat_temperature
-            self._numbered_chains[name] = self._pipeline("numbered", name, passage_characters=cut, temperature=warmth)
+            self._numbered_chains[name] = self._pipeline(
+                "numbered", name, passage_characters=cut, temperature=warmth, markers_suffice=True
+            )
         return self._numbered_chains[name]
 
     def _pipeline(self, style: CitationStyle, model_id: str, **options: Any) -> Runnable[Question, Answer]:

@@ -47,6 +47,7 @@ def pipeline(
     moderate: Moderate | None = None,
     passage_characters: int | None = None,
     temperature: float | None = None,
+    markers_suffice: bool = False,
 ) -> Runnable[Question, Answer]:
     """Return the pipeline, with the deployment's own texts where there are any.
 
@@ -80,6 +81,8 @@ def pipeline(
                 min_citations=settings.min_citations,
                 attribution=settings.citation_repair,
                 similarity=similarity,
+                checked=settings.stream_checked,
+                markers_suffice=markers_suffice,
                 fallback=text("ungrounded"),
                 withheld=text("withheld"),
             ),

@@ -9,16 +9,18 @@ from langchain_core.runnables import Runnable
 
 import prompts
 from chains.blocking import is_blocked, withheld_because
+from chains.citations.asked import Asked, asked
+from chains.citations.checking import CheckedText
 from chains.citations.closest import closest_passages
-from chains.citations.decline import is_decline
+from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.markers import Marker, find_markers
 from chains.citations.notes import bibliography, inside, numbered_sources, read_notes
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers, source_key
 from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
-from chains.citations.streaming import AnswerStream, rewrite
+from chains.citations.streaming import AnswerStream, StreamRewriter, rewrite
 from chains.citations.titles import Reference, read_titles
-from chains.citations.verification import Verified, attribute, verify
+from chains.citations.verification import LEAST_SUPPORT, Verified, attribute, verify
 from chains.ports import WordSimilarity
 from chains.state import (
     CLOSEST,
@@ -29,6 +31,7 @@ from chains.state import (
     CitationResult,
     CitationStyle,
     ClosestPassage,
+    Contextualised,
     Generated,
     Outcome,
     Passage,
@@ -41,6 +44,15 @@ _NUMBER = re.compile(r"[\[【](\d+)[\]】]")
 _REWRITERS = {"title": TitledMarkers, "numbered": NumberedMarkers}
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The citations of a text, the sentences without a marker that a passage supports, and the ranges of the others."""
+
+    citations: list[Citation]
+    unmarked: list[tuple[Sentence, Verified]]
+    unsupported: list[tuple[int, int]]
+
+
 @dataclass(frozen=True)
 class CiteSources:
     """Read, match and verify the citations of an answer.
@@ -50,6 +62,9 @@ class CiteSources:
         min_citations: an answer that cites fewer sources validly is replaced.
         attribution: whether a sentence without a citation gets the shown passage that supports it.
         similarity: cosines between words, which lets a synonym count as support; without it only shared stems do.
+        checked: whether a stream shows a sentence once it is whole and checked, and none before the first that a
+            passage supports; else words are shown as they come.
+        markers_suffice: whether an answer with valid markers stands though no passage supports it, as in POST /chat.
         fallback: the text that replaces an ungrounded answer.
         withheld: the text that replaces an answer which the safety check withholds.
     """
@@ -58,32 +73,48 @@ class CiteSources:
     min_citations: int = 1
     attribution: bool = True
     similarity: WordSimilarity | None = None
+    checked: bool = True
+    markers_suffice: bool = False
     fallback: str | None = None
     withheld: str | None = None
 
     def answer_stream(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
         """Return the step that adds the message of `answer` and its text, with every marker whole and final."""
-        return AnswerStream(answer, _REWRITERS[self.style])
+        return AnswerStream(answer, _REWRITERS[self.style], self._check if self.checked else None)
+
+    def _check(self, text: str, rewriter: StreamRewriter, state: Contextualised) -> CheckedText:
+        """Return what of a part of the answer the passages support; its markers are final."""
+        shown = state["context"]["passages"]
+        if isinstance(rewriter, TitledMarkers):
+            references, notes = read_references(text, shown)
+        else:
+            cited = rewriter.cited if isinstance(rewriter, NumberedMarkers) else []
+            references, notes = read_numbers(text, cited), []
+        found = self._cite(text, references, shown, _asked(state), notes=[*notes, *_sources_listed(text, shown)])
+        return CheckedText(bool(_supported(found.citations)), found.unsupported)
 
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
-        shown, written = state["context"]["passages"], state["answer"]
+        shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)
         answer, references, notes = self._read(state["message"].text, shown)
-        citations, unmarked = self._cite(answer, references, shown, notes)
-        outcome, replacement = self._refused(state) or _unsure(state) or self._judge(answer, citations, shown)
+        found = self._cite(answer, references, shown, asked, notes=notes)
+        outcome, replacement = self._refused(state) or _unsure(state) or self._judge(answer, found.citations, shown)
         if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
-        if outcome == "answered" and self._lacks_markers(citations):
-            answer, citations = self._write_markers(state["message"].text, answer, unmarked, shown)
-        kept = citations if outcome in {"answered", "degraded"} else []
+        if outcome == "answered" and self._lacks_markers(found.citations):
+            answer, found = self._write_markers(state["message"].text, answer, found.unmarked, shown, asked)
+        is_shown = outcome in {"answered", "degraded"}
+        citations = found.citations if is_shown else []
         return CitationResult(
-            citations=kept,
-            sources=sources_of(kept, shown),
+            citations=citations,
+            sources=sources_of(citations, shown),
             related_docs=related_documents(state["documents"]),
             closest=_closest(state) if outcome not in {"answered", "blocked"} else [],
             outcome=outcome,
-            replacement=replacement or (answer if kept and answer != written else None),
+            replacement=replacement or (answer if is_shown and answer != written else None),
+            unsupported=found.unsupported if is_shown else [],
+            draft=answer if outcome == "ungrounded" else "",
         )
 
     def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:
@@ -104,26 +135,33 @@ class CiteSources:
         answer: str,
         references: Sequence[Reference],
         shown: Sequence[Passage],
+        asked: Asked,
+        *,
         notes: Sequence[tuple[int, int]] = (),
         attributed: Collection[str] = (),
-    ) -> tuple[list[Citation], list[tuple[Sentence, Verified]]]:
-        """Return the citations of an answer, and the sentences without a marker that a passage supports."""
+    ) -> Found:
+        """Return the citations of an answer, and what of it no passage supports."""
         if not shown:
-            return [], []
+            return Found([], [], [])
         places = [(reference.start, reference.end) for reference in references]
         sentences = sentences_of(answer, sorted({*places, *notes}))
         cited = [[sentences[index] for index in indices] for indices in _cited_sentences(sentences, places)]
         citations = [
-            self._marked(answer, reference, found, shown)
+            self._marked(answer, reference, found, shown, asked)
             | {"attributed": any(sentence.words in attributed for sentence in found)}
             for reference, found in zip(references, cited, strict=True)
         ]
-        last = {found[-1].start for found in cited if found}
-        bare = [sentence for sentence in sentences if sentence.start not in last and sentence.is_claim]
-        unmarked = list(attribute(bare, shown)) if self.attribution else []
+        marked = zip(citations, cited, strict=True)
+        stands = {sentence.start for citation, some in marked if _is_supported(citation) for sentence in some}
+        bare = [sentence for sentence in sentences if sentence.start not in stands and sentence.is_claim]
+        unmarked = list(attribute(bare, shown, asked)) if self.attribution else []
         citations += [self._attributed(answer, *found) for found in unmarked]
         citations.sort(key=lambda citation: (citation["start"], citation["end"]))
-        return _numbered(citations, self.style), unmarked
+        stands |= {sentence.start for sentence, _ in unmarked}
+        unsupported = [
+            (one.start, one.end) for one in bare if one.start not in stands and not says_nothing_found(one.words)
+        ]
+        return Found(_numbered(citations, self.style), unmarked, unsupported)
 
     def _lacks_markers(self, citations: Sequence[Citation]) -> bool:
         """Return whether numbered markers are missing that attributed sentences can supply."""
@@ -132,20 +170,32 @@ class CiteSources:
         return lacking and any(citation["attributed"] for citation in citations)
 
     def _write_markers(
-        self, raw: str, answer: str, unmarked: Sequence[tuple[Sentence, Verified]], shown: Sequence[Passage]
-    ) -> tuple[str, list[Citation]]:
+        self,
+        raw: str,
+        answer: str,
+        unmarked: Sequence[tuple[Sentence, Verified]],
+        shown: Sequence[Passage],
+        asked: Asked,
+    ) -> tuple[str, Found]:
         """Return the answer with a number in each attributed sentence, and its citations."""
         _, cited = number_markers(raw, numbered_sources(raw, shown))
         passages = [(sentence, verified.passage) for sentence, verified in unmarked if verified.passage]
         written, sources = insert_markers(answer, passages, cited)
         answer, references, notes = self._read(written, sources)
-        return answer, self._cite(answer, references, shown, notes, {sentence.words for sentence, _ in unmarked})[0]
+        words = {sentence.words for sentence, _ in unmarked}
+        return answer, self._cite(answer, references, shown, asked, notes=notes, attributed=words)
 
     def _marked(
-        self, answer: str, reference: Reference, sentences: Sequence[Sentence], shown: Sequence[Passage]
+        self,
+        answer: str,
+        reference: Reference,
+        sentences: Sequence[Sentence],
+        shown: Sequence[Passage],
+        asked: Asked,
     ) -> Citation:
         claims = [sentence for sentence in sentences if sentence.is_claim] or sentences
-        verified = verify([claim.words for claim in claims], self._candidates(reference, shown), self.similarity)
+        passages = self._candidates(reference, shown)
+        verified = verify([claim.words for claim in claims], passages, self.similarity, asked)
         raw = answer[reference.start : reference.end]
         return _citation(raw, reference.start, verified, reference)
 
@@ -160,7 +210,7 @@ class CiteSources:
 
     def _refused(self, state: Generated) -> tuple[Outcome, str | None] | None:
         """Return the outcome of a question that was not searched for, or of an answer that is not shown."""
-        if withheld_because(state["message"]):
+        if withheld_because(state["message"]) and not opens_with_decline(state["message"].text):
             return "blocked", self.withheld or prompts.load("withheld")
         if is_blocked(state):
             return "blocked", None
@@ -173,15 +223,32 @@ class CiteSources:
         if not shown:
             return "no_results", None
         if is_decline(answer, citations):
-            bare = _without_markers(answer, citations)
-            return "declined", bare if bare != answer else None
-        if len(cited_sources(citations)) < self.min_citations:
+            return "declined", _without_markers(first_decline(answer), citations)
+        standing = citations if self.markers_suffice else _supported(citations)
+        if len(cited_sources(standing)) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
 
 
 def _unsure(state: Generated) -> tuple[Outcome, str | None] | None:
     return ("unsure", None) if state["message"].response_metadata.get(UNSURE) else None
+
+
+def _asked(state: Contextualised) -> Asked:
+    return asked(state.get("search_query") or state["question"])
+
+
+def _sources_listed(text: str, shown: Sequence[Passage]) -> list[tuple[int, int]]:
+    """Return the ranges of lines that list sources."""
+    return [(note.start, note.end) for note in bibliography(text, shown)]
+
+
+def _is_supported(citation: Citation) -> bool:
+    return citation["matched"] and citation["support"] >= LEAST_SUPPORT
+
+
+def _supported(citations: Sequence[Citation]) -> list[Citation]:
+    return [citation for citation in citations if _is_supported(citation)]
 
 
 def _closest(state: Generated) -> list[ClosestPassage]:

@@ -1,7 +1,7 @@
 """Say whether the evidence gives another number for what a sentence counts, or denies what the sentence says."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
 import numpy as np
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence, Span
 from chains.citations.negations import is_denied
-from chains.text.tokens import MONTHS, ORDINALS, Token
+from chains.text.tokens import MONTHS, ORDINALS, WEIGHTS, Token
 from chains.text.words import stem, word_set
 
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
 
-CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.6, "denied": 0.6, "contradicted": 0.25}
+CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "denied": 0.55, "contradicted": 0.25}
 CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
 YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
 # An estimate, a bound or a sum need not stand in the evidence to be true of it.
@@ -76,6 +76,28 @@ def compare_numbers(
     if not clashing:
         return "none"
     return "misplaced" if clashing <= evidence.numbers else "contradicted"
+
+
+def in_another_row(words: Sequence[Token], asked: Sequence[Token], evidence: Evidence) -> bool:
+    """Return whether a number of the sentence stands in a row of a table, and another row speaks more of its words.
+
+    The words of the question count as well: "5 days" answers it only from the row that it asks about.
+    """
+    known = {word.key for word in asked}
+    stated = {word.key for word in words if word.kind == "number"} - known
+    context = {word.key: word.weight for word in (*words, *asked) if word.key not in stated}
+    rows = [place for place, span in enumerate(evidence.spans) if evidence.text.startswith("|", span.start)]
+    held = {
+        place: sum(context.get(key, 0.0) for key in {word.key for word in evidence.spans[place].tokens})
+        for place in rows
+    }
+    homes = (set(evidence.occurrences.get(number, ())) for number in stated)
+    return any(home and home <= held.keys() and _least_better(held, home) for home in homes)
+
+
+def _least_better(held: Mapping[int, float], home: Collection[int]) -> bool:
+    """Return whether some row holds at least a word more than each of the number's own."""
+    return max(held.values()) >= max(held[place] for place in home) + WEIGHTS["word"]
 
 
 def _home(number: str, evidence: Evidence, coverage: NDArray[np.float32]) -> float:

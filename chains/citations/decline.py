@@ -31,11 +31,31 @@ _PHRASES = re.compile(
     rf"|^\W*(?:there is |i have |we have )?(?:no|not enough) (?:\w+ ){{0,2}}?{_NEWS}\b",
     re.IGNORECASE,
 )
+_ASKED_FOR = re.compile(r"\W*I don't have specific information about that in the documents", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+
+
+def opens_with_decline(answer: str) -> bool:
+    """Return whether the answer opens with the very sentence that the prompt asks for, whatever stands behind it."""
+    return _ASKED_FOR.match(answer.replace("’", "'")) is not None
+
+
+def says_nothing_found(sentence: str) -> bool:
+    """Return whether a sentence says that the documents do not hold something."""
+    return _PHRASES.search(sentence.replace("’", "'")) is not None
+
+
+def first_decline(answer: str) -> str:
+    """Return the answer up to the end of its decline."""
+    found = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
+    last = _SENTENCE_END.search(answer, found.end()) if found else None
+    return answer[: last.end()].rstrip() if last else answer
 
 
 def is_decline(answer: str, citations: Sequence[Citation]) -> bool:
     """Return whether the answer opens with a decline and supports nothing else."""
+    if opens_with_decline(answer):
+        return True
     found = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
     if found is None:
         return False

@@ -74,7 +74,12 @@ def packaged_losses() -> Losses:
     return read_losses(files("chains.citations").joinpath(FILE).read_text("utf-8"))
 
 
-def missing(words: Sequence[Token], strengths: NDArray[np.float32], evidence: Evidence) -> Missing:
+def missing(
+    words: Sequence[Token],
+    strengths: NDArray[np.float32],
+    evidence: Evidence,
+    repeated: Sequence[bool] | None = None,
+) -> Missing:
     """Return how many of a sentence's numbers and names are neither in the evidence nor in its heading.
 
     Only numbers in figures count: those in words rank or sum up ("First, ...", "two ways").
@@ -83,9 +88,12 @@ def missing(words: Sequence[Token], strengths: NDArray[np.float32], evidence: Ev
         words: the content words of the sentence.
         strengths: how strongly each evidence sentence holds each word, shape (sentences, words).
         evidence: the cited passage.
+        repeated: which of the words only repeat the question, and do not count; by default none.
     """
     lacking: dict[str, float] = {"number": 0.0, "name": 0.0}
-    for word, strength in zip(words, strengths.max(axis=0).tolist(), strict=True):
-        if word.key not in evidence.heading and (word.kind == "name" or word.text[0].isdecimal()):
+    known = repeated or [False] * len(words)
+    for word, strength, asked in zip(words, strengths.max(axis=0).tolist(), known, strict=True):
+        exact = word.kind == "name" or word.text[0].isdecimal()
+        if exact and not asked and word.key not in evidence.heading:
             lacking[word.kind] += 1 - strength
     return Missing(lacking["number"], lacking["name"])

@@ -3,9 +3,9 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from chains.text.sentences import sentence_bounds
+from chains.text.sentences import MARKER, sentence_bounds
 from chains.text.tokens import tokens
 
 _LABEL = re.compile(r"\W*(?:sources?|references?|citations?|cited from|see|and|note)\b\W*", re.IGNORECASE)
@@ -30,13 +30,40 @@ class Sentence:
 
 
 def sentences_of(answer: str, markers: Sequence[tuple[int, int]]) -> list[Sentence]:
-    """Return the sentences that say something; one that holds only markers belongs to the one before."""
+    """Return the sentences that say something; one that holds only markers belongs to the one before.
+
+    Markers behind the full stop ("It is so. [1] And more. [2]") belong to the sentence before them, unless its line
+    begins with a marker ("[1] It is so. [2] And more.").
+    """
     found: list[Sentence] = []
-    for start, end in sentence_bounds(answer):
+    for begin, end in sentence_bounds(answer):
+        start = _behind_markers(answer, begin, markers) if found and _ends_on_line(answer, found[-1], begin) else begin
+        if start > begin and not _line_begins_with_marker(answer, begin, markers):
+            found[-1] = replace(found[-1], end=start)
+        else:
+            start = begin
         words = without(answer, start, end, markers)
         if _says_something(words) and not _TABLE_RULE.match(answer, end):
-            found.append(Sentence(start, end, words))
+            found.append(Sentence(min(start, end), end, words))
     return found
+
+
+def _ends_on_line(answer: str, sentence: Sentence, place: int) -> bool:
+    return "\n" not in answer[sentence.end : place]
+
+
+def _behind_markers(answer: str, place: int, markers: Sequence[tuple[int, int]]) -> int:
+    """Return where the markers end that stand at a place, with the blanks behind them."""
+    for start, end in markers:
+        if start == place:
+            place = end + len(answer[end:]) - len(answer[end:].lstrip(" \t,;"))
+    return place
+
+
+def _line_begins_with_marker(answer: str, place: int, markers: Sequence[tuple[int, int]]) -> bool:
+    line = answer.rfind("\n", 0, place) + 1
+    first = MARKER.match(answer, line)
+    return any(start == (first.end() if first else line) for start, _ in markers)
 
 
 def _says_something(words: str) -> bool:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
+from chains.citations.checking import CheckedText, SentenceGate
 from chains.citations.markers import BRACKETS, LONGEST_MARKER, OPENING, OPENING_BRACKETS
 from chains.state import Passage, joined
 
@@ -79,11 +81,18 @@ class AnswerStream(Runnable[Any, Any]):
     Args:
         answer: makes the message of a state with its context.
         rewriter: makes the rewriter of an answer from the passages that the model was shown.
+        check: checks whole sentences before a stream shows them; None shows words as they come.
     """
 
-    def __init__(self, answer: Runnable[Any, Any], rewriter: Callable[[Sequence[Passage]], StreamRewriter]) -> None:
+    def __init__(
+        self,
+        answer: Runnable[Any, Any],
+        rewriter: Callable[[Sequence[Passage]], StreamRewriter],
+        check: Callable[..., CheckedText] | None = None,
+    ) -> None:
         self._answer = answer
         self._rewriter = rewriter
+        self._check = check
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """Return the graph of what makes the message."""
@@ -98,30 +107,59 @@ class AnswerStream(Runnable[Any, Any]):
         return self._record(input, await self._answer.ainvoke(input, config))
 
     def stream(self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Record]:
-        """Yield the text as it comes, and then the message."""
-        rewriter, pieces = self._marked(input), list[BaseMessage]()
+        """Yield the text as it comes, or as its sentences are checked, and then the message."""
+        text, pieces = self._text(input), list[BaseMessage]()
         for piece in self._answer.stream(input, config):
             pieces.append(piece)
-            if words := rewriter.feed(piece.text):
-                yield {"answer": words}
-        yield {"answer": rewriter.flush(), "message": joined(pieces)}
+            yield from text.feed(piece.text)
+        yield from text.flush()
+        yield {"message": joined(pieces)}
 
     async def astream(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Record]:
-        """Yield the text as it comes, and then the message."""
-        rewriter, pieces = self._marked(input), list[BaseMessage]()
+        """Yield the text as it comes, or as its sentences are checked, and then the message."""
+        text, pieces = self._text(input), list[BaseMessage]()
         async for piece in self._answer.astream(input, config):
             pieces.append(piece)
-            if words := rewriter.feed(piece.text):
-                yield {"answer": words}
-        yield {"answer": rewriter.flush(), "message": joined(pieces)}
+            for record in text.feed(piece.text):
+                yield record
+        for record in text.flush():
+            yield record
+        yield {"message": joined(pieces)}
 
     def _record(self, state: Mapping[str, Any], message: BaseMessage) -> Record:
-        return {"answer": rewrite(message.text, self._marked(state)), "message": message}
+        return {"answer": rewrite(message.text, self._rewriter(state["context"]["passages"])), "message": message}
 
-    def _marked(self, state: Mapping[str, Any]) -> StreamRewriter:
-        return self._rewriter(state["context"]["passages"])
+    def _text(self, state: Mapping[str, Any]) -> "StreamedText":
+        rewriter = self._rewriter(state["context"]["passages"])
+        if self._check is None or not state["context"]["passages"]:
+            return StreamedText(rewriter)
+        return StreamedText(rewriter, SentenceGate(partial(self._check, rewriter=rewriter, state=state)))
+
+
+class StreamedText:
+    """The text of one answer: its markers rewritten, and held until it is checked where there is a gate."""
+
+    def __init__(self, rewriter: StreamRewriter, gate: SentenceGate | None = None) -> None:
+        self._rewriter = rewriter
+        self._gate = gate
+
+    def feed(self, piece: str) -> Iterator[Record]:
+        """Take the next piece; yield what can be shown."""
+        words = self._rewriter.feed(piece)
+        if words:
+            yield from self._gate.feed(words) if self._gate else [{"answer": words}]
+
+    def flush(self) -> Iterator[Record]:
+        """Yield the rest, once the answer has ended, and an `answer` in any case."""
+        words = self._rewriter.flush()
+        if self._gate is None:
+            yield {"answer": words}
+            return
+        yield {"answer": ""}
+        yield from self._gate.feed(words)
+        yield from self._gate.flush()
 
 
 def _ends_in_code(text: str) -> bool:

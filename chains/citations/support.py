@@ -15,7 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.clashes import CLASH_FACTORS, find_clash
+from chains.citations.asked import NOTHING_ASKED, Asked
+from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_row
 from chains.citations.evidence import Evidence
 from chains.citations.losses import missing, packaged_losses
 from chains.ports import WordSimilarity
@@ -28,6 +29,7 @@ NEIGHBOUR: Final = 0.9  # What a word is worth one sentence away; 0.81 two away,
 SOFT_FLOOR: Final = 0.3  # Cosines of word vectors below this are chance.
 NAME_FLOOR: Final = 0.7  # A name is carried only by its own forms: Australia, Australian.
 QUOTE_LIMIT: Final = 300
+_ASKED: Final = 0.3  # What a word counts that only repeats the question, where the evidence lacks it.
 _QUOTE_COST: Final = 0.001  # Per character: a second sentence must add words to be quoted.
 
 
@@ -47,6 +49,7 @@ def support(
     evidence: Evidence,
     *,
     similarity: WordSimilarity | None = None,
+    asked: Asked = NOTHING_ASKED,
 ) -> Support:
     """Return how well the evidence supports the sentence, 0-1, the exact words that do, and whether numbers clash.
 
@@ -54,6 +57,8 @@ def support(
         sentence: One sentence of an answer, without its citation markers.
         evidence: The cited passage, from `prepare`.
         similarity: Cosines between words, to let a synonym count; without it only shared stems do.
+        asked: The words of the question. A statement that repeats them says nothing with them, so they hardly count
+            against it where the evidence lacks them, but for names.
     """
     sentence = MARKER.sub("", sentence, count=1)
     everything = tokens(sentence)
@@ -66,9 +71,15 @@ def support(
     strengths = match(words, evidence, similarity)
     if not strengths.any():
         return Support(0.0, "", 0, 0, contradicted=False)
+    repeated = [word.key in asked.repeatable for word in words]
+    absent = np.logical_and(repeated, ~strengths.any(axis=0))
+    weights = np.where(absent, np.float32(_ASKED) * weights, weights)
     aligned = min(1.0, align(strengths, weights))
-    score = packaged_losses().support(aligned, missing(words, strengths, evidence))
+    lacking = missing(words, strengths, evidence, repeated)
+    score = packaged_losses().support(aligned, lacking)
     clash = find_clash(sentence, everything, words, evidence, strengths)
+    if clash == "none" and in_another_row(words, asked.words, evidence):
+        clash = "misplaced"
     start, end = quote(strengths, weights, evidence)
     score = round(score * CLASH_FACTORS[clash], 4)
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")

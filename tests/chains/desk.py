@@ -34,7 +34,7 @@ def read(answer: str, shown: list[Passage] | None = None, **options: Any) -> Cit
     rewriter = NumberedMarkers(kept) if cite.style == "numbered" else TitledMarkers(kept)
     return cite(
         Generated(
-            question="Q?",
+            question="What is the import GST in Singapore?",
             documents=kept,
             context=Context(text="", passages=kept),
             message=AIMessage(answer),

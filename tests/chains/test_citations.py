@@ -105,7 +105,9 @@ def test_a_marker_that_stands_alone_stands_on_what_is_above_it():
         ("I could not find a fee in the sources.", "declined"),
         ("The fee is not mentioned in the provided documents.", "declined"),
         ("The documents do not name a fee. Import GST is 9 % [GST Guide > Import GST].", "answered"),
-        ("We do not sail on Mondays [PIL [Pacific] Service Guide].", "answered"),
+        ("PIL does not sail on Mondays [PIL [Pacific] Service Guide].", "ungrounded"),
+        ("PIL offers reefer containers [PIL [Pacific] Service Guide].", "answered"),
+        ("I don't have specific information about that in the documents I can see. Import GST is 9 % [1].", "declined"),
     ],
 )
 def test_the_outcome_follows_from_the_words_and_the_citations(answer, outcome):
@@ -172,9 +174,9 @@ def test_a_numbered_answer_that_nothing_carries_is_replaced_by_the_fallback():
     assert reading["citations"] == []
 
 
-def test_a_decline_loses_its_markers_and_keeps_its_lines():
+def test_a_decline_ends_where_it_is_said_and_loses_its_markers():
     reading = read("The documents do not contain fees [GST Guide].\n\nAsk the desk.", attribution=False)
-    assert reading["replacement"] == "The documents do not contain fees.\n\nAsk the desk."
+    assert reading["replacement"] == "The documents do not contain fees."
 
 
 def test_the_decline_rule_reads_the_opening_only():

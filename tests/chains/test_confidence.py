@@ -76,7 +76,8 @@ def test_the_composite_confidence_names_its_four_factors():
 
 
 def test_markers_do_not_make_an_answer_longer():
-    marked = confidence(0.9, answer="It is 9 % [GST Guide].", confidence=CompositeConfidence())
+    answer = "Import GST is 9 % [GST Guide]."
+    marked = confidence(0.9, answer=answer, question="What is import GST?", confidence=CompositeConfidence())
 
     assert marked["factors"]["answer_quality"] == 0.3
 

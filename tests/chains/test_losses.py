@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chains.citations.evidence import evidence_of, prepare
 from chains.citations.losses import Losses, Missing, missing, packaged_losses, read_losses
 from chains.citations.support import match, support
-from chains.citations.verification import LEAST_TO_ATTRIBUTE
+from chains.citations.verification import LEAST_SUPPORT
 from chains.state import Passage
 from chains.text.tokens import tokens
 
@@ -37,7 +37,7 @@ def test_a_name_in_the_title_or_section_is_not_missing(place):
 
 @pytest.mark.parametrize("sentence", ["Free time is at most 8 days for import containers.", "Free time 8 is 5 days."])
 def test_a_number_that_the_passage_lacks_never_reads_as_supported(sentence):
-    assert score(sentence) < LEAST_TO_ATTRIBUTE
+    assert score(sentence) < LEAST_SUPPORT
 
 
 @pytest.mark.parametrize("lead", ["First, import", "Two things: import"])

@@ -4,7 +4,7 @@ import pytest
 
 from chains.citations.evidence import prepare
 from chains.citations.support import support
-from chains.citations.verification import LEAST_TO_ATTRIBUTE
+from chains.citations.verification import LEAST_SUPPORT
 
 PASSAGE = """Face creams may be shipped by air. Used machinery is not allowed into the free zone.
 Bookings must be made no later than 7 days before departure. Smoking is prohibited in the warehouse of the desk.
@@ -24,7 +24,7 @@ EVIDENCE = prepare(PASSAGE)
 )
 def test_what_is_denied_on_one_side_alone_is_not_supported(sentence):
     found = support(sentence, EVIDENCE)
-    assert (found.score < LEAST_TO_ATTRIBUTE, found.contradicted) == (True, False)
+    assert (found.score < LEAST_SUPPORT, found.contradicted) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_what_is_denied_on_one_side_alone_is_not_supported(sentence):
     ],
 )
 def test_limits_conditions_and_other_words_for_a_denial_deny_nothing(sentence):
-    assert support(sentence, EVIDENCE).score >= LEAST_TO_ATTRIBUTE
+    assert support(sentence, EVIDENCE).score >= LEAST_SUPPORT

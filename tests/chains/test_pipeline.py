@@ -21,8 +21,9 @@ STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
 ROOT = Path(chains.__file__).parents[1]
 
 
-def build(answer: str = ANSWER, documents: list[Document] | None = None) -> Any:
-    return gst_chain(answer, retriever=Shelf(documents=[DOCUMENT] if documents is None else documents))
+def build(answer: str = ANSWER, documents: list[Document] | None = None, **options: Any) -> Any:
+    shelf = Shelf(documents=[DOCUMENT] if documents is None else documents)
+    return gst_chain(answer, retriever=shelf, **options)
 
 
 def test_the_answer_object_has_exactly_the_contract_fields():
@@ -56,7 +57,15 @@ def test_fields_stream_in_the_order_of_the_stages():
 
     first_seen = list(dict.fromkeys(parts))
     assert first_seen[:3] == ["question", "documents", "answer"]
-    assert set(first_seen[3:-2]) == {"citations", "sources", "related_docs", "closest", "outcome"}
+    assert set(first_seen[3:-2]) == {
+        "citations",
+        "sources",
+        "related_docs",
+        "closest",
+        "outcome",
+        "unsupported",
+        "draft",
+    }
     assert first_seen[-2:] == ["confidence", "metadata"]
 
 
@@ -82,7 +91,7 @@ def test_a_question_that_cannot_be_asked_is_refused(question):
 
 
 def test_the_longest_question_passes():
-    assert build().invoke({"question": "x" * 4000})["outcome"] == "answered"
+    assert build().invoke({"question": "x" * 4000})["question"] == "x" * 4000
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
@@ -143,7 +152,7 @@ async def test_the_lists_of_stages_agree():
 
 
 def test_a_stream_cannot_take_words_back_and_ends_with_the_replacement():
-    chain, question = build("Elephants fly."), {"question": "Rate?"}
+    chain, question = build("Elephants fly.", citations=CiteSources(checked=False)), {"question": "Rate?"}
     streamed = merged(list(chain.stream(question)))
     whole = chain.invoke(question)
 
@@ -154,8 +163,28 @@ def test_a_stream_cannot_take_words_back_and_ends_with_the_replacement():
     assert "replacement" not in merged(list(build().stream(question)))
 
 
-async def test_a_replacement_comes_every_other_way_as_well():
+def test_a_checked_stream_shows_nothing_that_no_passage_supports():
     chain, question = build("Elephants fly."), {"question": "Rate?"}
+    streamed = merged(list(chain.stream(question)))
+    whole = chain.invoke(question)
+
+    assert "replacement" not in streamed
+    assert streamed["answer"] == whole["answer"] != "Elephants fly."
+    assert streamed["draft"] == whole["draft"] == "Elephants fly."
+
+
+def test_a_checked_stream_shows_whole_sentences_and_says_which_nothing_supports():
+    text = "Elephants may fly to the moon. The rate of GST is 9% [1]. The moon is made of cheese. "
+    parts = list(build(text).stream({"question": "What is the rate of GST?"}))
+    shown = [(part["answer"], part.get("unsupported")) for part in parts if part.get("answer")]
+    supported = "Elephants may fly to the moon. The rate of GST is 9% [GST Guide > Rate]. "
+
+    assert shown == [(supported, [(0, 30)]), ("The moon is made of cheese. ", [(0, 30), (73, 100)])]
+    assert merge(parts)["unsupported"] == [(0, 30), (73, 100)]
+
+
+async def test_a_replacement_comes_every_other_way_as_well():
+    chain, question = build("Elephants fly.", citations=CiteSources(checked=False)), {"question": "Rate?"}
     fallback = chain.invoke(question)["answer"]
 
     assert (await chain.ainvoke(question))["answer"] == fallback

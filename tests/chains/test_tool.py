@@ -7,6 +7,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableLambda
 
 import chains
+import prompts
 from chains.errors import (
     ConfigurationError,
     LLMRateLimitError,
@@ -71,7 +72,7 @@ async def test_the_history_reaches_the_model(way):
     assert [(message.type, message.content) for message in asked[1:]] == [
         ("human", "What is GST?"),
         ("ai", "A tax."),
-        ("human", "Its rate?"),
+        ("human", f"Its rate?\n\n{prompts.load('reminder')}"),
     ]
 
 

@@ -18,12 +18,12 @@ from app.http.openai_messages import (
     Message,
     Usage,
     annotations_of,
+    below,
     closest_text,
     extension_of,
     finish_reason_of,
     message_of,
     question_of,
-    sources_text,
     usage_of,
 )
 from app.http.openapi import ok_response, openai_error_responses
@@ -252,7 +252,7 @@ def _ending(head: dict[str, Any], seen: Sequence[Any], *, usage: bool) -> list[s
     if replaced and answer["outcome"] != "answered":
         last: dict[str, Any] = {"content": WITHDRAWN + answer["answer"] + closest_text(answer["closest"])}
     else:
-        last = {"content": sources_text(answer["citations"]) + closest_text(answer["closest"])}
+        last = {"content": below(answer)}
     if not replaced:  # Else the offsets are those of other words.
         last |= {"annotations": annotations_of(answer["citations"])}
     told = head | {"waypoint": extension_of(answer)}

@@ -135,6 +135,10 @@ class QueryAnswer(_Camel):
     sources: list[QuerySource]
     related_docs: list[QueryRelatedDocument]
     closest: list[QueryClosest] = Field(description="At most three, where there is no sure answer.")
+    unsupported: list[tuple[int, int]] = Field(
+        [], description="Ranges of the answer's sentences that no passage supports."
+    )
+    draft: str = Field("", description="What the model wrote where no passage supports any of it; else empty.")
     citations: list[QueryCitation]
     confidence: QueryConfidence | None = Field(description="Null for small talk, questions back and redirections.")
     metadata: QueryMetadata
