@@ -38,19 +38,23 @@ def fail(question: dict) -> None:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[httpx.Client]:
+def client(tmp_path_factory) -> Iterator[httpx.Client]:
     """The service over a chain that fails as the question says."""
-    settings = load_settings(_env_file=None, llm_provider="offline")
+    settings = load_settings(_env_file=None, llm_provider="offline", chroma_path=tmp_path_factory.mktemp("errors"))
     services = Services(settings, parts=Parts(chain=RunnableLambda(fail)))
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[httpx.Client]:
+def guarded(tmp_path_factory) -> Iterator[httpx.Client]:
     """The service over the same chain, for the holder of a key."""
     settings = load_settings(
-        _env_file=None, llm_provider="offline", auth_mode="api_key", api_keys=key_entry("ann", "k", "ask")
+        _env_file=None,
+        llm_provider="offline",
+        chroma_path=tmp_path_factory.mktemp("guarded"),
+        auth_mode="api_key",
+        api_keys=key_entry("ann", "k", "ask"),
     )
     services = Services(settings, parts=Parts(chain=RunnableLambda(fail)))
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
