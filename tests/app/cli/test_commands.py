@@ -19,7 +19,7 @@ def corpus(tmp_path) -> Path:
 
 
 def test_ask_on_an_empty_index_ingests_the_sample_corpus_and_says_so(waypoint):
-    code, out, err = waypoint("ask", "Which permits for cosmetics to Indonesia?")
+    code, out, err = waypoint("ask", "Does a cosmetic product imported into Indonesia need a BPOM notification?")
 
     assert code == 0
     assert "BPOM" in out
