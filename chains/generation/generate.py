@@ -117,7 +117,10 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         turns = [*(tuple(turn) for turn in history), *_guard(state)]
         values = {"context": context["text"], "history": turns, "question": state["question"].strip()}
         *before, asked = self.prompt.invoke(values, config).to_messages()
-        facts: dict[str, Any] = {SCORES: [passage["score"] for passage in context["passages"]], ASKED: values["question"]}
+        facts: dict[str, Any] = {
+            SCORES: [passage["score"] for passage in context["passages"]],
+            ASKED: values["question"],
+        }
         facts[SEARCHED] = state.get("search_query")
         return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": facts})])
 

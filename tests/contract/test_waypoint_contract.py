@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 import chains
+import prompts
 from app.http.openapi import ANSWER as WHOLE
 from app.http.routes.query import QueryAnswer, QueryCitation, QueryMetadata, query_answer
 from app.http.server import create_app
@@ -93,7 +94,7 @@ def test_the_history_travels_to_the_model_as_messages(client, groq):
     assert [(message["role"], message["content"]) for message in request["messages"][1:]] == [
         ("user", "What is GST?"),
         ("assistant", "A tax."),
-        ("user", QUESTION),
+        ("user", f"{QUESTION}\n\n{prompts.load('reminder')}"),
     ]
 
 

@@ -64,8 +64,8 @@ _FORM_WORDS: Final = frozenset(
         stem,
         word_set(
             "abbreviation acronym amount compare current date day define definition describe difference differ example "
-            "explain far fast kind latest list long mean meaning month much name need number often percentage permit person "
-            "place reason required soon stand step tell time today tomorrow type way week year yesterday"
+            "explain far fast kind latest list long mean meaning month much name need number often percentage person "
+            "permit place reason required soon stand step tell time today tomorrow type way week year yesterday"
         ),
     )
 )

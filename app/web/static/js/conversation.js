@@ -6,7 +6,7 @@ import { closestOf, historyOf, passagesOf } from "./passages.js";
 import { find, keep, newConversation, newId } from "./records.js";
 import { change, state, subscribe } from "./state.js";
 import { CutError, ask } from "./stream.js";
-import { withoutUnsupported } from "./unsupported.js";
+import { supportedWords, withoutUnsupported } from "./unsupported.js";
 
 /** @typedef {import("./records.js").Conversation} Conversation
  * @typedef {import("./records.js").Exchange} Exchange */
@@ -113,9 +113,10 @@ function take(view, whole, part) {
   Object.assign(whole, others);
   if (others.documents) view.read(others.documents);
   if (!words) return;
-  if (!whole.answer.trim() && words.trim()) view.exchange.state = "writing";
+  const said = supportedWords(words, Array.from(whole.answer).length, others.unsupported);
+  if (!whole.answer.trim() && said.trim()) view.exchange.state = "writing";
   whole.answer += words;
-  view.write(words);
+  view.write(said);
 }
 
 /** Keep what the page needs of the answer object. @param {Exchange} exchange @param {Record<string, any>} whole */

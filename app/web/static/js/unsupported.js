@@ -21,6 +21,15 @@ export function withoutUnsupported(answer, citations, ranges = []) {
   };
 }
 
+/** Return a part of a streamed answer without the sentences that no document supports.
+ * @param {string} words
+ * @param {number} before How many characters of the answer came before
+ * @param {[number, number][]} [ranges] Places in the whole answer, in characters */
+export function supportedWords(words, before, ranges = []) {
+  const inside = (/** @type {number} */ place) => ranges.some(([start, end]) => start <= place && place < end);
+  return Array.from(words).filter((_, place) => !inside(before + place)).join("");
+}
+
 /** Return the range with the sign of its list item and the end of its line, where nothing else stands there.
  * @param {string[]} letters @param {[number, number]} range @returns {[number, number]} */
 function wholeLine(letters, [start, end]) {

@@ -10,6 +10,7 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel, SecretStr
 
+import prompts
 from app.http.errors import RequestRefusedError
 from app.http.openai_messages import Message, closest_text, history_of, question_of
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
@@ -157,7 +158,7 @@ def test_the_turns_before_the_question_are_its_history(client, groq):
     assert turns == [
         {"role": "user", "content": "What is GST?"},
         {"role": "assistant", "content": "A tax."},
-        {"role": "user", "content": QUESTION},
+        {"role": "user", "content": f"{QUESTION}\n\n{prompts.load('reminder')}"},
     ]
 
 
