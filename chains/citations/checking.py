@@ -1,12 +1,20 @@
 """Hold a streamed answer back until each of its sentences is whole and checked."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from chains.citations.markers import find_markers
 from chains.citations.sentences import sentences_of
 from chains.state import UNSUPPORTED_SO_FAR
+
+LONGEST_SENTENCE: Final = 1200
+"""So many characters without the end of a sentence are taken for a whole one."""
+
+# A sentence is whole once the next one has begun, so a long wait for it is no reason to look at each word.
+_LOOKED_AT: Final = 30
+_MAY_END = re.compile(r"[.!?:|\n\u3002\uff01\uff1f]")
 
 Range = tuple[int, int]
 Record = dict[str, Any]
@@ -30,6 +38,7 @@ class SentenceGate:
     def __init__(self, check: Callable[[str], CheckedText]) -> None:
         self._check = check
         self._held = ""  # Sentences that are not whole.
+        self._new = 0  # How many characters of that have not been looked at.
         self._waiting = ""  # Sentences that no passage supports, before the first that one does.
         self._passed = 0  # How many characters have been let through or wait.
         self._unsupported: list[Range] = []
@@ -38,10 +47,19 @@ class SentenceGate:
     def feed(self, words: str) -> Iterator[Record]:
         """Take the next words; yield the sentences that are whole, with the ranges of those without support so far."""
         self._held += words
-        cut = _last_sentence(self._held)
-        if cut:
+        self._new += len(words)
+        while cut := self._cut():
             whole, self._held = self._held[:cut], self._held[cut:]
             yield from self._release(whole)
+
+    def _cut(self) -> int:
+        """Return how much of what is held is whole."""
+        if len(self._held) > LONGEST_SENTENCE:
+            return _last_sentence(self._held[:LONGEST_SENTENCE]) or LONGEST_SENTENCE
+        if self._new < _LOOKED_AT or not _MAY_END.search(self._held):
+            return 0
+        self._new = 0
+        return _last_sentence(self._held)
 
     def flush(self) -> Iterator[Record]:
         """Yield the rest, once the answer has ended; nothing where no passage supports any of it."""

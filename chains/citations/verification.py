@@ -13,7 +13,7 @@ from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.tokens import tokens
 
-# Of answers that language models wrote to our own questions, `python -m benchmarks.models.labelled` says what this keeps.
+# `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6
 """From this support on, a passage says what a sentence says."""
 
