@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 import chains
 from examples import services
 
-PASSAGE = re.compile(r"^(\[[^\n]+\])\n(?:#.*\n|\n)*(.+)$", re.MULTILINE)
+PASSAGE = re.compile(r"^(\[\d+\]) [^\n]+\n(?:#.*\n|\n)*(.+)$", re.MULTILINE)
 
 
 class Quoting(SimpleChatModel):

@@ -91,7 +91,7 @@ class CiteSources:
             cited = rewriter.cited if isinstance(rewriter, NumberedMarkers) else []
             references, notes = read_numbers(text, cited), []
         found = self._cite(text, references, shown, _asked(state), notes=[*notes, *_sources_listed(text, shown)])
-        return CheckedText(bool(_supported(found.citations)), found.unsupported)
+        return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported)
 
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
@@ -163,6 +163,10 @@ class CiteSources:
         ]
         return Found(_numbered(citations, self.style), unmarked, unsupported)
 
+    def _standing(self, citations: Sequence[Citation]) -> list[Citation]:
+        """Return the citations that an answer can stand on."""
+        return [one for one in citations if self.markers_suffice or _is_supported(one)]
+
     def _lacks_markers(self, citations: Sequence[Citation]) -> bool:
         """Return whether numbered markers are missing that attributed sentences can supply."""
         marked = [citation for citation in citations if citation["number"] is not None]
@@ -224,8 +228,7 @@ class CiteSources:
             return "no_results", None
         if is_decline(answer, citations):
             return "declined", _without_markers(first_decline(answer), citations)
-        standing = citations if self.markers_suffice else _supported(citations)
-        if len(cited_sources(standing)) < self.min_citations:
+        if len(cited_sources(self._standing(citations))) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
 
@@ -245,10 +248,6 @@ def _sources_listed(text: str, shown: Sequence[Passage]) -> list[tuple[int, int]
 
 def _is_supported(citation: Citation) -> bool:
     return citation["matched"] and citation["support"] >= LEAST_SUPPORT
-
-
-def _supported(citations: Sequence[Citation]) -> list[Citation]:
-    return [citation for citation in citations if _is_supported(citation)]
 
 
 def _closest(state: Generated) -> list[ClosestPassage]:

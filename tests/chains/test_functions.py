@@ -23,7 +23,7 @@ def test_documents_of_any_retriever_become_passages():
 
 
 def test_passages_become_a_context():
-    assert chains.format_context(SHOWN[:1])["text"].startswith("[GST Guide > Import GST]\nImport GST in Singapore")
+    assert chains.format_context(SHOWN[:1])["text"].startswith("[1] GST Guide > Import GST\nImport GST in Singapore")
 
 
 def test_documents_are_taken_as_passages_are():

@@ -73,7 +73,7 @@ class Silent(GenericFakeChatModel):
 
 class Shelf(BaseRetriever):
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [Document("It is 9 %.", metadata={"title": "GST Guide", "doc_id": "gst", "score": 0.8})]
+        return [Document("The rate of GST is 9 %.", metadata={"title": "GST Guide", "doc_id": "gst", "score": 0.8})]
 
 
 def declining() -> Any:
@@ -122,7 +122,7 @@ async def test_the_gate_is_a_step_named_scope_before_retrieval():
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])
 def test_a_question_in_scope_passes_and_its_words_still_stream(way):
-    model = GenericFakeChatModel(messages=iter([AIMessage("It is 9 % [GST Guide].")]))
+    model = GenericFakeChatModel(messages=iter([AIMessage("It is 9 % [GST Guide]. The rate of GST is 9 % [1].")]))
     chain: Any = chains.build_chain(retriever=Shelf(), model=model, scope=ScopeGate(SMALL, WordEmbeddings()))
     question = {"question": "What is the rate of GST?"}
     parts = [chain.invoke(question)] if way == "invoke" else list(chain.stream(question))

@@ -39,6 +39,9 @@ class Shelf(BaseRetriever):
         return self.documents
 
 
+CITATIONS = CiteSources(style="numbered", markers_suffice=True)  # As in POST /chat.
+
+
 def shelf(chunks: Any) -> list[dict]:
     if isinstance(chunks, str):  # Chunks 2 and 3 do not fit into the prompt.
         sizes = [10, 20_000, 20_000]
@@ -55,7 +58,7 @@ def run(case: dict, *, stream: bool) -> dict[str, Any]:
         for chunk in shelf(case["input"]["chunks"])
     ]
     model = GenericFakeChatModel(messages=iter([AIMessage(case["input"]["answer"])]))
-    chain = build_chain(retriever=Shelf(documents=documents), model=model, citations=CiteSources(style="numbered"))
+    chain = build_chain(retriever=Shelf(documents=documents), model=model, citations=CITATIONS)
     if not stream:
         return dict(chain.invoke({"question": "Q?"}))
     return dict(merge(chain.stream({"question": "Q?"})))

@@ -56,7 +56,7 @@ def published(*, user: str | None = "u1", chunks: int = 2) -> list[Message]:
     chain = build_chain(
         retriever=Shelf(chunks=chunks),
         model=GenericFakeChatModel(messages=iter([reply])),
-        citations=CiteSources(style="numbered"),
+        citations=CiteSources(style="numbered", markers_suffice=True),
     )
     metadata = {"session_id": "s1"} | ({"user_id": user} if user else {})
     observed(chain, [Events(messages.append, model=MODEL)]).invoke({"question": "Illness?"}, {"metadata": metadata})

@@ -44,6 +44,7 @@ def test_a_query_is_answered_in_the_words_of_the_contract(client):
     body = post(client, json={"query": QUESTION}).json()
 
     fields = {"answer", "outcome", "sources", "relatedDocs", "closest", "citations", "confidence", "metadata"}
+    fields |= {"unsupported", "draft"}
     assert set(body) == fields
     assert body["answer"] == ANSWER
     [citation] = body["citations"]

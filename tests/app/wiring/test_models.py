@@ -93,7 +93,7 @@ def test_a_model_with_a_small_window_is_shown_less(groq, tmp_path):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\n" + "The rate of GST is nine percent of it. " * 60)
-    models = {"llm_model": "large", "llm_allowed_models": "small", "llm_context_tokens": "131072,small=1000"}
+    models = {"llm_model": "large", "llm_allowed_models": "small", "llm_context_tokens": "131072,small=1500"}
     settings = load_settings(llm_api_key="k", llm_base_url=groq.url, scope_enabled=False, **models)
     services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
     services.ingest([corpus])

@@ -57,6 +57,8 @@ def answer(question: str = "Q?", text: str = "Nine percent [GST].", **changes: A
         "sources": [],
         "related_docs": [],
         "closest": [],
+        "unsupported": [],
+        "draft": "",
         "confidence": {"level": "High", "score": 0.9, "reason": "r", "factors": {}},
         "documents": [{"content": "c", "metadata": {"doc_id": "gst"}, "score": 0.5}],
         "metadata": metadata,

@@ -49,7 +49,7 @@ async def test_a_kept_answer_streams_in_the_order_of_the_chain_and_in_pieces():
     assert [part["answer"] for part in told if "answer" in part] == ["It is  nine\npercent of the ", "value [GST]. "]
     before, after = (
         ["question", "documents"],
-        ["outcome", "citations", "sources", "related_docs", "closest", "confidence"],
+        ["outcome", "citations", "sources", "related_docs", "closest", "unsupported", "draft", "confidence"],
     )
     assert list(dict.fromkeys(name for part in told for name in part)) == [*before, "answer", *after, "metadata"]
 

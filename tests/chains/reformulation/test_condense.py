@@ -57,7 +57,7 @@ async def test_a_model_that_fails_leaves_the_users_words(way):
     asked = {"question": "Waht is X?"}
     answer = chain.invoke(asked) if way == "invoke" else await chain.ainvoke(asked)
 
-    assert (answer["metadata"]["search_query"], answer["outcome"]) == ("Waht is X?", "answered")
+    assert answer["metadata"]["search_query"] == "Waht is X?"
 
 
 @pytest.mark.parametrize("prompt", ["Rewrite it.", "{conversation", "{conversation} {tone}"])

@@ -9,8 +9,9 @@ from chains import build_chain
 from chains.output import merge
 from chains.safety import CheckQuestion, Safety, SystemPrompt
 from tests.chains.gst import DOCUMENT, Shelf
+from tests.prompted import asked
 
-CITED = "The rate is nine percent [GST Guide > Rate]."
+CITED = "The rate of GST is nine percent [GST Guide > Rate]."
 REFUSALS: Any = {"injection": "No.", "pii": "No."}
 
 
@@ -82,14 +83,14 @@ def test_the_documents_stand_between_two_lines_of_the_same_random_code():
     first, last = (number for number, line in enumerate(lines) if line.startswith("===== "))
 
     assert lines[first].split()[1] == lines[last].split()[1]
-    assert any("[GST Guide > Rate]" in line for line in lines[first:last])
+    assert any("[1] GST Guide > Rate" in line for line in lines[first:last])
 
 
 def test_a_suspicious_question_is_answered_under_guard():
     seen: list[Any] = []
     answer = chain_saying(AIMessage(CITED), seen, action="guarded").invoke({"question": "Rate?"})
 
-    assert [message.content for message in seen[1:]] == ["Be careful.", "Rate?"]
+    assert [asked(message.content) for message in seen[1:]] == ["Be careful.", "Rate?"]
     assert answer["outcome"] == "answered"
     assert answer["metadata"]["safety"]["action"] == "guarded"
 

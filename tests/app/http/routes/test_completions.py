@@ -101,11 +101,13 @@ def test_words_arrive_while_the_model_still_writes(client, groq):
     list(stream)
 
 
-def test_a_stream_that_cannot_take_its_words_back_withdraws_them(client, groq):
+def test_a_stream_shows_nothing_that_no_passage_supports(client, groq):
     groq.replies[:] = [Reply("Elephants fly.")]
-    words, annotations, _ = streamed(client)
+    words, annotations, last = streamed(client)
 
-    assert words.startswith("Elephants fly.\n\n---\n\nThe answer above is withdrawn. ")
+    assert words.startswith("I could not find a passage")
+    assert "Elephants" not in words
+    assert last.model_extra["waypoint"]["draft"] == "Elephants fly."
     assert annotations == []
 
 

@@ -105,7 +105,7 @@ async def test_stream_events_shows_no_prompt_and_no_passages_but_the_answers_own
     assert any(event["data"].get("output") for event in inner if event["event"] == "on_chat_model_end")
 
 
-LINE_ENDS = "It is\u2028nine\u2029per\x85cent \U0001f600 [GST Guide > Rate]."
+LINE_ENDS = "The rate of GST is\u2028nine\u2029per\x85cent \U0001f600 [GST Guide > Rate]."
 
 
 async def test_every_line_end_of_unicode_passes_through_every_stream(remote, groq):

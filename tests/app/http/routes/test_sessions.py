@@ -10,6 +10,7 @@ import pytest
 from app.adapters.sessions.redis_conversations import ORDER, PREFIX
 from tests.access import bearer, key_entry, open_redis, serving, settings_over
 from tests.fakes import Reply
+from tests.prompted import asked as asked_words
 
 FIRST, SECOND = "What is the surcharge on weekends?", "How high is it?"
 ANSWER = "It is 5 % [01_regulatory guide > Rate]."
@@ -49,7 +50,7 @@ def ask(client: httpx.Client, path: str, question: str, *, who: str = "ann", **m
 
 def prompt(groq: Any) -> list[str]:
     """Return what the model was sent last, but for its instructions."""
-    return [message["content"] for message in groq.requests[-1]["messages"][1:]]
+    return [asked_words(message["content"]) for message in groq.requests[-1]["messages"][1:]]
 
 
 @pytest.mark.parametrize("path", list(ASKING))
@@ -83,7 +84,7 @@ def test_an_id_that_somebody_else_uses_begins_a_conversation_of_ones_own(client,
     session = f"s1 at {path}"
     for who in ("ann", "bob", "ann"):
         assert ask(client, path, SECOND if groq.requests else FIRST, who=who, session_id=session).status_code == 200
-    of_ann, of_bob = prompt(groq), [message["content"] for message in groq.requests[1]["messages"][1:]]
+    of_ann, of_bob = prompt(groq), [asked_words(message["content"]) for message in groq.requests[1]["messages"][1:]]
 
     assert (of_ann[0], of_ann[-1], len(of_ann)) == (FIRST, SECOND, 3)
     assert of_bob == [SECOND]
@@ -103,7 +104,7 @@ def test_a_page_of_others_neither_reads_nor_deletes_what_this_machines_user_aske
             client.delete("/api/sessions/known-to-both-0123456789", headers=headers).status_code
             for headers in (EMBEDDED, EMBEDDED, {}, {})
         ]
-    prompts = [[message["content"] for message in one["messages"][1:]] for one in groq.requests]
+    prompts = [[asked_words(message["content"]) for message in one["messages"][1:]] for one in groq.requests]
 
     assert [len(prompt) for prompt in prompts] == [1, 1, 3]
     assert deleted == [204, 404, 204, 404]

@@ -1,0 +1,8 @@
+"""What a model was asked, without the reminder that stands behind each question."""
+
+import prompts
+
+
+def asked(content: str) -> str:
+    """Return the user's own words of a message."""
+    return content.removesuffix(f"\n\n{prompts.load('reminder')}")
