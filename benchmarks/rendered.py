@@ -105,7 +105,7 @@ def models_table() -> str:
     kept = read_figures()["models"]
     values = kept["values"]
     head = ("", *(f"{name}: {model}" if model else name for name, model in values["models"].items()))
-    written = f"Written on {kept['date']} by `python -m benchmarks.models`; the last row names the code that was asked."
+    written = f"{told('models')} The last row names the code that was asked."
     return f"{written}\n\n{table(head, values['lines'])}"
 
 

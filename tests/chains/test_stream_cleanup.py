@@ -13,6 +13,7 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from app.settings import load_settings
 from app.wiring.llm import providers
+from chains.citations import CiteSources
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
 from chains.observers import observed
@@ -62,7 +63,9 @@ async def endless() -> AsyncIterator[tuple[Endless, Any]]:
     settings = load_settings(
         llm_api_key="gsk_test", llm_base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     )
-    chain = gst_chain(model=ResilientChatModel(providers=providers(settings, SystemClock())))
+    chain = gst_chain(
+        citations=CiteSources(checked=False), model=ResilientChatModel(providers=providers(settings, SystemClock()))
+    )
     yield script, chain
     server.close()
 
@@ -177,7 +180,7 @@ def watched(chain: Any) -> Any:
 @pytest.mark.parametrize("compose", [alone, watched])
 def test_a_stream_of_any_model_is_closed_with_its_reader_and_not_by_the_garbage_collector(collector_off, compose):
     model = Writing(messages=iter([]), state={})
-    stream = compose(gst_chain(model=model)).stream(QUESTION)
+    stream = compose(gst_chain(citations=CiteSources(checked=False), model=model)).stream(QUESTION)
     next(part for part in stream if "answer" in part)
     assert model.state["open"]
     stream.close()
@@ -188,7 +191,7 @@ def test_a_stream_of_any_model_is_closed_with_its_reader_and_not_by_the_garbage_
 @pytest.mark.parametrize("compose", [alone, watched])
 async def test_an_async_stream_of_any_model_is_closed_soon_after_its_reader_has_left(collector_off, compose):
     model = Writing(messages=iter([]), state={})
-    stream = compose(gst_chain(model=model)).astream(QUESTION)
+    stream = compose(gst_chain(citations=CiteSources(checked=False), model=model)).astream(QUESTION)
     async for part in stream:
         if "answer" in part:
             break

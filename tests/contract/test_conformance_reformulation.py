@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from chains.reformulation import Condense, Reformulate
 from tests.chains.gst import gst_chain, writing
+from tests.prompted import asked as without_reminder
 
 FILE = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 LINES = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
@@ -58,7 +59,7 @@ def test_a_reply_is_used_as_the_service_used_it(case):
         answer, prompt = asked(given["query"], given["reformulated"])
         told = {
             "search_query": answer["metadata"]["search_query"],
-            "prompt_question": prompt[-1].content,
+            "prompt_question": without_reminder(prompt[-1].content),
             "response_query": answer["question"],
         }
         assert told == expected

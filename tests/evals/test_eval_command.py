@@ -104,7 +104,10 @@ def test_a_confidence_that_cannot_be_fitted_is_said_and_nothing_is_written(waypo
 def test_the_confidence_is_fitted_to_the_questions_and_used_by_its_setting(waypoint, questions, monkeypatch):
     rate = json.loads(Path(questions).read_text().splitlines()[0])
     right = [rate | {"id": f"right{n}"} for n in range(15)]
-    wrong = [rate | {"id": f"wrong{n}", "answer_facts": ["11 %"], "question": f"Rate of GST {n}?"} for n in range(15)]
+    wrong = [
+        rate | {"id": f"wrong{n}", "answer_facts": ["11 %"], "question": "What is the rate of GST" + " now" * n + "?"}
+        for n in range(15)
+    ]
     Path(questions).write_text("\n".join(json.dumps(row) for row in right + wrong))
 
     code, out, _ = waypoint("eval", questions, "--fit", "own.json")
