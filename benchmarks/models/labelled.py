@@ -48,7 +48,9 @@ def main() -> None:
     for half, name in enumerate(("first", "second")):
         supported: dict[bool, list[bool]] = {True: [], False: []}
         for question, answer in read(half):
-            shown = [Passage(score=None, **passage) for passage in question["passages"]]
+            shown = [
+                Passage(content=one["content"], metadata=one["metadata"], score=None) for one in question["passages"]
+            ]
             best = best_support(question["question"], answer["text"], shown, similarity)
             supported[answer["right"]].append(best >= LEAST_SUPPORT)
         rows.append([name, *(cell for right in (True, False) for cell in _cells(supported[right]))])

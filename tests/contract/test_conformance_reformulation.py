@@ -59,7 +59,7 @@ def test_a_reply_is_used_as_the_service_used_it(case):
         answer, prompt = asked(given["query"], given["reformulated"])
         told = {
             "search_query": answer["metadata"]["search_query"],
-            "prompt_question": without_reminder(prompt[-1].content),
+            "prompt_question": without_reminder(prompt[-1].text),
             "response_query": answer["question"],
         }
         assert told == expected
