@@ -76,6 +76,8 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
     if any(word.key in asked.names and word.kind == "name" and word.key not in held for word in words):
         return replace(found, score=FOREIGN * found.score)
     if asked.words and len(words) < FEWEST_WORDS:
+        if not any(word.key in held for word in asked.words):
+            return replace(found, score=FOREIGN * found.score)
         together = support(f"{asked.text} {sentence}", evidence, similarity=similarity).score
         return replace(found, score=min(found.score, together / NEAR_THE_QUESTION))
     return found
