@@ -31,7 +31,7 @@ _PHRASES = re.compile(
     rf"|^\W*(?:there is |i have |we have )?(?:no|not enough) (?:\w+ ){{0,2}}?{_NEWS}\b",
     re.IGNORECASE,
 )
-_ASKED_FOR = re.compile(r"\W*I don't have specific information about that in the documents", re.IGNORECASE)
+_ASKED_FOR = re.compile(r"\W*I don't have specific information about that in the (?:\w+ )?documents", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
 
