@@ -33,7 +33,7 @@ async def test_two_chains_over_different_corpora_answer_side_by_side(way):
     both: Any = RunnableParallel(gst=gst_chain(), form=form_chain())
     if way in {"stream", "astream"}:
         both = both | RunnableLambda(dict)
-    told = await called(both, way)
+    told = await called(both, way, question={"question": "What is the rate, by Form D?"})
 
     assert [told["gst"]["answer"], told["form"]["answer"]] == [ANSWER, OTHER_ANSWER]
     assert [told["gst"]["documents"][0]["metadata"]["title"], told["form"]["documents"][0]["metadata"]["title"]] == [
