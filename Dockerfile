@@ -6,7 +6,7 @@ WORKDIR /build
 # The dependencies first: they change seldom, and their layer is kept.
 COPY requirements.lock requirements-postgres.lock ./
 RUN python -m pip install --no-deps --require-hashes -r requirements.lock -r requirements-postgres.lock
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY prompts prompts
 COPY chains chains
 COPY app app
@@ -21,7 +21,7 @@ ENV PATH=/opt/waypoint/bin:$PATH PYTHONUNBUFFERED=1 CHROMA_PATH=/data/chroma
 USER waypoint
 WORKDIR /data
 # Check the model's files, build its graph and embed the examples of the scope now, and not at every start.
-RUN ["python", "-c", "from app.settings import load_settings; from app.wiring import Services; Services(load_settings()).scope.invoke({'question': 'Where is it?'})"]
+RUN ["python", "-c", "from waypoint.app.settings import load_settings; from waypoint.app.wiring import Services; Services(load_settings()).scope.invoke({'question': 'Where is it?'})"]
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \

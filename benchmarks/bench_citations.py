@@ -9,8 +9,8 @@ from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
 from app.wiring import sample_corpus
 from chains.citations import CiteSources
-from chains.citations.cite import read_references
 from chains.citations.numbering import number_markers
+from chains.citations.references import read_references
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.state import Context, Generated, Passage
 

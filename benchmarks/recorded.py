@@ -18,7 +18,7 @@ from app.adapters.embeddings.onnx.words import WordVectors
 from benchmarks.figures import write_figures
 from benchmarks.tables import table as markdown
 from chains.citations import CiteSources
-from chains.citations.cite import read_references
+from chains.citations.references import read_references
 from chains.confidence import CalibratedConfidence, CompositeConfidence, ConfidenceStrategy, score_confidence
 from chains.state import CitationResult, Confidence, Context, Generated, Passage
 

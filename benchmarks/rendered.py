@@ -122,6 +122,13 @@ def hostile_table() -> str:
     return f"{told('hostile')}\n\n{table(('tried', 'cases', 'held', 'held means'), group['values']['rows'])}"
 
 
+def pressure_table() -> str:
+    """Return what endless streams and many uploads cost, with its date and command."""
+    rows = [(name, *cells) for name, cells in read_figures()["pressure"]["values"].items()]
+    heads = ("what", "how many", "seconds", "memory before, at the most, afterwards", "at the most")
+    return f"{told('pressure')}\n\n{table(heads, rows)}"
+
+
 def corpora_table(group_name: str, *, first: str = "corpus") -> str:
     """Return what was measured corpus by corpus, with its date and command; `first` heads the first column."""
     group = read_figures()[group_name]

@@ -72,6 +72,6 @@ def __getattr__(name: str) -> Any:
     """Import a public name's module when it is first asked for; the pipeline takes a second."""
     for module, names in _MODULES.items():
         if name in names:
-            return getattr(import_module(f"chains.{module}"), name)
+            return getattr(import_module(f"{__name__}.{module}"), name)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

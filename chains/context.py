@@ -50,7 +50,8 @@ class FormatContext:
     def _budget(self, state: Retrieved) -> int:
         if self.window is None:
             return self.max_tokens
-        asked = [state["question"], *(turn.text for turn in self.history.turns(state.get("history")))]
+        parts = [part["question"] for part in state.get("parts", [])]
+        asked = [state["question"], *parts, *(turn.text for turn in self.history.turns(state.get("history")))]
         return min(self.max_tokens, self.window - self.reserved - sum(self.tokens.count(text) for text in asked))
 
 

@@ -3,19 +3,19 @@
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
 from chains.delegating import DelegatingRunnable
 from chains.errors import SessionError
 from chains.history import Turn
+from chains.logs import get_logger
 from chains.output import merge
 from chains.retrieval.filters import filters_of
 from chains.state import Answer, Question
 
 SESSION = "session_id"
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def user_of(config: RunnableConfig | None) -> str:

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from chains.citations import CiteSources, format_citations_markdown
 from chains.citations import citation_metadata as metadata_of
-from chains.citations.cite import read_numbers, read_references
+from chains.citations.references import read_numbers, read_references
 from chains.citations.sources import CitationMetadata
 from chains.context import format_context as write_context
 from chains.ports import TokenCounter

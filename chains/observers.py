@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
 from chains.delegating import DelegatingRunnable
+from chains.logs import get_logger
 from chains.output import merge
 from chains.state import Answer, Question
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LEFT = (asyncio.CancelledError, GeneratorExit)
 """What ends a call whose client goes away; nothing has failed."""

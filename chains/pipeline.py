@@ -17,12 +17,14 @@ from chains.generation import generate
 from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
-from chains.retrieval import Retriever, retrieve
+from chains.retrieval import Retrieve, Retriever
 from chains.safety import Moderate, Safety
 from chains.stage import SideBySide, Stage, stage
 from chains.state import Answer, Question, Redirect, Reformulated, Scored, Searching
+from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
+FOUND = "found"
 BEFORE = ("safety", "scope", "screening")  # Steps whose time counts with the stage behind them.
 
 
@@ -35,7 +37,10 @@ def build_chain(
     model: BaseChatModel,
     system: str | ChatPromptTemplate | None = None,
     reminder: str | None = None,
+    parts: str | None = None,
     no_results: str | None = None,
+    unread: str | None = None,
+    translations: Translations | None = None,
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
     confidence: ConfidenceStrategy = score_confidence,
@@ -57,7 +62,11 @@ def build_chain(
             `{question}`; by default the packaged one, which asks for the numbers of the context's documents.
         reminder: the last words of the question's message; by default the packaged prompt's, and none beside one of
             your own.
+        parts: the last words of a message with several questions, with `{count}` and `{questions}`; by default the
+            packaged ones.
         no_results: the answer where nothing was retrieved; by default the packaged one.
+        unread: the answer to a question that is not English, where the model reads only that; by default it is asked.
+        translations: of such texts, for a question with a `language`; by default the packaged ones.
         context: how passages become the prompt's context; by default within 2,000 tokens.
         citations: how the answer's markers are read and matched.
         confidence: how far an answer can be trusted; by default by tiers of similarity.
@@ -77,13 +86,21 @@ def build_chain(
     timer = clock or SystemClock()
     cite = citations or CiteSources()
     answer: Runnable[Any, Any] = generate(
-        model, system=system, reminder=reminder, no_results=no_results, history=history, clock=timer
+        model,
+        system=system,
+        reminder=reminder,
+        parts=parts,
+        no_results=no_results,
+        unread=unread,
+        translations=translations,
+        history=history,
+        clock=timer,
     )
     if safety is not None:
         answer = safety.checked(answer)
     steps: list[Runnable[Any, Any]] = [
         stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
-        _retrieval(retrieve(retriever), safety.moderate if safety else None),
+        _retrieval(Retrieve(retriever), safety.moderate if safety else None),
         stage("context", context=context or FormatContext()),
         stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
         stage("citations", unpack=True, result=cite),
@@ -91,7 +108,8 @@ def build_chain(
     ]
     if safety is not None:
         screen = safety.screen
-        steps.insert(2, stage("screening", passages_dropped=screen.count_dropped, documents=screen.kept))
+        dropped, kept, nearest = screen.count_dropped, screen.kept, screen.nearest_kept
+        steps.insert(2, stage("screening", passages_dropped=dropped, documents=kept, nearest=nearest))
     if scope is not None:
         steps.insert(1, stage("scope", scope=scope))
     if safety is not None:
@@ -116,13 +134,14 @@ def build_chain(
 def _retrieval(search: Runnable[Searching, Any], moderate: Moderate | None) -> Stage:
     """Return stage 1. A moderator judges the question beside the search, and is done before the model is asked."""
     if moderate is None:
-        return stage("retrieval", documents=search)
-    return stage("retrieval", unpack=True, found=SideBySide(steps__={"documents": search, "moderation": moderate}))
+        return stage("retrieval", unpack=True, found=search)
+    beside = SideBySide({"documents": search, "moderation": moderate}, unpack="documents")
+    return stage("retrieval", unpack=True, found=beside)
 
 
 def _with_stages(steps: Sequence[Runnable[Any, Any]], own: Mapping[str, Stage]) -> list[Runnable[Any, Any]]:
     if unknown := sorted(set(own) - {step.get_name() for step in steps}):
-        msg = f"stages={unknown[0]!r} is no stage to stand behind; there are {', '.join(STAGES)}"
+        msg = f"Unknown stage {unknown[0]!r}; choose one of {', '.join(STAGES)}"
         raise ConfigurationError(msg)
     return [one for step in steps for one in (step, own.get(step.get_name())) if one is not None]
 

@@ -142,7 +142,27 @@ class SideBySide(RunnableParallel[State]):
     """Computes its fields at the same time, and hands them on together.
 
     LangChain's own stream of such a step leaves its tasks running when the reader of the stream leaves.
+
+    Attributes:
+        unpack: The field that is a record whose own fields stand in its place.
     """
+
+    unpack: str = ""
+
+    def __init__(self, steps: Mapping[str, Runnable[Any, Any]], *, unpack: str) -> None:
+        super().__init__(steps)
+        self.unpack = unpack
+
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
+        """Return the fields."""
+        return self._unpacked(super().invoke(input, config))
+
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
+        """Return the fields."""
+        return self._unpacked(await super().ainvoke(input, config))
+
+    def _unpacked(self, fields: State) -> State:
+        return {**fields.pop(self.unpack), **fields}
 
     def stream(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
         """Yield the fields, all at once."""

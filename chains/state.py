@@ -62,15 +62,30 @@ SCORES = "scores"
 """In the `additional_kwargs` of a prompt's question: the similarity of each passage of the context, None if unknown."""
 
 
+PARTS = "parts"
+"""In the `additional_kwargs` of a prompt's question: the questions of a message that holds several, each with the
+`places` of its passages in the context, best first, and their `scores`."""
+
+
+class Hit(TypedDict):
+    """Which part of a message found a passage, at what rank (0 is the best), and its similarity to that part."""
+
+    part: int
+    rank: int
+    score: float | None
+
+
 class Passage(TypedDict):
     """One retrieved chunk: its text, where it comes from, and its cosine similarity to the question.
 
-    `score` is between 0 and 1, and None where the retriever gives no scores.
+    `score` is between 0 and 1, and None where the retriever gives no scores. `hits` is there where the message holds
+    several questions; `score` is then the best of theirs.
     """
 
     content: str
     metadata: dict[str, Any]
     score: float | None
+    hits: NotRequired[list[Hit]]
 
 
 class Context(TypedDict):
@@ -169,7 +184,8 @@ class Metadata(TypedDict):
 class Question(TypedDict):
     """What the chain is invoked with; only `question` is needed.
 
-    `redacted` names what was taken out of the question before the chain got it.
+    `redacted` names what was taken out of the question before the chain got it. `language`, such as `id`, is that of
+    the texts which stand in the place of an answer; those that are not translated are English.
     """
 
     question: str
@@ -178,6 +194,7 @@ class Question(TypedDict):
     threshold: NotRequired[float]
     redacted: NotRequired[list[str]]
     session_id: NotRequired[str]
+    language: NotRequired[str]
 
 
 SMALL_TALK, UNDERSPECIFIED = "small_talk", "underspecified"
@@ -191,11 +208,22 @@ class Redirect(TypedDict):
     text: str
 
 
+class AskedPart(TypedDict):
+    """One question of a message that holds several: the user's words, and the query that stands alone."""
+
+    question: str
+    query: str
+
+
 class Reformulated(TypedDict):
-    """What reformulation adds: the query to search for, and the redirect of what is not searched for."""
+    """What reformulation adds: the query to search for, and the redirect of what is not searched for.
+
+    `parts` are the questions of a message that holds several.
+    """
 
     search_query: str
     scope: Redirect | None
+    parts: NotRequired[list[AskedPart]]
 
 
 class Searching(Question):
@@ -204,12 +232,21 @@ class Searching(Question):
     safety: NotRequired[SafetyVerdict]
     search_query: NotRequired[str]
     scope: NotRequired[Redirect | None]
+    parts: NotRequired[list[AskedPart]]
+
+
+class Found(TypedDict):
+    """What a search gives; `nearest` are passages below the threshold, where none reaches it."""
+
+    documents: list[Passage]
+    nearest: list[Passage]
 
 
 class Retrieved(Searching):
     """After stage 1. `moderation` is None where no moderator was asked."""
 
     documents: list[Passage]
+    nearest: NotRequired[list[Passage]]
     moderation: NotRequired[ModerationVerdict | None]
     passages_dropped: NotRequired[int]
 
@@ -232,7 +269,8 @@ class CitationResult(TypedDict):
     """What stage 4 adds; `replacement` is shown instead of the answer where it is not None.
 
     `unsupported` are the ranges of the answer's sentences that no passage supports; `draft` is what the model wrote
-    where no passage supports any of it.
+    where no passage supports any of it; `unanswered` are the places of the parts that the answer leaves open.
+    `disagreement` are two figures of two documents for what the answer says.
     """
 
     citations: list[Citation]
@@ -240,6 +278,8 @@ class CitationResult(TypedDict):
     related_docs: list[RelatedDocument]
     closest: list[ClosestPassage]
     outcome: Outcome
+    unanswered: list[int]
+    disagreement: NotRequired[tuple[str, str] | None]
     replacement: str | None
     unsupported: list[tuple[int, int]]
     draft: str
@@ -258,9 +298,10 @@ class Scored(Cited):
 class Answer(TypedDict):
     """What the chain returns. A stream whose words are replaced has a `replacement` as well.
 
-    `closest` are at most three passages, with every outcome but `answered` and `blocked`. Small talk, a question back
-    and a redirection have no confidence. `unsupported` are the ranges of the answer's sentences that no passage
-    supports; `draft` is what the model wrote where no passage supports any of it.
+    `closest` are at most three passages, with every outcome but `answered` and `blocked`, and with an answer that
+    leaves one question of several open. Small talk, a question back and a redirection have no confidence. `unsupported`
+    are the ranges of the answer's sentences that no passage supports; `draft` is what the model wrote where no passage
+    supports any of it.
     """
 
     question: str
@@ -293,7 +334,7 @@ def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str
         msg = f"Query exceeds maximum length of {most} characters"
         raise QuestionError(msg)
     if not is_text(question):
-        msg = "Query holds half of a surrogate pair, which is no text"
+        msg = "Query contains invalid Unicode (unpaired surrogate)"
         raise QuestionError(msg)
     return question.strip()
 
@@ -305,6 +346,13 @@ def query_of(state: Searching) -> str:
         QuestionError: it is empty, too long, or no text.
     """
     return check_question(state.get("search_query") or state.get("question"))
+
+
+def passages_of(part: int, passages: Sequence[Passage]) -> list[tuple[int, Passage]]:
+    """Return the passages that a part of the message found, best first, scored for it, each with its place."""
+    hits = [(hit, place) for place, one in enumerate(passages) for hit in one.get("hits", ()) if hit["part"] == part]
+    hits.sort(key=lambda found: found[0]["rank"])
+    return [(place, {**passages[place], "score": hit["score"]}) for hit, place in hits]
 
 
 def is_text(words: str) -> bool:

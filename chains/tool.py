@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import structlog
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
+from chains.logs import get_logger
 from chains.naming import cited_by_number, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Outcome, Question
 from chains.text.escaping import one_line
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 NAME = "ask_documents"
 DESCRIPTION = (
@@ -27,7 +27,7 @@ UNVERIFIED = "unverified"
 # What an agent makes of an outcome; it does not know the names of them.
 NOTES: dict[Outcome, str] = {
     "unsure": "No passage is sure to answer this. Quote the closest with their sources; do not answer from memory.",
-    "no_results": "The documents hold nothing on this. Say so; do not answer from memory.",
+    "no_results": "The documents hold nothing near this. Say so; do not answer from memory.",
     "declined": "No passage answers this reliably. Say so, and name the closest; do not answer from memory.",
     "ungrounded": "No passage of the documents carries an answer. Say so; do not answer from memory.",
     "blocked": "The question was not asked. Do not repeat it in other words.",

@@ -23,8 +23,9 @@ def answer_to(body: dict[str, Any]) -> str:
 
 
 def question_of(body: dict[str, Any]) -> str:
-    """Return what the user asked last, without the reminder that stands behind it."""
-    return str(body["messages"][-1]["content"]).removesuffix(f"\n\n{prompts.load('reminder')}")
+    """Return what the user asked last, without what the chain writes behind it."""
+    content = str(body["messages"][-1]["content"]).removesuffix(f"\n\n{prompts.load('reminder')}")
+    return content.rpartition(f"\n\n{prompts.load('parts').partition('{')[0]}")[0] or content
 
 
 def completion(body: dict[str, Any], text: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from cogapp import Cog
 
+from app.http.routes.query import QueryAnswer, QueryClosest
 from app.settings import Settings
 from benchmarks.figures import read_figures
 from benchmarks.first_answer import without_times
@@ -128,3 +129,11 @@ def imports(text: str) -> Iterator[str]:
 def sources() -> list[str]:
     files = [path for name in ("app", "chains", "prompts", "evals") for path in (ROOT / name).rglob("*.py")]
     return [path.read_text(encoding="utf-8") for path in files]
+
+
+@pytest.mark.parametrize("model", [QueryAnswer, QueryClosest])
+def test_the_page_on_http_lists_the_fields_of_an_answer(model):
+    page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+    lists = [set(re.split(r",\s*", found)) for found in re.findall(r"`\{(\w[\w, ]*)\}`", page)]
+
+    assert {field.alias for field in model.model_fields.values()} in lists

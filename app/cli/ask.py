@@ -16,6 +16,7 @@ def ask(
     json: Annotated[bool, typer.Option("--json", help="Print the whole answer object.")] = False,
     top_k: Annotated[int | None, typer.Option(min=1, max=100, help="How many passages to retrieve.")] = None,
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="The least similarity of a passage.")] = None,
+    language: Annotated[str | None, typer.Option(help="Of the texts in the place of an answer, such as id.")] = None,
 ) -> None:
     """Answer one question. On an empty index the sample corpus is ingested first."""
     gc.disable()  # The process lives for seconds: collecting what the imports leave would only delay the answer.
@@ -25,6 +26,8 @@ def ask(
         asked["top_k"] = top_k
     if threshold is not None:
         asked["threshold"] = threshold
+    if language is not None:
+        asked["language"] = language
     services = open_services(settings)
     if json:
         show(as_json(services.chain.invoke(asked)))

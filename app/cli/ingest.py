@@ -6,17 +6,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import structlog
 import typer
 
 from app.cli.rendering import as_json, complain, problem_lines, progress_bar, report_text, show
 from app.settings import Settings, load_settings, unused_warning
+from chains.logs import get_logger
 
 if TYPE_CHECKING:
     from app.wiring import Services
     from chains.ingestion.index import Report
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def ingest(

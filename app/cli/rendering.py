@@ -47,7 +47,7 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
     yield from _broken(answer["metadata"].get("finish_reason"))
     yield from _unsupported(answer, written)
-    yield from _closest(answer.get("closest", []))
+    yield from _closest(answer.get("closest", []), answer["outcome"])
     yield from _list("Citations", [_citation(citation) for citation in _worth_listing(answer["citations"])])
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
     yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
@@ -67,9 +67,10 @@ def _unsupported(answer: Mapping[str, Any], written: str) -> Iterator[str]:
         )
 
 
-def _closest(closest: Sequence[ClosestPassage]) -> Iterator[str]:
+def _closest(closest: Sequence[ClosestPassage], outcome: str) -> Iterator[str]:
     if closest:
-        yield "I found no reliable answer. Closest passages:\n"
+        lacking = "Not every question has a reliable answer" if outcome == "answered" else "I found no reliable answer"
+        yield f"{lacking}. Closest passages:\n"
     for one in closest:
         name = ", ".join([place_name(one["title"], one["section"], one["page"]), *filter(None, [one["url"]])])
         yield f"  {escaped(name)}\n    {escaped(one_line(one['quote']))}\n"

@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Annotated
 
-import structlog
 import typer
 
 from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import show
+from chains.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def serve(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
-import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import iter_route_contexts
@@ -33,8 +32,9 @@ from chains.errors import (
     SessionNotFoundError,
     WaypointError,
 )
+from chains.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ OPENAI_PATHS = "/v1/"
 DETAIL_PATHS = frozenset({"/chat"})
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _OPENAI_CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
-_INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or tell the operators.")
+_INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or contact support.")
 
 # The nearest class among an error's ancestors decides. A QuestionError's own message is written for the client.
 ERROR_REPLIES: dict[type[WaypointError], ErrorReply] = {

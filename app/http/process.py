@@ -15,7 +15,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import structlog
 import uvicorn
 
 from app.http.compat.uvicorn import BoundedConnection, Workers
@@ -24,6 +23,7 @@ from app.observability.logs import configure_logs
 from app.settings import Settings, load_settings
 from app.wiring import Services
 from chains.errors import ConfigurationError, WaypointError
+from chains.logs import get_logger
 
 if sys.platform != "win32":
     import resource
@@ -37,7 +37,7 @@ SHUTDOWN_TIMEOUT_S = 5
 # How long a worker may take to import and load models on a busy machine.
 WORKER_START_TIMEOUT_S = 60
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def raise_file_limit() -> None:
@@ -79,7 +79,7 @@ def serve(
     """
     settings = services.settings
     config = uvicorn.Config(
-        "app.http.process:worker" if workers > 1 else partial(application, services),
+        f"{__name__}:worker" if workers > 1 else partial(application, services),
         factory=True,
         host=host,
         port=port,

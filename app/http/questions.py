@@ -55,7 +55,7 @@ def _turn(value: object) -> object:
 
 def _check_text(turn: Turn) -> Turn:
     if not is_text(turn["content"]):
-        msg = "content holds half of a surrogate pair, which is no text"
+        msg = "content contains invalid Unicode (unpaired surrogate)"
         raise ValueError(msg)
     return turn
 
@@ -78,6 +78,16 @@ History = Annotated[
     AfterValidator(_check_length),
 ]
 
+
+LANGUAGE_PATTERN = r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)?$"
+LANGUAGE_DESCRIPTION = (
+    "Of the texts in the place of an answer, such as `id`; unless they are translated, they are English."
+)
+LANGUAGE_SCHEMA: dict[str, Any] = {
+    "max_length": 35,
+    "pattern": LANGUAGE_PATTERN,
+    "description": LANGUAGE_DESCRIPTION,
+}
 
 SESSION_MAX_CHARACTERS = 200
 SESSION_DESCRIPTION = "Keeps the conversation under this id, for who began it; a history of one's own wins."

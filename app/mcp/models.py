@@ -57,7 +57,7 @@ class AskOutput(BaseModel):
     answer: str
     outcome: Outcome = Field(description="`answered`, or why there is no answer from the documents.")
     sources: list[AnswerSource]
-    closest: list[AnswerPassage] = Field(description="At most three passages, where there is no sure answer.")
+    closest: list[AnswerPassage] = Field(description="At most three passages, where a question has no sure answer.")
     unsupported: list[str] = Field(description="Sentences of the answer that no passage supports.")
     confidence: str | None = Field(description="A level, like High; null where nothing was to be answered.")
     confidence_score: float | None

@@ -4,13 +4,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-import structlog
-
 from chains.errors import WaypointError
+from chains.logs import get_logger
 from chains.observers import LEFT, Call
 from chains.state import Answer
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 HASH_CHARACTERS = 12
 

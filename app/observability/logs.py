@@ -1,15 +1,15 @@
 """Structured log lines on stderr, those of libraries among them. No line holds a secret."""
 
 import logging
-import re
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any, Literal
 
 import structlog
 from structlog.types import Processor
 
 from app.observability.printable import escaped
+from chains.logs import mask_secrets
 
 Format = Literal["auto", "json", "text"]
 
@@ -18,15 +18,7 @@ Format = Literal["auto", "json", "text"]
 QUIETER = {"httpx": "WARNING", "httpcore": "WARNING", "mcp": "WARNING", "urllib3": "ERROR"}
 QUIETER |= dict.fromkeys(("aiormq", "azure", "gcsfs", "google", "langsmith", "opentelemetry"), "CRITICAL")
 
-MASK = "***"
-_SECRETS = (
-    re.compile(r"(?P<kept>://[^\s/:@]*:)[^\s/@]+(?=@)"),
-    re.compile(r"(?P<kept>\bbearer\s+)[\w.~+/=-]{8,}", re.IGNORECASE),
-    re.compile(r"(?P<kept>(?:api[_-]?key|token|password|secret)[\"']?\s*[=:]\s*[\"']?)[^\s\"'&,;)}]+", re.IGNORECASE),
-    re.compile(r"(?P<kept>)\b(?:gsk|sk|pk|lsv2)[_-][\w-]{8,}"),
-)
 _TRACEBACKS = {"exception", "stack"}
-_SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|authorization|cookie|password|secret)$", re.IGNORECASE)
 
 
 def configure_logs(level: str, form: Format = "auto") -> None:
@@ -49,24 +41,6 @@ def reset_logs() -> None:
     logging.root.setLevel(logging.WARNING)
     for name in QUIETER:
         logging.getLogger(name).setLevel(logging.NOTSET)
-
-
-def mask_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Replace keys, bearer tokens and the passwords of addresses, wherever in a log event they stand."""
-    return {name: MASK if _SECRET_NAME.search(name) else masked(value) for name, value in event.items()}
-
-
-def masked(value: Any) -> Any:
-    """Return a value of a log event without the secrets in its strings."""
-    if isinstance(value, str):
-        for pattern in _SECRETS:
-            value = pattern.sub(rf"\g<kept>{MASK}", value)
-        return value
-    if isinstance(value, Mapping):
-        return mask_secrets(None, "", dict(value))
-    if isinstance(value, list | tuple):
-        return [masked(inner) for inner in value]
-    return value if isinstance(value, int | float | None) else masked(str(value))
 
 
 _COMMON: list[Processor] = [

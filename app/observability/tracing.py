@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-import structlog
+from chains.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 Item = TypeVar("Item")
 SHUTDOWN_TIMEOUT_S = 2.0

@@ -32,121 +32,137 @@ class ServingFields(AnsweringFields):
     """The settings of what answers, and of the service around it."""
 
     cache_enabled: Flag = Field(False, description="Whether anything is cached")
-    cache_embeddings: Flag = Field(True, description="Whether vectors of questions are cached")
+    cache_embeddings: Flag = Field(True, description="Whether question embeddings are cached")
     cache_retrieval: Flag = Field(True, description="Whether retrieved passages are cached")
     cache_llm: Flag = Field(True, description="Whether answers are cached")
-    cache_ttl: Positive = Field(3600, description="Seconds that an entry lives")
-    cache_backend: Literal["memory", "redis"] = Field("memory", description="memory is of one process; redis is shared")
+    cache_ttl: Positive = Field(3600, description="Lifetime of a cache entry in seconds")
+    cache_backend: Literal["memory", "redis"] = Field(
+        "memory", description="memory: one cache per process; redis: shared"
+    )
     redis_url: RedisAddress = Field(
         SecretStr("redis://127.0.0.1:6379/0"), description="Redis for caches, sessions and rate limits"
     )
-    redis_host: str | None = Field(None, description="Host of Redis, where REDIS_URL is not set")
-    redis_port: Port = Field(6379, description="Its port")
+    redis_host: str | None = Field(None, description="Host of Redis if REDIS_URL is not set")
+    redis_port: Port = Field(6379, description="Port of Redis")
     redis_timeout_s: Seconds = Field(0.25, description="How long the cache waits for Redis")
 
     rabbitmq_url: BrokerAddress | None = Field(
-        None, description="Broker of the events, like amqp://user:password@host:5672/; empty: no events"
+        None, description="Message broker for events, like amqp://user:password@host:5672/; empty: no events"
     )
     rabbitmq_host: str | None = Field(
-        None, description="Host of the broker, where RABBITMQ_URL is not set; the user is RabbitMQ's own, guest"
+        None, description="Host of the broker if RABBITMQ_URL is not set; connects as RabbitMQ's default user, guest"
     )
-    rabbitmq_port: Port = Field(5672, description="Its port")
-    events_enabled: Flag = Field(True, description="Whether events are published where RABBITMQ_URL is set")
+    rabbitmq_port: Port = Field(5672, description="Port of the broker")
+    events_enabled: Flag = Field(True, description="Whether events are published when RABBITMQ_URL is set")
     events_backend: Literal["file", "postgres"] = Field(
         "file",
-        description="Where events wait for the broker: in a file of this host, or for all hosts in the database of "
-        "DATABASE_URL",
+        description="Where events wait for the broker. file: in a file of this host; postgres: in DATABASE_URL, for "
+        "all hosts",
     )
-    events_path: Path = Field(
-        Path("storage/events.sqlite3"), description="File in which they wait with EVENTS_BACKEND=file"
+    events_path: Path = Field(Path("storage/events.sqlite3"), description="File for EVENTS_BACKEND=file")
+    events_max: Positive = Field(
+        10_000, description="Maximum number of waiting events; the oldest are dropped beyond it"
     )
-    events_max: Positive = Field(10_000, description="How many may wait; then the oldest are dropped")
 
     session_backend: Literal["memory", "redis", "postgres"] = Field(
         "memory",
-        description="Where conversations with a session_id are kept: in each process, or for all in Redis or in the "
-        "database of DATABASE_URL",
+        description="Where conversations with a session_id are stored. memory: in each process; redis or postgres: "
+        "shared",
     )
-    session_ttl: Positive = Field(86_400, description="Seconds that one is kept after its last question")
-    sessions_max: Positive = Field(10_000, description="Most of them; the one that was used longest ago goes first")
+    session_ttl: Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
+    sessions_max: Positive = Field(
+        10_000, description="Maximum number of conversations; the least recently used is removed first"
+    )
 
-    chunk_size: int = Field(800, ge=100, description="Characters of a chunk")
-    chunk_overlap: int = Field(100, ge=0, description="Characters that a chunk repeats of the one before")
-    min_chunks: int = Field(20, ge=0, description="An index with fewer chunks is warned of; 0: never")
-    ingest_file_timeout_s: float = Field(60, gt=0, description="Processor seconds that reading one file may take")
-    ingest_file_memory_mb: int = Field(1024, ge=512, description="Megabytes that reading one file may take")
+    chunk_size: int = Field(800, ge=100, description="Chunk size in characters")
+    chunk_overlap: int = Field(100, ge=0, description="Characters that a chunk shares with the one before")
+    min_chunks: int = Field(20, ge=0, description="Warn about an index with fewer chunks; 0: never")
+    ingest_file_timeout_s: float = Field(60, gt=0, description="Maximum CPU seconds for reading one file")
+    ingest_file_memory_mb: int = Field(1024, ge=512, description="Maximum memory for reading one file, in MB")
     ingest_ocr: Literal["auto", "off"] = Field(
         "auto",
-        description="`auto`: scanned pages of PDF files are read by the program `tesseract`, where it is installed",
+        description="auto: read scanned PDF pages with `tesseract` if it is installed",
     )
     ingest_ocr_languages: str = Field(
         "eng",
         pattern=r"^[\w/]+(\+[\w/]+)*$",
-        description="Languages of scanned pages, as tesseract names them: `eng+deu`",
+        description="Languages of scanned pages in tesseract's notation: `eng+deu`",
     )
 
     sources_path: Path | None = Field(
-        None, description="Folder of the copies of buckets and web sites; empty: `sources` beside the index"
+        None, description="Folder for the copies of buckets and web sites; empty: `sources` beside the index"
     )
-    source_max_mb: Positive = Field(50, description="Megabytes of the largest file that is fetched from one")
-    source_timeout_s: Seconds = Field(60, description="How long fetching one file or page may take")
-    web_max_pages: Positive = Field(500, description="Most pages and files of a web site that are fetched")
-    web_max_depth: int = Field(5, ge=0, description="How many links away from the start page they may be")
-    web_delay_s: float = Field(0.5, ge=0, description="Seconds between two requests to a web site, or what it asks for")
+    source_max_mb: Positive = Field(
+        50, description="Maximum size of a file downloaded from a bucket or web site, in MB"
+    )
+    source_timeout_s: Seconds = Field(60, description="Timeout for downloading one file or page")
+    web_max_pages: Positive = Field(500, description="Maximum number of pages and files downloaded from a web site")
+    web_max_depth: int = Field(5, ge=0, description="Maximum number of links from the start page")
+    web_delay_s: float = Field(
+        0.5, ge=0, description="Seconds between two requests to a web site; the site's own crawl delay takes precedence"
+    )
     web_allow_private: Flag = Field(
         False, description="Whether web sites in private networks and on this machine may be read"
     )
 
     uploads_path: Path | None = Field(
-        None, description="Folder of the documents that are added over HTTP; empty: `uploads` beside the index"
+        None, description="Folder for documents added over HTTP; empty: `uploads` beside the index"
     )
-    upload_max_mb: Positive = Field(50, description="Megabytes of one upload, all its files together")
-    upload_max_files: Positive = Field(20, description="Most files of one upload")
-    upload_max_waiting: Positive = Field(20, description="Most uploads that wait to be added; one more gets 429")
-    upload_quota_mb: Positive = Field(5000, description="Megabytes of all uploaded files together; above it 507")
-    page_timeout_s: Seconds = Field(10, description="Processor seconds that drawing one page of a PDF may take")
-    page_memory_mb: int = Field(1024, ge=512, description="Megabytes that drawing it may take")
+    upload_max_mb: Positive = Field(50, description="Maximum size of one upload, all files together, in MB")
+    upload_max_files: Positive = Field(20, description="Maximum number of files per upload")
+    upload_max_waiting: Positive = Field(20, description="Maximum number of waiting uploads; further ones get 429")
+    upload_quota_mb: Positive = Field(
+        5000, description="Maximum size of all uploaded files together, in MB; beyond it uploads get 507"
+    )
+    page_timeout_s: Seconds = Field(10, description="Maximum CPU seconds for drawing one page of a PDF")
+    page_memory_mb: int = Field(1024, ge=512, description="Maximum memory for drawing one page, in MB")
 
     feedback_path: Path | None = Field(
-        None, description="Folder of what users say of answers (`feedback.jsonl`); empty: `feedback` beside the index"
+        None, description="Folder for user feedback (`feedback.jsonl`); empty: `feedback` beside the index"
     )
-    feedback_max_mb: Positive = Field(10, description="Megabytes of it; then the older half goes")
+    feedback_max_mb: Positive = Field(
+        10, description="Maximum size of the feedback in MB; the older half is dropped beyond it"
+    )
 
     auth_mode: Literal["none", "session", "api_key"] = Field(
-        "none", description="Who may ask: everybody on this machine, holders of a session, holders of a key"
+        "none",
+        description="Who may ask. none: anyone on this machine; session: holders of a session; api_key: holders of "
+        "a key",
     )
-    allow_anonymous: Flag = Field(False, description="Whether others than this machine may ask without authentication")
+    allow_anonymous: Flag = Field(False, description="Whether other machines may ask without authentication")
     anonymous_audience: Literal["public", "internal"] | None = Field(
         None,
-        description="What callers without identity see; empty: internal on this machine, public with ALLOW_ANONYMOUS",
+        description="What anonymous callers see; empty: internal on this machine, public with ALLOW_ANONYMOUS",
     )
     auth_url: WebAddress | None = Field(
-        None, description="Auth service that knows the sessions; empty: they are read from Redis"
+        None, description="Authentication service for sessions; empty: sessions are read from Redis"
     )
     api_keys: SecretStr | None = Field(
         None,
-        description="name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with none",
+        description="name:SHA-256 of the key:scopes, separated by commas; scopes are joined by +. Optional with "
+        "AUTH_MODE=none",
     )
     rate_limit: str | None = Field(
         None,
         pattern=r"^(off|[1-9]\d*/(second|minute|hour|day))$",
-        description="Questions of one caller, like 60/minute, or off; empty: 60/minute where others may ask",
+        description="Questions per caller, like 60/minute, or off; empty: 60/minute if other machines may ask",
     )
     rate_limit_backend: Literal["memory", "redis"] = Field(
-        "memory", description="Where they are counted: in each process, or in Redis for all"
+        "memory", description="Where questions are counted. memory: in each process; redis: shared"
     )
-    batch_max: Positive = Field(10, description="Most questions of one batch")
+    batch_max: Positive = Field(10, description="Maximum questions per batch")
     question_max_characters: int = Field(
         4000,
         ge=1,
         le=4000,
-        description="Longest question of the page, the terminal and /copilot; /api/query and /chat take 1,000",
+        description="Maximum length of a question on the page, in the terminal and for /copilot; 1,000 for "
+        "/api/query and /chat",
     )
-    max_concurrent_questions: Positive = Field(100, description="Most questions at the same time")
-    question_queue_s: Seconds = Field(10, description="How long one more waits for a place")
-    body_timeout_s: Seconds = Field(10, description="How long a client may take to send a request's body")
+    max_concurrent_questions: Positive = Field(100, description="Maximum number of questions answered at the same time")
+    question_queue_s: Seconds = Field(10, description="How long a further question waits for its turn")
+    body_timeout_s: Seconds = Field(10, description="How long a client may take to send a request body")
     forwarded_allow_ips: str = Field(
-        "", description="Addresses of proxies whose X-Forwarded-For is believed, separated by commas; empty: nobody's"
+        "", description="Addresses of trusted proxies (X-Forwarded-For), separated by commas; empty: none"
     )
 
     cors_origins: str = Field(
@@ -154,25 +170,21 @@ class ServingFields(AnsweringFields):
     )
     frame_ancestors: Origins = Field(
         "",
-        description="Origins of web pages that may show /embed in a frame, separated by commas; none: nobody's; "
-        "empty: those of CORS_ORIGINS",
+        description="Origins of web pages that may embed /embed in a frame, separated by commas; none: no page; "
+        "empty: CORS_ORIGINS",
     )
     examples_file: FilePath | None = Field(
         None, description="Example questions of the page, by language; empty: those of the sample corpus"
     )
     teams_file: FilePath | None = Field(
-        None, description="Teams that the page names where documents hold no answer; empty: the sample corpus's"
+        None, description="Teams to contact when the documents have no answer; empty: those of the sample corpus"
     )
     port: Port = Field(3000, description="Port of `waypoint serve`")
-    warm_up: Flag = Field(
-        True, description="Whether all but the language model is tried once before the first question"
-    )
-    drain_timeout_s: float = Field(30, ge=0, description="How long running answers may take to end after a SIGTERM")
-    log_level: LogLevel = Field("info", description="Least level that is logged: debug, info, warning, error")
-    log_format: Literal["auto", "json", "text"] = Field(
-        "auto", description="auto is text on a terminal and JSON elsewhere"
-    )
-    log_questions: Flag = Field(False, description="Whether the log holds the words of questions; else a hash")
+    warm_up: Flag = Field(True, description="Whether everything but the language model is tried once at start")
+    drain_timeout_s: float = Field(30, ge=0, description="How long running answers may take to finish after SIGTERM")
+    log_level: LogLevel = Field("info", description="Lowest level that is logged: debug, info, warning, error")
+    log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, JSON elsewhere")
+    log_questions: Flag = Field(False, description="Whether the log contains questions in plain text; else a hash")
     prometheus_multiproc_dir: WritableFolder | None = Field(
         None, description="Folder in which worker processes share their metrics; set it in the environment, not in .env"
     )
@@ -180,20 +192,24 @@ class ServingFields(AnsweringFields):
     langsmith_tracing: Flag = Field(
         False,
         validation_alias=_either_prefix("tracing", "tracing_v2"),
-        description="Whether LangSmith gets traces; LANGCHAIN_ works as prefix too",
+        description="Whether traces are sent to LangSmith; the prefix LANGCHAIN_ works as well",
     )
-    langsmith_api_key: SecretStr | None = Field(None, validation_alias=_either_prefix("api_key"), description="Its key")
+    langsmith_api_key: SecretStr | None = Field(
+        None, validation_alias=_either_prefix("api_key"), description="API key of LangSmith"
+    )
     langsmith_endpoint: WebAddress = Field(
-        LANGSMITH, validation_alias=_either_prefix("endpoint"), description="Its address"
+        LANGSMITH, validation_alias=_either_prefix("endpoint"), description="URL of LangSmith"
     )
-    langsmith_project: str = Field("waypoint", validation_alias=_either_prefix("project"), description="Its project")
+    langsmith_project: str = Field(
+        "waypoint", validation_alias=_either_prefix("project"), description="LangSmith project"
+    )
     langsmith_hide_inputs: Flag = Field(
         False,
         validation_alias=_either_prefix("hide_inputs"),
-        description="Whether questions and documents are kept out of traces",
+        description="Whether questions and documents are left out of traces",
     )
     langsmith_hide_outputs: Flag = Field(
-        False, validation_alias=_either_prefix("hide_outputs"), description="Whether answers are kept out of traces"
+        False, validation_alias=_either_prefix("hide_outputs"), description="Whether answers are left out of traces"
     )
     otel_exporter_otlp_endpoint: WebAddress | None = Field(
         None, description="OpenTelemetry collector, like http://127.0.0.1:4318"

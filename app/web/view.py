@@ -90,7 +90,7 @@ def widget() -> assets.Asset:
 
 @cache
 def _environment() -> Environment:
-    loader = PackageLoader("app.web", "templates")
+    loader = PackageLoader(__package__, "templates")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -135,4 +135,6 @@ class Caches:
         settings = self.settings
         # A secret is dumped as asterisks. All prompts count, whichever the chain uses.
         dumped = settings.model_dump(mode="json", include=_DEPENDED_ON)
-        return dumped | {"provider": settings.provider, "prompts": prompts.texts(settings.prompts_path)}
+        folder = settings.prompts_path
+        texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
+        return dumped | {"provider": settings.provider} | texts

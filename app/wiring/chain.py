@@ -55,6 +55,7 @@ def pipeline(
         ConfigurationError: the deployment's prompt cannot be used.
     """
     text = partial(prompts.load, folder=settings.prompts_path)
+    translations = prompts.translations(settings.prompts_path)
     prompt = "system" if style == "title" else "system_numbered"
     system, reminder = text(prompt), text("reminder")
     # The second provider gets the same prompt.
@@ -66,7 +67,10 @@ def pipeline(
             model=model if temperature is None else cast("BaseChatModel", model.bind(temperature=temperature)),
             system=system,
             reminder=reminder,
+            parts=text("parts"),
             no_results=text("no_results"),
+            unread=None if settings.provider != "offline" or markers_suffice else text("unread"),
+            translations=translations,
             context=FormatContext(
                 max_tokens=settings.max_context_tokens,
                 style=style,
@@ -85,6 +89,7 @@ def pipeline(
                 markers_suffice=markers_suffice,
                 fallback=text("ungrounded"),
                 withheld=text("withheld"),
+                translations=translations,
             ),
             confidence=confidence_strategy(settings),
             reformulation=reformulation,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from app.observability.logs import masked
 from app.settings import Settings
 from app.settings.presets import LOCAL_SERVERS
 from app.wiring.build import Services
 from app.wiring.llm import first_model, second_model
 from chains.errors import WaypointError
+from chains.logs import masked
 from chains.ports import Moderator
 
 if TYPE_CHECKING:

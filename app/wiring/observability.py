@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import structlog
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 
@@ -16,6 +15,7 @@ from app.wiring.llm import providers_of
 from chains.caching.stats import EVENTS, LEVELS, CacheStats, Event
 from chains.errors import ConfigurationError
 from chains.generation.provider import Provider
+from chains.logs import get_logger
 from chains.observers import Observer
 from chains.state import Answer, Question
 
@@ -34,7 +34,7 @@ PROVIDER = ("model", "provider")
 EVENTS_TIMEOUT_S = 5
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass

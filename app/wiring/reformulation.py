@@ -37,6 +37,7 @@ def reformulation_of(
         always=settings.enable_query_reformulation == "always",
         small_talk=text("small_talk"),
         question_back=text("question_back"),
+        translations=prompts.translations(settings.prompts_path),
     )
 
 

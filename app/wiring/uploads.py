@@ -15,8 +15,6 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 
-import structlog
-
 from app.settings import Settings
 from app.wiring.library import Library, uploads_folder
 from app.wiring.storage import parser
@@ -25,6 +23,7 @@ from app.wiring.upload_places import MEGABYTE, Places, folder_of
 from chains.audience import Audience
 from chains.errors import IndexBusyError
 from chains.ingestion.files import Chosen, Problem
+from chains.logs import get_logger
 
 if TYPE_CHECKING:
     from app.wiring.ingestion import Ingestion
@@ -36,14 +35,14 @@ RETRY_S = 1.0
 TOLD_EVERY_S = 0.3
 STOP_S = 5
 
-BUSY = "Another ingestion is at work. The files are added when it is done."
+BUSY = "Other documents are being added. Yours follow when that is done."
 STILL_BUSY = "Another ingestion did not end within ten minutes. Add the files again later."
-FAILED = "The index could not be changed, and the files were not added. Try again, or tell the operators."
+FAILED = "The index could not be changed, and the files were not added. Try again, or contact support."
 GIVEN_UP = "The service ended each time it added these files, so they were not added. Add them one by one."
 TAKEN = "there already is a file with this name; replace it, or give this one another name"
 NOT_YOURS = "this name cannot be used; give the file another one"
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class StoppedError(Exception):

@@ -2,7 +2,6 @@
 
 import gc
 
-import structlog
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 from langsmith import tracing_context
@@ -15,13 +14,14 @@ from app.wiring.models import retriever_of
 from app.wiring.reformulation import reformulation_of
 from chains.clock import Clock
 from chains.errors import WaypointError
+from chains.logs import get_logger
 from chains.ports import TokenCounter, WordSimilarity
 from chains.state import Answer, Question, Redirect, Searching
 
 # With threshold 0 any index that is not empty answers it.
 QUESTION = Question(question="Which documents are needed?", threshold=0.0)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def warm_up(chain: Runnable[Question, Answer], scope: Runnable[Searching, Redirect | None] | None) -> None:

@@ -63,13 +63,14 @@ async def _soak(service: str, provider: str, given: argparse.Namespace) -> Soak:
     questions, every = _questions(), given.warm_up + given.questions
     await ask_all(service, asked(questions, 0, given.warm_up), at_once=given.at_once)
     before = await _held(service, next(asked(questions, every, 1)))
+    earlier = len(await _calls(provider))
     started = time.perf_counter()
     told = await ask_all(service, asked(questions, given.warm_up, given.questions), at_once=given.at_once)
     seconds = time.perf_counter() - started
-    after = await _held(service, next(asked(questions, every + 1, 1)))
-    calls = await _calls(provider)
-    ours = {one.question for one in told}
-    return Soak(told, [(question, deed) for question, deed in calls if question in ours], before, after, seconds)
+    last = next(asked(questions, every + 1, 1))
+    after = await _held(service, last)
+    calls = [(question, deed) for question, deed in await _calls(provider) if question != last.question]
+    return Soak(told, calls[earlier:], before, after, seconds)
 
 
 async def _calls(provider: str) -> list[tuple[str, str]]:

@@ -29,7 +29,7 @@ class Soak:
 
     Attributes:
         told: What each client was told.
-        calls: What the provider was asked, as pairs of the question and what was done with it.
+        calls: What the provider was asked after the warm-up, as pairs of the question and what was done with it.
         before: What the process held after the warm-up.
         after: What it held when all was done.
         seconds: How long it took.
@@ -59,10 +59,16 @@ def _calls(soak: Soak, stayed: Sequence[Told]) -> Iterator[Claim]:
     deeds: defaultdict[str, list[str]] = defaultdict(list)
     for question, deed in soak.calls:
         deeds[question].append(deed)
+    strange = set(deeds).difference(told.question for told in soak.told)
+    calls = f"{sum(len(deeds[question]) for question in strange)} of {len(soak.calls)} are not"
+    yield Claim("every call is about the question of a client", calls, bool(soak.calls) and not strange)
+    # A claim about calls that nobody saw holds nothing, so both of these need some.
     most = max(len(deeds[told.question]) for told in soak.told)
-    yield Claim(f"a question makes at most {1 + RETRIES} calls", f"at most {most}", most <= 1 + RETRIES)
-    again = sum(ANSWERED in deeds[told.question][:-1] for told in soak.told)
-    yield Claim("no question that was answered is asked again", f"{again} were", again == 0)
+    yield Claim(f"a question makes at most {1 + RETRIES} calls", f"at most {most}", 0 < most <= 1 + RETRIES)
+    answered = [deeds[told.question] for told in soak.told if ANSWERED in deeds[told.question]]
+    again = sum(ANSWERED in each[:-1] for each in answered)
+    sentence = "no question that was answered is asked again"
+    yield Claim(sentence, f"{again} of {len(answered)} were", bool(answered) and again == 0)
     untrue = [told for told in stayed if ("answered" in told.outcomes) != _is_answered(told, deeds[told.question])]
     yield Claim("`answered` means that the model answered", f"{len(untrue)} were untrue", not untrue)
 

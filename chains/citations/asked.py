@@ -1,22 +1,33 @@
 """What of a statement only repeats the question, and what it adds."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 
 from chains.text.tokens import Token, tokens
 from chains.text.words import word_set
 
 _YES_OR_NO = word_set("yes no")
-_ADDS = 0.6  # The weight from which a word says something: a verb does, "several" does not.
+CONTENT = 0.6  # The weight from which a word says something: a verb does, "several" does not.
+_ALIKE = 2  # Words that two titles share beside the names of their subjects.
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The words of a question: all content words, and the names among them."""
+    """The words of a question: all content words, and the names among them.
+
+    `shown` are the words of the question that stand in the passages at hand; `rivals` maps the title of a document
+    about another country, carrier or product than the question's to that other name and the question's.
+    """
 
     text: str
     words: tuple[Token, ...]
     names: frozenset[str]
+    shown: frozenset[str] = frozenset()
+    rivals: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    """The questions of a message that holds several."""
 
     @property
     def repeatable(self) -> frozenset[str]:
@@ -29,7 +40,7 @@ class Asked:
     def is_echoed_by(self, sentence: str) -> bool:
         """Return whether the sentence says nothing beyond the question, as "Yes, ..." and its words do."""
         known = {word.key for word in self.words}
-        added = (word for word in tokens(sentence) if word.weight >= _ADDS and word.key not in known)
+        added = (word for word in tokens(sentence) if word.weight >= CONTENT and word.key not in known)
         return bool(known) and all(word.text.lower() in _YES_OR_NO for word in added)
 
 
@@ -37,7 +48,24 @@ NOTHING_ASKED = Asked("", (), frozenset())
 
 
 @lru_cache(maxsize=64)
-def asked(question: str) -> Asked:
-    """Return the words of a question."""
+def asked(question: str, titles: tuple[str, ...] = (), parts: tuple[str, ...] = ()) -> Asked:
+    """Return the words of a question, and which of the titles of the documents at hand are rivals of its subject.
+
+    The `parts` are those of a message with several questions.
+    """
     words = tuple(word for word in tokens(question) if word.weight > 0)
-    return Asked(question, words, frozenset(word.key for word in words if word.kind == "name"))
+    names = frozenset(word.key for word in words if word.kind == "name")
+    return Asked(question, words, names, rivals=dict(_rivals(names, titles)), parts=parts)
+
+
+def _rivals(names: Collection[str], titles: Iterable[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield each title that says another name where a like title says one of the question's, and both names.
+
+    "Indonesia Import Requirements by Sea" is a rival of "Thailand Import Requirements" when Thailand is asked about.
+    """
+    read = {title: [word.key for word in tokens(title) if word.weight > 0] for title in titles}
+    for (one, theirs), ours in product(read.items(), read.values()):
+        for name, other in zip(ours, theirs, strict=False):
+            rest = {*ours} - {name}
+            if name in names and other not in names and other not in ours and len(rest & {*theirs}) >= _ALIKE:
+                yield one, (other, name)

@@ -1,26 +1,29 @@
 """Compute stage 4: read the markers of an answer, match and verify them, and decide the outcome."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from langchain_core.runnables import Runnable
 
 import prompts
 from chains.blocking import is_blocked, withheld_because
-from chains.citations.asked import Asked, asked
+from chains.citations.asked import Asked
 from chains.citations.checking import CheckedText
-from chains.citations.closest import closest_passages
+from chains.citations.closest import MOST, closest_passages
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
-from chains.citations.markers import Marker, find_markers
-from chains.citations.notes import bibliography, inside, numbered_sources, read_notes
+from chains.citations.disagreement import find_disagreement
+from chains.citations.notes import bibliography, inside, numbered_sources
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers, source_key
-from chains.citations.sentences import Sentence, sentences_at, sentences_of, without
+from chains.citations.paragraphs import headings, unanswered_parts
+from chains.citations.references import read_numbers, read_references, reference_to
+from chains.citations.sentences import Sentence, cited_sentences, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
 from chains.citations.streaming import AnswerStream, StreamRewriter, rewrite
-from chains.citations.titles import Reference, read_titles
-from chains.citations.verification import LEAST_SUPPORT, Verified, attribute, verify
+from chains.citations.titles import Reference
+from chains.citations.verification import LEAST_SUPPORT, Verified, asked_about, attribute, verify
 from chains.ports import WordSimilarity
 from chains.state import (
     CLOSEST,
@@ -36,9 +39,10 @@ from chains.state import (
     Outcome,
     Passage,
     degradation_of,
+    passages_of,
 )
+from prompts import Translations, translated
 
-ADJACENCY = 6  # Most characters between two adjacent markers: a blank, a comma, "and".
 _UNSEARCHED: Mapping[str, Outcome] = {SMALL_TALK: "small_talk", UNDERSPECIFIED: "question_back"}
 _NUMBER = re.compile(r"[\[【](\d+)[\]】]")
 _REWRITERS = {"title": TitledMarkers, "numbered": NumberedMarkers}
@@ -67,6 +71,7 @@ class CiteSources:
         markers_suffice: whether an answer with valid markers stands though no passage supports it, as in POST /chat.
         fallback: the text that replaces an ungrounded answer.
         withheld: the text that replaces an answer which the safety check withholds.
+        translations: of these texts and of a decline, for a question with a `language`; by default the packaged ones.
     """
 
     style: CitationStyle = "title"
@@ -77,6 +82,7 @@ class CiteSources:
     markers_suffice: bool = False
     fallback: str | None = None
     withheld: str | None = None
+    translations: Translations = field(default_factory=prompts.translations)
 
     def answer_stream(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
         """Return the step that adds the message of `answer` and its text, with every marker whole and final."""
@@ -98,7 +104,9 @@ class CiteSources:
         shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)
         answer, references, notes = self._read(state["message"].text, shown)
         found = self._cite(answer, references, shown, asked, notes=notes)
-        outcome, replacement = self._refused(state) or _unsure(state) or self._judge(answer, found.citations, shown)
+        several = "parts" in state
+        judged = self._refused(state) or _unsure(state)
+        outcome, replacement = judged or self._judge(answer, found.citations, shown, several=several)
         if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
@@ -106,15 +114,23 @@ class CiteSources:
             answer, found = self._write_markers(state["message"].text, answer, found.unmarked, shown, asked)
         is_shown = outcome in {"answered", "degraded"}
         citations = found.citations if is_shown else []
+        text = replacement or answer
+        if not is_shown:
+            text = translated(text, state.get("language"), self.translations)
+        unanswered = unanswered_parts(answer, len(state.get("parts", [])), self._standing(citations))
         return CitationResult(
             citations=citations,
             sources=sources_of(citations, shown),
             related_docs=related_documents(state["documents"]),
-            closest=_closest(state) if outcome not in {"answered", "blocked"} else [],
+            closest=_closest(state, unanswered)
+            if outcome != "blocked" and (unanswered or outcome != "answered")
+            else [],
             outcome=outcome,
-            replacement=replacement or (answer if is_shown and answer != written else None),
+            unanswered=unanswered,
+            replacement=text if text != written else None,
             unsupported=found.unsupported if is_shown else [],
             draft=answer if outcome == "ungrounded" else "",
+            disagreement=find_disagreement(answer, found.citations, shown) if outcome == "answered" else None,
         )
 
     def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:
@@ -144,8 +160,9 @@ class CiteSources:
         if not shown:
             return Found([], [], [])
         places = [(reference.start, reference.end) for reference in references]
-        sentences = sentences_of(answer, sorted({*places, *notes}))
-        cited = [[sentences[index] for index in indices] for indices in _cited_sentences(sentences, places)]
+        titles = headings(answer) if asked.parts else []
+        sentences = [one for one in sentences_of(answer, sorted({*places, *notes})) if not inside(one.start, titles)]
+        cited = [[sentences[index] for index in indices] for indices in cited_sentences(sentences, places)]
         citations = [
             self._marked(answer, reference, found, shown, asked)
             | {"attributed": any(sentence.words in attributed for sentence in found)}
@@ -208,7 +225,7 @@ class CiteSources:
         return candidates(reference, shown, same_section=self.style == "title" and reference.section_matched)
 
     def _attributed(self, answer: str, sentence: Sentence, verified: Verified) -> Citation:
-        reference = _reference_to(verified.passage, sentence.start, sentence.end)
+        reference = reference_to(verified.passage, sentence.start, sentence.end)
         raw = answer[sentence.start : sentence.end]
         return _citation(raw, sentence.start, verified, reference) | {"attributed": True}
 
@@ -222,13 +239,14 @@ class CiteSources:
         return (_UNSEARCHED.get(redirect["intent"], "redirected"), None) if redirect else None
 
     def _judge(
-        self, answer: str, citations: Sequence[Citation], shown: Sequence[Passage]
+        self, answer: str, citations: Sequence[Citation], shown: Sequence[Passage], *, several: bool
     ) -> tuple[Outcome, str | None]:
         if not shown:
             return "no_results", None
-        if is_decline(answer, citations):
+        standing = cited_sources(self._standing(citations))
+        if is_decline(answer, citations) and not (several and standing):  # One question of several may be declined.
             return "declined", _without_markers(first_decline(answer), citations)
-        if len(cited_sources(self._standing(citations))) < self.min_citations:
+        if len(standing) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
 
@@ -238,7 +256,8 @@ def _unsure(state: Generated) -> tuple[Outcome, str | None] | None:
 
 
 def _asked(state: Contextualised) -> Asked:
-    return asked(state.get("search_query") or state["question"])
+    parts = tuple(part["query"] for part in state.get("parts", []))
+    return asked_about(state.get("search_query") or state["question"], state["context"]["passages"], parts)
 
 
 def _sources_listed(text: str, shown: Sequence[Passage]) -> list[tuple[int, int]]:
@@ -250,57 +269,23 @@ def _is_supported(citation: Citation) -> bool:
     return citation["matched"] and citation["support"] >= LEAST_SUPPORT
 
 
-def _closest(state: Generated) -> list[ClosestPassage]:
-    """Return the closest passages in the order that the model tells; else in that of the retriever."""
-    shown, places = state["context"]["passages"], state["message"].response_metadata.get(CLOSEST)
-    passages = [shown[place] for place in places] if places else state["documents"]
-    return closest_passages(state.get("search_query") or state["question"], passages)
+def _closest(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassage]:
+    """Return the closest passages in the order that the model tells; else in that of the retriever.
 
-
-def _cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:
-    """Yield the sentences that each marker cites; adjacent markers cite the same ones."""
-    after, previous = 0, range(0)
-    for number, (start, end) in enumerate(places):
-        beside = number > 0 and start - places[number - 1][1] <= ADJACENCY
-        indices = previous if beside and previous else sentences_at(sentences, start, after)
-        yield indices
-        after, previous = end, indices
-
-
-def read_references(answer: str, shown: Sequence[Passage]) -> tuple[list[Reference], list[tuple[int, int]]]:
-    """Return the references of the answer in order, and the ranges of the notes that define them.
-
-    Plain bracketed words are left out.
+    Where no passage reaches the threshold, they are the nearest below it. The questions of a message that are not
+    answered get theirs in turn.
     """
-    references, notes = read_notes(answer, shown)
-    known: dict[str, list[Reference]] = {}
-    read_until = 0
-    for marker in find_markers(answer):
-        inside_another = marker.start < read_until  # ... that has been read whole.
-        if inside_another or inside(marker.start, notes):
-            continue
-        if marker.raw not in known:
-            known[marker.raw] = read_titles(Marker(0, len(marker.raw), marker.raw), shown)
-        for found in known[marker.raw]:
-            references.append(replace(found, start=found.start + marker.start, end=found.end + marker.start))
-            read_until = marker.end
-    return sorted(references, key=lambda reference: (reference.start, reference.end)), notes
-
-
-def read_numbers(answer: str, cited: Sequence[Passage]) -> list[Reference]:
-    """Return what the numbered markers of the answer refer to; `cited` are the passages of its numbers."""
-    references = []
-    for marker in find_markers(answer):
-        number = int(marker.inner) if marker.inner.isdecimal() and not marker.escaped else 0
-        if 1 <= number <= len(cited):
-            references.append(_reference_to(cited[number - 1], marker.start, marker.end))
-    return references
-
-
-def _reference_to(passage: Passage | None, start: int, end: int) -> Reference:
-    metadata = passage["metadata"] if passage else {}
-    title, section = str(metadata.get("title") or ""), metadata.get("section")
-    return Reference(start, end, title, section, passage, section_matched=True)
+    if parts := state.get("parts"):
+        documents = state["documents"] or state.get("nearest", [])
+        found = [
+            closest_passages(parts[part]["query"], [one for _, one in passages_of(part, documents)])
+            for part in unanswered or range(len(parts))
+        ]
+        unique = {(one["doc_id"], one["quote"]): one for turn in zip_longest(*found) for one in turn if one}
+        return list(unique.values())[:MOST]
+    shown, places = state["context"]["passages"], state["message"].response_metadata.get(CLOSEST)
+    passages = [shown[place] for place in places] if places else state["documents"] or state.get("nearest", [])
+    return closest_passages(state.get("search_query") or state["question"], passages)
 
 
 def cited_sources(citations: Sequence[Citation]) -> set[tuple[object, object]]:

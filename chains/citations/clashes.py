@@ -1,14 +1,14 @@
 """Say whether the evidence gives another number for what a sentence counts, or denies what the sentence says."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence, Span
-from chains.citations.negations import is_denied
+from chains.citations.negations import denied, is_denied
 from chains.text.tokens import MONTHS, ORDINALS, WEIGHTS, Token
 from chains.text.words import stem, word_set
 
@@ -27,9 +27,11 @@ _LABELS: Final = word_set(
     "annex appendix option level clause paragraph source line"
 )
 _MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
-_CURRENCY: Final = re.compile(r"(?:[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")
+_CURRENCY: Final = re.compile(r"(?:[A-Z]{0,2}[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")
 _PERCENT: Final = re.compile(r"\s?(?:%|per ?cent\b)")
-_FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
+_TIME: Final = re.compile(r":\d\d\b")
+_UNIT: Final = re.compile(r"\s[^\W\d_]+")
+FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 
 
@@ -39,9 +41,11 @@ def find_clash(
     words: Sequence[Token],
     evidence: Evidence,
     strengths: NDArray[np.float32],
+    *,
+    asked: Collection[str] = (),
 ) -> Clash:
     """Return what in the evidence speaks against the sentence: a number first, or a negation."""
-    found = compare_numbers(sentence, everything, words, evidence, strengths)
+    found = compare_numbers(sentence, everything, words, evidence, strengths, asked=asked)
     return "denied" if found == "none" and is_denied(everything, words, evidence, strengths) else found
 
 
@@ -51,8 +55,13 @@ def compare_numbers(
     words: Sequence[Token],
     evidence: Evidence,
     strengths: NDArray[np.float32],
+    *,
+    asked: Collection[str] = (),
 ) -> Clash:
     """Return whether the evidence gives another number for what the sentence counts.
+
+    Beside a number of the sentence's own, one that only repeats the question (`asked` holds its words) has to fit the
+    place of that number alone: "five days before ETD it costs S$150" rests on the row for six to three days.
 
     Precision comes first: the best-aligned sentence alone must hold `CLASH_COVERAGE` of the other words, and give a
     number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
@@ -61,10 +70,19 @@ def compare_numbers(
     stated = [place for place, word in enumerate(everything) if word.kind == "number" and _states(everything, place)]
     if not stated:
         return "none"
+    if own := [place for place in stated if everything[place].key not in asked]:
+        homes = [span for place in own for span in evidence.occurrences.get(everything[place].key, ())]
+        repeated = [place for place in stated if place not in own]
+        if homes and any(
+            all(_clashes(sentence, everything, place, evidence, evidence.spans[home]) for home in homes)
+            for place in repeated
+        ):
+            return "misplaced"
+        stated = own
     weights = np.array([0.0 if word.kind == "number" else word.weight for word in words], dtype=np.float32)
     coverage = np.where(strengths == 1.0, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
     best = int(coverage.argmax())
-    if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
+    if np.count_nonzero(weights[strengths[best] == 1.0]) < FEWEST_SHARED:
         return "none"
     clashing = {
         everything[place].key
@@ -78,21 +96,44 @@ def compare_numbers(
     return "misplaced" if clashing <= evidence.numbers else "contradicted"
 
 
-def in_another_row(words: Sequence[Token], asked: Sequence[Token], evidence: Evidence) -> bool:
+def figures(text: str, words: Sequence[Token]) -> Iterator[tuple[Token, frozenset[str]]]:
+    """Yield each number that states a quantity exactly, with what it counts; years are left out."""
+    for place, word in enumerate(words):
+        if word.kind == "number" and not _YEAR.match(word.key) and _states(words, place):
+            yield word, frozenset({"time"}) if _TIME.match(text, word.end) else _measure(text, words, place)
+
+
+def written(text: str, word: Token) -> str:
+    """Return a number as the text writes it, with its currency, percent sign, minutes or the word behind it."""
+    currency = _CURRENCY.search(text, max(0, word.start - 4), word.start)
+    unit = (
+        _PERCENT.match(text, word.end)
+        or _TIME.match(text, word.end)
+        or _UNIT.match(text, word.end if not currency else len(text))
+    )
+    return text[currency.start() if currency else word.start : unit.end() if unit else word.end].strip()
+
+
+def in_another_row(sentence: Sequence[Token], question: Sequence[Token], evidence: Evidence) -> bool:
     """Return whether a number of the sentence stands in a row of a table, and another row speaks more of its words.
 
-    The words of the question count as well: "5 days" answers it only from the row that it asks about.
+    The words of the question count as well: "5 days" answers it only from the row that it asks about. A word that the
+    row denies ("bill not issued") counts only where sentence or question deny it too.
     """
-    known = {word.key for word in asked}
-    stated = {word.key for word in words if word.kind == "number"} - known
-    context = {word.key: word.weight for word in (*words, *asked) if word.key not in stated}
     rows = [place for place, span in enumerate(evidence.spans) if evidence.text.startswith("|", span.start)]
-    held = {
-        place: sum(context.get(key, 0.0) for key in {word.key for word in evidence.spans[place].tokens})
-        for place in rows
-    }
+    stated = {word.key for word in sentence if word.kind == "number"} - {word.key for word in question}
+    if not rows or not stated:
+        return False
+    weights = {word.key: word.weight for word in (*sentence, *question) if word.key not in stated}
+    also_denied = denied(sentence) | denied(question)
+    held = {place: _weight_held(evidence.spans[place].tokens, weights, also_denied) for place in rows}
     homes = (set(evidence.occurrences.get(number, ())) for number in stated)
     return any(home and home <= held.keys() and _least_better(held, home) for home in homes)
+
+
+def _weight_held(row: Sequence[Token], weights: Mapping[str, float], also_denied: Collection[str]) -> float:
+    keys = {word.key for word in row} - (denied(row) - set(also_denied))
+    return sum(weights.get(key, 0.0) for key in keys)
 
 
 def _least_better(held: Mapping[int, float], home: Collection[int]) -> bool:
@@ -137,7 +178,13 @@ def _measure(text: str, words: Sequence[Token], place: int) -> frozenset[str]:
         return frozenset({"year"} if _YEAR.match(word.key) else {f"day of {month}" for month in months})
     if _YEAR.match(word.key):
         return frozenset({"year"})
+    if [near.text for near in words[place + 1 : place + 2]] == ["to"] and _is_number(words[place + 2 : place + 3]):
+        return _measure(text, words, place + 2)
     return frozenset(near.key for near in words[place + 1 : place + 3] if near.weight > 0 and near.kind != "number")
+
+
+def _is_number(words: Sequence[Token]) -> bool:
+    return bool(words) and words[0].kind == "number"
 
 
 def _within(key: str, rivals: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ _PHRASES = re.compile(
     rf"\b{_DOCUMENTS}\b[^.!?\n]{{0,60}}?\b(?:{_NOT} (?:\w+ ){{0,2}}?{_VERBS}|{_CANNOT} (?:\w+ )?{_FIND}"
     rf"|not enough {_NEWS}|no (?:\w+ ){{0,2}}?{_NEWS})\b"
     rf"|\b(?:i|we) {_NOT} (?:currently )?have (?:\w+ ){{0,3}}?{_NEWS}\b"
-    rf"|\b(?:i|we) {_CANNOT} (?:\w+ )?{_FIND}\b"
+    rf"|\b(?:i|we) {_CANNOT} (?:\w+ )?{_FIND}\b|\b(?:i|we) found no (?:\w+ ){{0,2}}?{_NEWS}\b"
     rf"|\bnot (?:\w+ )?(?:mentioned|covered|contained|included|addressed|specified|available|found) in "
     rf"(?:\w+ ){{0,3}}?{_DOCUMENTS}\b"
     rf"|^\W*(?:there is |i have |we have )?(?:no|not enough) (?:\w+ ){{0,2}}?{_NEWS}\b",

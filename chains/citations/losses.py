@@ -71,7 +71,7 @@ def read_losses(text: str) -> Losses:
 @lru_cache(maxsize=1)
 def packaged_losses() -> Losses:
     """Return the packaged exponents."""
-    return read_losses(files("chains.citations").joinpath(FILE).read_text("utf-8"))
+    return read_losses(files(__package__).joinpath(FILE).read_text("utf-8"))
 
 
 def missing(

@@ -39,11 +39,11 @@ def is_denied(
 
 
 def _denied_here_alone(words: Sequence[Token], others: Sequence[Token]) -> bool:
-    said = {word.key for word in others} - _denied(others)
-    return bool(_denied(words) & said) and not _holds(others, _DENIALS)
+    said = {word.key for word in others} - denied(others)
+    return bool(denied(words) & said) and not _holds(others, _DENIALS)
 
 
-def _denied(words: Sequence[Token]) -> set[str]:
+def denied(words: Sequence[Token]) -> set[str]:
     """Return the words that a negation before them denies, outside conditions."""
     places = [place for place, word in enumerate(words) if _is_negation(word)]
     sure = [place for place in places if not _holds(words[max(0, place - REACH) : place], _CONDITIONS)]

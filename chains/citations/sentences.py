@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chains.text.sentences import MARKER, sentence_bounds
@@ -12,6 +12,7 @@ _LABEL = re.compile(r"\W*(?:sources?|references?|citations?|cited from|see|and|n
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1")
 _TABLE_RULE = re.compile(r"[ \t]*\n?[ \t]*\|?[ \t]*:?-{2,}")
 FEWEST_WORDS = 2
+ADJACENCY = 6  # Most characters between two adjacent markers: a blank, a comma, "and".
 _DANGLING = re.compile(r"\s+(?=[.,;:!?)])")
 
 
@@ -97,3 +98,13 @@ def sentences_at(sentences: Sequence[Sentence], place: int, after: int) -> range
     if place <= sentences[index].end:
         return range(index, index + 1)
     return range(min(bisect_right(starts, after), index), index + 1)
+
+
+def cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:
+    """Yield the sentences that each marker cites; adjacent markers cite the same ones."""
+    after, previous = 0, range(0)
+    for number, (start, end) in enumerate(places):
+        beside = number > 0 and start - places[number - 1][1] <= ADJACENCY
+        indices = previous if beside and previous else sentences_at(sentences, start, after)
+        yield indices
+        after, previous = end, indices

@@ -77,8 +77,8 @@ def support(
     aligned = min(1.0, align(strengths, weights))
     lacking = missing(words, strengths, evidence, repeated)
     score = packaged_losses().support(aligned, lacking)
-    clash = find_clash(sentence, everything, words, evidence, strengths)
-    if clash == "none" and in_another_row(words, asked.words, evidence):
+    clash = find_clash(sentence, everything, words, evidence, strengths, asked=[word.key for word in asked.words])
+    if clash == "none" and in_another_row(everything, tokens(asked.text), evidence):
         clash = "misplaced"
     start, end = quote(strengths, weights, evidence)
     score = round(score * CLASH_FACTORS[clash], 4)

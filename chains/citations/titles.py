@@ -101,8 +101,7 @@ def read_names(
 def _reference(
     text: str, offset: int, shown: Sequence[Passage], *, span: tuple[int, int] | None = None
 ) -> Reference | None:
-    prefix = _PREFIX.match(text)
-    named = (text[prefix.end() :] if prefix else text.removeprefix("^")).strip()
+    prefix, named = _PREFIX.match(text), _named(text)
     best = max(_interpretations(named, shown), key=lambda found: found.score)
     if best.passage is None or best.score - SECTION_WEIGHT * best.section_score <= SHORT_FORM:
         # A whole path of headings says more than a word of some title.
@@ -111,6 +110,12 @@ def _reference(
         return None
     start, end = span or _stripped(text, offset)
     return Reference(start, end, best.title, best.section, best.passage, section_matched=best.section_score > 0)
+
+
+def _named(text: str) -> str:
+    """Return what stands behind a word such as "Source:"."""
+    prefix = _PREFIX.match(text)
+    return (text[prefix.end() :] if prefix else text.removeprefix("^")).strip()
 
 
 def _stripped(text: str, offset: int) -> tuple[int, int]:
@@ -197,12 +202,18 @@ def _headings(path: object) -> list[str]:
     return [str(heading) for heading in headings] if isinstance(headings, list | tuple) else []
 
 
+def with_section(text: str, shown: Sequence[Passage]) -> list[Passage]:
+    """Return the passages that have a section of this name or number, or of this whole path, whatever their title."""
+    named = _named(text)
+    parts = _PATH.split(named)
+    plain_words = not _LABELLED_NUMBER.fullmatch(named) and not _is_name(named)
+    return [] if plain_words else [passage for passage in shown if all(_is_heading(part, passage) for part in parts)]
+
+
 def _section_alone(text: str, shown: Sequence[Passage]) -> _Interpretation | None:
-    """Return the passage of the one document that has a section of this name or number, or of this whole path."""
-    parts = _PATH.split(text)
-    plain_words = not _LABELLED_NUMBER.fullmatch(text) and not _is_name(text)
-    found = [passage for passage in shown if all(_is_heading(part, passage) for part in parts)]
-    if plain_words or len({_document(passage) for passage in found}) != 1:
+    """Return the passage of the one document that has this section."""
+    found = with_section(text, shown)
+    if len({_document(passage) for passage in found}) != 1:
         return None
     title = str(found[0]["metadata"].get("title") or "")
     return _Interpretation(title, text, found[0], score=1.0, section_score=1.0)

@@ -1,17 +1,17 @@
 """Sentences and the passages that may support them -> the passage that does best, how well, and by which words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
-from chains.citations.asked import NOTHING_ASKED, Asked
-from chains.citations.evidence import evidence_of
+from chains.citations.asked import CONTENT, NOTHING_ASKED, Asked, asked
+from chains.citations.evidence import Evidence, evidence_of
 from chains.citations.sentences import Sentence
-from chains.citations.support import Support, ceiling, support
+from chains.citations.support import Support, ceiling, match, support
 from chains.ports import WordSimilarity
 from chains.state import Passage
-from chains.text.tokens import tokens
+from chains.text.tokens import Token, tokens
 
 # `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6
@@ -20,7 +20,9 @@ LEAST_SUPPORT: Final = 0.6
 FEWEST_WORDS: Final = 4  # A shorter statement is read with the question.
 NEAR_THE_QUESTION: Final = 0.35  # The support that question and short statement need together.
 ECHO: Final = 0.5  # What support is worth of a sentence that only repeats the question.
-FOREIGN: Final = 0.5  # ... that names what the question names and the passage does not.
+FOREIGN: Final = 0.5  # ... that names what the question names and the passage does not, or gives it a figure.
+FEWEST_FOREIGN: Final = 2  # Words of the question that a statement with a figure repeats and only other passages have.
+NEAR: Final = 0.6  # The cosine from which another word stands for a word of the question.
 COMPARED_AGAIN: Final = 2
 
 
@@ -37,6 +39,14 @@ class Verified:
     def supported(self) -> bool:
         """Return whether the passage says what the sentence says."""
         return self.support >= LEAST_SUPPORT and not self.contradicted
+
+
+def asked_about(question: str, shown: Sequence[Passage], parts: tuple[str, ...] = ()) -> Asked:
+    """Return the words of a question and of its parts, and what the shown passages know of them."""
+    titles = {str(passage["metadata"].get("title") or "") for passage in shown}
+    read = asked(question, tuple(sorted(titles)), parts)
+    held = {word.key for word in read.words for passage in shown if word.key in evidence_of(passage).occurrences}
+    return replace(read, shown=frozenset(held))
 
 
 def verify(
@@ -73,23 +83,59 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
     if echo and found.score < 1:
         return replace(found, score=ECHO * found.score)
     held = evidence.occurrences.keys() | evidence.heading
-    if any(word.key in asked.names and word.kind == "name" and word.key not in held for word in words):
+    if (
+        any(word.key in asked.names and word.kind == "name" and word.key not in held for word in words)
+        or _is_of_a_rival(words, held, passage, asked)
+        or _gives_a_figure_to_another_subject(words, evidence, similarity, asked)
+    ):
         return replace(found, score=FOREIGN * found.score)
     if asked.words and len(words) < FEWEST_WORDS:
         if not any(word.key in held for word in asked.words):
             return replace(found, score=FOREIGN * found.score)
-        together = support(f"{asked.text} {sentence}", evidence, similarity=similarity).score
+        questions = asked.parts or (asked.text,)
+        together = max(support(f"{one} {sentence}", evidence, similarity=similarity).score for one in questions)
         return replace(found, score=min(found.score, together / NEAR_THE_QUESTION))
     return found
+
+
+def _is_of_a_rival(words: Sequence[Token], held: Collection[str], passage: Passage, asked: Asked) -> bool:
+    """Return whether the passage speaks of another country or carrier than the question, and the statement hides it."""
+    theirs, ours = asked.rivals.get(str(passage["metadata"].get("title")), (None, None))
+    return theirs is not None and ours not in held and all(word.key != theirs for word in words)
+
+
+def _gives_a_figure_to_another_subject(
+    words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None, asked: Asked
+) -> bool:
+    """Return whether a statement gives a figure of the passage to a subject that only other passages speak of.
+
+    "The HS code of a lithium battery is 330499" takes the code of cosmetics, while other passages speak of batteries.
+    """
+    known = {word.key for word in asked.words}
+    if all(word.kind != "number" or word.key in known for word in words):
+        return False
+    repeated = [word for word in words if word.key in asked.repeatable and word.weight >= CONTENT]
+    if len(repeated) < FEWEST_FOREIGN:
+        return False
+    held = match(repeated, evidence, similarity).max(axis=0)
+    near = zip(repeated, held, strict=True)
+    lacking = {word.key for word, cosine in near if cosine < NEAR and word.key not in evidence.heading}
+    return len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown
 
 
 def attribute(
     sentences: Sequence[Sentence], shown: Sequence[Passage], asked: Asked = NOTHING_ASKED
 ) -> Iterator[tuple[Sentence, Verified]]:
-    """Yield the sentences that a shown passage supports well by its own words, each with that passage."""
+    """Yield the sentences that a shown passage supports well by its own words, each with that passage.
+
+    A number alone, such as a table's cell, is read as an answer only where it is the whole answer: any passage with a
+    date or a list holds a 1.
+    """
     evidence = [evidence_of(passage) for passage in shown]
     for sentence in sentences:
         words = [word for word in tokens(sentence.words) if word.weight > 0 and word.key not in asked.repeatable]
+        if len(sentences) > 1 and all(word.kind == "number" for word in words):
+            continue
         ceilings = [ceiling(words, passage) for passage in evidence]
         likely = [rank for rank in range(len(shown)) if ceilings[rank] >= LEAST_SUPPORT]
         for rank in sorted(likely, key=lambda rank: -ceilings[rank])[:COMPARED_AGAIN]:

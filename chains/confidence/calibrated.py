@@ -3,11 +3,20 @@
 from dataclasses import dataclass, field
 
 from chains.confidence.features import WORDS, features
-from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, Thresholds
+from chains.confidence.levels import (
+    DEGRADED_SHARE,
+    NO_MATCH,
+    REASONS,
+    UNKNOWN_SCORES,
+    Thresholds,
+    disagreement_of,
+    supported_share,
+)
 from chains.confidence.model import CalibrationModel, load_model
 from chains.state import Cited, Confidence, degradation_of
 
 NAMED = 2  # How many features a reason names.
+PARTLY = "No document says a part of it"
 _OPENINGS = {
     "high": "Probably right",
     "medium": "May be right; check the sources",
@@ -39,7 +48,11 @@ class CalibratedConfidence:
             return self._confidence(DEGRADED_SHARE * probability, reason, found)
         if not any(citation["matched"] for citation in state["citations"]):
             return self._confidence(DEGRADED_SHARE * probability, NO_MATCH, found)
-        return self._confidence(probability, self._reason(probability, found), found)
+        if disagreement := disagreement_of(state):
+            return self._confidence(DEGRADED_SHARE * probability, disagreement, found)
+        share = supported_share(state)
+        reason = self._reason(share * probability, found)
+        return self._confidence(share * probability, f"{reason}. {PARTLY}" if share < 1 else reason, found)
 
     def _reason(self, probability: float, found: dict[str, float]) -> str:
         """Return the level in words, and the features that moved it most."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, Thresholds
+from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, Thresholds, disagreement_of
 from chains.state import Cited, Confidence, degradation_of
 
 WEIGHTS = {"retrieval": 0.35, "relevance": 0.30, "coverage": 0.15, "answer_quality": 0.20}
@@ -59,6 +59,8 @@ class CompositeConfidence:
             return self._confidence(DEGRADED_SHARE * score, degradation_of(state["message"]) or reason, found)
         if not any(citation["matched"] for citation in state["citations"]):
             return self._confidence(DEGRADED_SHARE * score, NO_MATCH, found)
+        if disagreement := disagreement_of(state):
+            return self._confidence(DEGRADED_SHARE * score, disagreement, found)
         # The formula leaves 0.75 to an answer that says it has none.
         return self._confidence(DEGRADED_SHARE * score if _is_none(found) else score, reason, found)
 

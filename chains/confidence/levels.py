@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from chains.errors import ConfigurationError
-from chains.state import Cited, Confidence, Outcome
+from chains.state import Cited, Confidence, Outcome, passages_of
 
 UNKNOWN_SCORES = "The retriever gives no relevance scores"
 NO_MATCH = "No citation could be matched to a source"
-# Share of the score that is kept where the language model was unreachable or broke off.
+# Share of the score that is kept where the language model was unreachable or broke off, or where sources disagree.
 DEGRADED_SHARE = 0.5
 
 REASONS: dict[Outcome, str] = {
@@ -28,15 +28,46 @@ UNRATED: frozenset[Outcome] = frozenset({"small_talk", "question_back", "redirec
 """The outcomes that answer nothing from documents, nor should: there is no confidence to have."""
 
 
+def disagreement_of(state: Cited) -> str | None:
+    """Return how the sources disagree, in words; None where they do not."""
+    figures = state.get("disagreement")
+    return f"The sources disagree: {figures[0]} and {figures[1]}; check them" if figures else None
+
+
+def supported_share(state: Cited) -> float:
+    """Return the share, 0-1, of the answer's characters that stand outside its unsupported sentences."""
+    unsupported = sum(end - start for start, end in state.get("unsupported", []))
+    return 1 - unsupported / max(1, len(state.get("replacement") or state["answer"]))
+
+
 @dataclass(frozen=True, slots=True)
 class RateAnswers:
-    """Rates by the strategy what is meant to be an answer from the documents."""
+    """Rates by the strategy what is meant to be an answer from the documents.
+
+    Of a message with several questions each that is answered is rated by its own passages, and the least counts.
+    """
 
     strategy: ConfidenceStrategy
 
     def __call__(self, state: Cited) -> Confidence | None:
         """Return the confidence; None for small talk, a question back and a redirection."""
-        return None if state["outcome"] in UNRATED else self.strategy(state)
+        if state["outcome"] in UNRATED:
+            return None
+        answered = [part for part in range(len(state.get("parts", []))) if part not in state["unanswered"]]
+        if not answered:
+            return self.strategy(state)
+        rated = [self.strategy(_of_part(part, state)) for part in answered]
+        least = min(range(len(rated)), key=lambda place: rated[place]["score"])
+        if all(one == rated[0] for one in rated):
+            return rated[0]
+        reason = f"{rated[least]['reason']} (question {answered[least] + 1}, the least certain)"
+        return {**rated[least], "reason": reason}
+
+
+def _of_part(part: int, state: Cited) -> Cited:
+    """Return the state as if only one question of the message were asked."""
+    documents = [passage for _, passage in passages_of(part, state["documents"])]
+    return {**state, "question": state["parts"][part]["question"], "documents": documents}
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def load_model(path: Path | None, known: Mapping[str, object]) -> CalibrationMod
         ConfigurationError: the file cannot be read, or is no such model.
     """
     if path is None:
-        return read_model(files("chains.confidence").joinpath("calibrated.json").read_text("utf-8"), "packaged", known)
+        return read_model(files(__package__).joinpath("calibrated.json").read_text("utf-8"), "packaged", known)
     try:
         return read_model(path.read_text(encoding="utf-8"), str(path), known)
     except (OSError, UnicodeDecodeError) as error:

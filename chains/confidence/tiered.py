@@ -4,7 +4,7 @@ High: at least 3 chunks with an average cosine similarity of at least 0.5. Mediu
 Low: everything else, every answer that did not come from the documents, and every degraded one.
 """
 
-from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES
+from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, disagreement_of
 from chains.state import Cited, Confidence, degradation_of
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
@@ -31,6 +31,8 @@ def score_confidence(state: Cited) -> Confidence:
         reason = degradation_of(state["message"]) or REASONS["ungrounded"]
         score = round(DEGRADED_SHARE * average, 4) if matched else 0.0
         return Confidence(level="Low", score=score, reason=reason, factors=factors)
+    if matched and (disagreement := disagreement_of(state)):
+        return Confidence(level="Low", score=round(DEGRADED_SHARE * average, 4), reason=disagreement, factors=factors)
     level = _level(chunks, average) if matched else "Low"
     reason = UNKNOWN_SCORES if matched and unknown else _reason(level, chunks, average, matched)
     return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)

@@ -7,11 +7,12 @@ until the time for the question is over, and all of it would be kept.
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
-import structlog
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
-log = structlog.get_logger(__name__)
+from chains.logs import get_logger
+
+log = get_logger(__name__)
 
 # Tokens are estimated, and some providers do not count what a model thinks aloud.
 TOLERANCE = 8

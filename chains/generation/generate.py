@@ -20,7 +20,21 @@ from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
 from chains.generation.reasoning import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
-from chains.state import ASKED, SCORES, SEARCHED, Contextualised, joined
+from chains.state import (
+    ASKED,
+    PARTS,
+    SCORES,
+    SEARCHED,
+    UNSURE,
+    AskedPart,
+    Contextualised,
+    Passage,
+    joined,
+    passages_of,
+)
+from chains.text.escaping import one_line
+from chains.text.language import is_english
+from prompts import Translations, translated
 
 VARIABLES = {"context", "history", "question"}
 _SHOWN = {"context": "the documents", "question": "the question"}
@@ -37,7 +51,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         system: the system prompt, a template with `{context}`; the question then travels in a message of its own. Or a
             whole prompt with `{context}` and `{question}`. What is filled in is not read as a template.
         reminder: what stands behind the question in its message: small models follow the last words best.
+        parts: what stands there instead behind a message with several questions, with `{count}` and `{questions}`; by
+            default the packaged text.
         no_results: the answer where nothing was retrieved; a question that is blocked or declined is told why.
+        unread: the answer to a question that is not English, for a model that reads nothing else; None asks it.
+        translations: of these texts, for a question with a `language`.
         history: what of the conversation stands between them.
         clock: times the pieces of a stream.
 
@@ -52,12 +70,19 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         system: str | ChatPromptTemplate,
         no_results: str,
         reminder: str = "",
+        parts: str | None = None,
+        unread: str | None = None,
+        translations: Translations | None = None,
         history: HistoryWindow | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.prompt = _prompt(system, reminder)
+        self._reminder = reminder
+        self._parts = prompts.load("parts") if parts is None else parts
         self.model = model
         self._no_results = no_results
+        self._unread = unread
+        self._translations = prompts.translations() if translations is None else translations
         self._history = history or HistoryWindow()
         self._clock = clock or SystemClock()
         self._keeps_deadline = getattr(model, "keeps_deadline", False)
@@ -68,8 +93,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
 
     def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
         """Return the message."""
-        if not input["context"]["passages"]:
-            return self._canned(input)
+        if canned := self._canned(input):
+            return canned
         filled = self._filled(input, config)
         if self._keeps_deadline:
             return without_reasoning(self.model.invoke(filled, config))
@@ -77,8 +102,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
         """Return the message."""
-        if not input["context"]["passages"]:
-            return self._canned(input)
+        if canned := self._canned(input):
+            return canned
         async with self._limit(config):
             return without_reasoning(await self.model.ainvoke(self._filled(input, config), config))
 
@@ -86,8 +111,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[BaseMessage]:
         """Yield the message in pieces."""
-        if not input["context"]["passages"]:
-            yield self._canned(input)
+        if canned := self._canned(input):
+            yield canned
             return
         chunks: Any = self.model.stream(self._filled(input, config), config)
         register(_callbacks(config), chunks.close)
@@ -102,8 +127,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[BaseMessage]:
         """Yield the message in pieces."""
-        if not input["context"]["passages"]:
-            yield self._canned(input)
+        if canned := self._canned(input):
+            yield canned
             return
         chunks = self.model.astream(self._filled(input, config), config)
         words = ReasoningFilter()
@@ -115,20 +140,32 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
         context, history = state["context"], self._history.turns(state.get("history"))
         turns = [*(tuple(turn) for turn in history), *_guard(state)]
-        values = {"context": context["text"], "history": turns, "question": state["question"].strip()}
+        question, parts = state["question"].strip(), state.get("parts", [])
+        content = f"{question}\n\n{_numbered(self._parts, parts)}" if parts else question
+        values = {"context": context["text"], "history": turns, "question": content}
         *before, asked = self.prompt.invoke(values, config).to_messages()
         facts: dict[str, Any] = {
             SCORES: [passage["score"] for passage in context["passages"]],
-            ASKED: values["question"],
+            ASKED: question,
         }
         facts[SEARCHED] = state.get("search_query")
+        if parts:
+            facts[PARTS] = [{**part, **_places(number, context["passages"])} for number, part in enumerate(parts)]
+            asked = asked.model_copy(update={"content": asked.text.removesuffix(f"\n\n{self._reminder}")})
         return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": facts})])
 
     def _limit(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[None]:
         return nullcontext() if self._keeps_deadline else time_limit(_callbacks(config))
 
-    def _canned(self, state: Contextualised) -> AIMessage:
-        return AIMessage(refusal_of(state) or self._no_results)
+    def _canned(self, state: Contextualised) -> AIMessage | None:
+        """Return what is said without the model; None where it is asked."""
+        language, text = state.get("language"), refusal_of(state)
+        is_unread = not text and self._unread is not None and not is_english(state["question"], language)
+        text = text or (self._unread if is_unread else None)
+        if text is None and state["context"]["passages"]:
+            return None
+        reply = translated(text or self._no_results, language, self._translations)
+        return AIMessage(reply, response_metadata={UNSURE: True} if is_unread else {})
 
 
 def generate(
@@ -137,6 +174,9 @@ def generate(
     system: str | ChatPromptTemplate | None = None,
     no_results: str | None = None,
     reminder: str | None = None,
+    parts: str | None = None,
+    unread: str | None = None,
+    translations: Translations | None = None,
     history: HistoryWindow | None = None,
     clock: Clock | None = None,
 ) -> Generate:
@@ -146,7 +186,10 @@ def generate(
         model,
         system=prompts.load("system") if system is None else system,
         reminder=own if reminder is None else reminder,
+        parts=parts,
         no_results=prompts.load("no_results") if no_results is None else no_results,
+        unread=unread,
+        translations=translations,
         history=history,
         clock=clock,
     )
@@ -177,6 +220,18 @@ def _checked(prompt: ChatPromptTemplate, name: str, *, needed: Sequence[str]) ->
         msg = f"{name} has variables that nothing fills: {', '.join(unknown)}; it may use {known}"
         raise ConfigurationError(msg)
     return prompt
+
+
+def _numbered(text: str, parts: Sequence[AskedPart]) -> str:
+    """Return the text that asks for an answer in parts, with the questions in it."""
+    lines = "\n".join(f"{number}. {one_line(part['question'])}" for number, part in enumerate(parts, start=1))
+    return text.replace("{count}", str(len(parts))).replace("{questions}", lines)
+
+
+def _places(part: int, passages: Sequence[Passage]) -> dict[str, Any]:
+    """Return where the passages of a part stand in the context, best first, and their scores for it."""
+    found = passages_of(part, passages)
+    return {"places": [place for place, _ in found], "scores": [one["score"] for _, one in found]}
 
 
 def _guard(state: Contextualised) -> Sequence[tuple[str, str]]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-import structlog
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
@@ -23,10 +22,11 @@ from chains.generation.reasoning import (
     chunks_without_reasoning,
     result_without_reasoning,
 )
+from chains.logs import get_logger
 from chains.resilience.breaker import CircuitBreaker
 from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, retrying
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 Chunks = Generator[ChatGenerationChunk]
 AsyncChunks = AsyncGenerator[ChatGenerationChunk]

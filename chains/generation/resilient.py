@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, closing, contextmanager
 from typing import Any, ClassVar, Self
 
-import structlog
 from langchain_core.caches import BaseCache
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.globals import get_llm_cache
@@ -22,10 +21,11 @@ from chains.errors import LLMError
 from chains.generation import compat
 from chains.generation.degraded import UndegradedCache, mark, marked, reason_of
 from chains.generation.provider import Provider, Request
+from chains.logs import get_logger
 from chains.ports import TokenCounter
 from chains.tokens import FourCharacters
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 # Roles and separators around each message, in the chat formats of the Llama and OpenAI families.
 TOKENS_PER_MESSAGE = 4

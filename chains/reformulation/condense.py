@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-import structlog
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import BaseMessage
 from langchain_core.prompts import ChatPromptTemplate
@@ -16,11 +15,12 @@ from chains.callbacks.deadline import Deadline, call_in_time, time_limit, within
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.history import Turn, without_markers
+from chains.logs import get_logger
 from chains.reformulation.terms import terms
 from chains.text.escaping import escape_tag, one_line
 from chains.text.words import plain_words
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 # What the model is shown of the conversation; older turns, and what comes late in a long answer, say little.
 MOST_TURNS = 8

@@ -11,21 +11,26 @@ from chains.history import Turn, turns_of
 from chains.ports import WordSimilarity
 from chains.reformulation.condense import Condense
 from chains.reformulation.leaning import first_pronoun, lacks_subject
+from chains.reformulation.parts import Part, split_questions
 from chains.reformulation.phrases import is_small_talk
-from chains.reformulation.standalone import standalone
+from chains.reformulation.standalone import completed, standalone
 from chains.state import (
     QUESTION_MAX_CHARACTERS,
     SMALL_TALK,
     UNDERSPECIFIED,
+    AskedPart,
     Question,
     Redirect,
     Reformulated,
     check_question,
 )
+from prompts import Translations, translated
 
 
 class Reformulate(Runnable[Question, Reformulated]):
     """Compute the search query of a state; thanks, greetings and questions without a subject are not searched for.
+
+    A message with several questions becomes parts that are searched for one by one; no language model is asked then.
 
     Args:
         similarity: compares words by meaning, which tells what a new name takes the place of; None goes by form alone.
@@ -33,6 +38,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         always: asks it for every question.
         small_talk: what thanks and greetings are answered with; by default the packaged text.
         question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.
+        translations: of `question_back`, for a question with a `language`; by default the packaged ones.
     """
 
     name = "reformulate"
@@ -45,12 +51,14 @@ class Reformulate(Runnable[Question, Reformulated]):
         always: bool = False,
         small_talk: str | None = None,
         question_back: str | None = None,
+        translations: Translations | None = None,
     ) -> None:
         self._similarity = similarity
         self._condense = condense
         self._always = always
         self._small_talk = prompts.load("small_talk") if small_talk is None else small_talk
         self._question_back = prompts.load("question_back") if question_back is None else question_back
+        self._translations = prompts.translations() if translations is None else translations
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the search query, and the redirect of what is not searched for.
@@ -72,16 +80,31 @@ class Reformulate(Runnable[Question, Reformulated]):
 
     def _by_rule(self, state: Question) -> tuple[str, list[Turn], Reformulated]:
         question, turns = check_question(state.get("question")), turns_of(state.get("history"))
-        query = standalone(question, turns, self._similarity)[:QUESTION_MAX_CHARACTERS]
-        return question, turns, Reformulated(search_query=query, scope=self._redirect(question, turns))
+        redirect, parts = self._redirect(question, turns, state.get("language")), split_questions(question)
+        if len(parts) > 1 and redirect is None:
+            return question, turns, Reformulated(search_query=question, scope=None, parts=self._parts(parts, turns))
+        query = standalone(parts[0].asked, turns, self._similarity)[:QUESTION_MAX_CHARACTERS]
+        return question, turns, Reformulated(search_query=query, scope=redirect)
 
-    def _redirect(self, question: str, turns: Sequence[Turn]) -> Redirect | None:
+    def _parts(self, parts: Sequence[Part], turns: Sequence[Turn]) -> list[AskedPart]:
+        """Return the parts of a message; one that lacks its subject takes it from those before."""
+        found: list[AskedPart] = []
+        before = list(turns)
+        for asked, context, joined in parts:
+            leans = not context or first_pronoun(asked) is not None
+            query = standalone(asked, before, self._similarity) if leans else asked
+            query = completed(query, found[-1]["query"]) if joined else query
+            found.append(AskedPart(question=asked, query=f"{context} {query}".strip()[:QUESTION_MAX_CHARACTERS]))
+            before.append(Turn("user", asked))
+        return found
+
+    def _redirect(self, question: str, turns: Sequence[Turn], language: str | None) -> Redirect | None:
         if is_small_talk(question):
             return Redirect(intent=SMALL_TALK, text=self._small_talk)
         if not turns and lacks_subject(question):
-            missing = first_pronoun(question)
-            named = f"“{missing}”" if missing else "the question"
-            return Redirect(intent=UNDERSPECIFIED, text=self._question_back.replace("{missing}", named))
+            text = translated(self._question_back, language, self._translations)
+            missing = f"“{first_pronoun(question) or question}”"
+            return Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", missing))
         return None
 
 
@@ -96,8 +119,8 @@ def verbatim(state: Question) -> Reformulated:
 
 
 def _is_settled(state: Question, found: Reformulated) -> bool:
-    """Return whether nothing is searched for: the question is blocked, or answered without documents."""
-    return is_blocked(state) or found["scope"] is not None
+    """Return whether the query stays: the question is blocked, answered without documents, or holds several."""
+    return is_blocked(state) or found["scope"] is not None or "parts" in found
 
 
 def _with_query(found: Reformulated, query: str | None) -> Reformulated:

@@ -46,7 +46,7 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
     if how is None:
         return asked
     base = _base(asked, before)
-    return _placed(asked, base, similarity) if how == "fragment" else _completed(asked, base)
+    return _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
 
 
 def _base(question: str, before: Sequence[str]) -> str:
@@ -56,7 +56,7 @@ def _base(question: str, before: Sequence[str]) -> str:
     return next(shared, before[-1])
 
 
-def _completed(question: str, base: str) -> str:
+def completed(question: str, base: str) -> str:
     """Return the question with the terms of the one before that it lacks."""
     known = {term.key for term in terms(question)}
     carried = dict.fromkeys(term.text for term in _subject(base) if term.key not in known)
@@ -77,7 +77,7 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
     known = {term.key for term in old} | denied
     new = [term for term in terms(fragment) if term.key not in known]
     if not new or len(new) > MOST_RENAMED:
-        return _completed(fragment, base)
+        return completed(fragment, base)
     words = fragment[new[0].start : new[-1].end]
     taken_back = [term for term in old if term.key in denied]
     place = taken_back[0] if taken_back else _first_renamed(new, old, similarity)

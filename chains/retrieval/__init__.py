@@ -12,7 +12,7 @@ from chains.retrieval.current import CurrentRetriever
 from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.hybrid import HybridRetriever
 from chains.retrieval.mmr import MmrRetriever
-from chains.retrieval.passages import Retriever, passage, retrieve
+from chains.retrieval.passages import Retrieve, Retriever, passage, retrieve
 from chains.retrieval.retriever import ChunkRetriever
 from chains.retrieval.similarity import SimilarityRetriever
 
@@ -24,6 +24,7 @@ __all__ = [
     "Filters",
     "HybridRetriever",
     "MmrRetriever",
+    "Retrieve",
     "Retriever",
     "SimilarityRetriever",
     "filters_of",

@@ -1,6 +1,6 @@
 """Search query -> passages, with any retriever of LangChain."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from math import isnan
@@ -14,8 +14,8 @@ from langchain_core.runnables.graph import Graph
 from chains.blocking import refusal_of
 from chains.callbacks.deadline import call_in_time, time_limit
 from chains.retrieval.filters import filters_of
-from chains.retrieval.retriever import SCORE
-from chains.state import Passage, Searching, query_of
+from chains.retrieval.retriever import RANK, SCORE
+from chains.state import Found, Hit, Passage, Searching, query_of
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
@@ -45,6 +45,9 @@ Retriever = Runnable[str, list[Document]] | Callable[[str], list[Document]]
 class Search(Runnable[Searching, list[Passage]]):
     """Asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
 
+    The parts of a message with several questions are searched for side by side; together they get as many passages as
+    one question does.
+
     A question that is blocked, or that the scope gate declined, is not searched for. What the call's filters do not
     allow is dropped even when the retriever, or a cache in it, did not heed them; so is a text that has come before. A
     retriever that does not keep the deadline of a call by itself is held to it.
@@ -67,19 +70,34 @@ class Search(Runnable[Searching, list[Passage]]):
         """Return the passages, best first."""
         if refusal_of(input):
             return []
-        own, query = ensure_config(config), query_of(input)
-        search = partial(self.retriever.invoke, query, config, **self._limits(input))
-        if self._keeps_deadline:
-            return _passages(search(), own)
-        return _passages(call_in_time(own.get("callbacks"), search), own)
+        own, queries = ensure_config(config), _queries(input)
+        search = partial(self._found, queries, config, **self._limits(input))
+        found = search() if self._keeps_deadline else call_in_time(own.get("callbacks"), search)
+        return _merged([_passages(documents, own) for documents in found], self._most(input))
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
         """Return the passages, best first."""
         if refusal_of(input):
             return []
-        own, query = ensure_config(config), query_of(input)
+        own, queries = ensure_config(config), _queries(input)
         async with nullcontext() if self._keeps_deadline else time_limit(own.get("callbacks")):
-            return _passages(await self.retriever.ainvoke(query, config, **self._limits(input)), own)
+            found = await self._afound(queries, config, **self._limits(input))
+        return _merged([_passages(documents, own) for documents in found], self._most(input))
+
+    def _found(self, queries: list[str], config: RunnableConfig | None, **limits: Any) -> list[list[Document]]:
+        if len(queries) == 1:
+            return [self.retriever.invoke(queries[0], config, **limits)]
+        return self.retriever.batch(queries, config, **limits)
+
+    async def _afound(self, queries: list[str], config: RunnableConfig | None, **limits: Any) -> list[list[Document]]:
+        if len(queries) == 1:
+            return [await self.retriever.ainvoke(queries[0], config, **limits)]
+        return await self.retriever.abatch(queries, config, **limits)
+
+    def _most(self, state: Searching) -> int:
+        """Return how many passages one question gets; 0 where the retriever does not say."""
+        own: int = getattr(self.retriever, "top_k", 0)
+        return state.get("top_k") or own
 
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; it then answers with its own.
@@ -87,8 +105,40 @@ class Search(Runnable[Searching, list[Passage]]):
         return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}
 
 
+class Retrieve(Runnable[Searching, Found]):
+    """Asks `retriever` as `Search` does, and once more without a threshold where nothing reaches it.
+
+    What is below the threshold answers nothing; a reader may be shown what comes closest.
+    """
+
+    def __init__(self, retriever: Retriever) -> None:
+        self._search = Search(retriever)
+        self._threshold = getattr(self._search.retriever, "threshold", None)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """Return the graph of the retriever."""
+        return self._search.get_graph(config)
+
+    def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Found:
+        """Return the passages, best first, or the nearest below the threshold."""
+        documents = self._search.invoke(input, config)
+        below = self._below(input, documents)
+        return Found(documents=documents, nearest=self._search.invoke(below, config) if below else [])
+
+    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Found:
+        """Return the passages, best first, or the nearest below the threshold."""
+        documents = await self._search.ainvoke(input, config)
+        below = self._below(input, documents)
+        return Found(documents=documents, nearest=await self._search.ainvoke(below, config) if below else [])
+
+    def _below(self, state: Searching, found: list[Passage]) -> Searching | None:
+        if found or self._threshold is None or not (state.get("threshold") or self._threshold):
+            return None
+        return Searching(**{**state, "threshold": 0.0})
+
+
 def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
-    """Return the step of stage 1."""
+    """Return the step that searches, and nothing else."""
     return Search(retriever)
 
 
@@ -99,3 +149,29 @@ def _passages(found: Iterable[Document], config: RunnableConfig) -> list[Passage
         if filters.allow(document.metadata):
             unique.setdefault(document.page_content.strip(), document)
     return [passage(document) for document in unique.values()]
+
+
+def _queries(state: Searching) -> list[str]:
+    return [part["query"] for part in state.get("parts", ())] or [query_of(state)]
+
+
+def _merged(found: Sequence[list[Passage]], most: int) -> list[Passage]:
+    """Return the passages of all parts in turn by their ranks, each once, at most so many, or one for each part."""
+    if len(found) == 1:
+        return found[0]
+    merged: dict[str, Passage] = {}
+    longest = max(map(len, found))
+    for rank in range(longest):
+        for part, passages in enumerate(found):
+            if rank < len(passages):
+                one = passages[rank]
+                known = merged.setdefault(one["content"].strip(), {**one, "hits": []})
+                known["hits"].append(Hit(part=part, rank=rank, score=one["score"]))
+    return [_ranked(one, place) for place, one in enumerate(merged.values(), start=1)][
+        : max(most or longest, len(found))
+    ]
+
+
+def _ranked(one: Passage, rank: int) -> Passage:
+    scores = [hit["score"] for hit in one["hits"] if hit["score"] is not None]
+    return {**one, "score": max(scores, default=None), "metadata": {**one["metadata"], RANK: rank}}

@@ -4,17 +4,17 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-import structlog
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
 from chains.blocking import ModerationVerdict, is_blocked
 from chains.callbacks.deadline import Deadline, call_in_time, time_limit, within
 from chains.clock import Clock, SystemClock
+from chains.logs import get_logger
 from chains.ports import SELF_HARM, ModerationResult, Moderator
 from chains.state import SMALL_TALK, Searching
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 Harm = Literal["moderation", "self_harm"]
 

@@ -28,11 +28,18 @@ class Screen:
 
     def kept(self, state: Retrieved) -> list[Passage]:
         """Return the passages that may go on: none for a question that is blocked."""
-        return [] if is_blocked(state) else [one for one in state["documents"] if not self._is_dropped(one)]
+        return self._allowed(state, state["documents"])
+
+    def nearest_kept(self, state: Retrieved) -> list[Passage]:
+        """Return the same of the passages below the threshold."""
+        return self._allowed(state, state.get("nearest", []))
 
     def count_dropped(self, state: Retrieved) -> int:
         """Return how many passages look like an attack."""
         return sum(self._is_dropped(passage) for passage in state["documents"])
+
+    def _allowed(self, state: Retrieved, passages: Sequence[Passage]) -> list[Passage]:
+        return [] if is_blocked(state) else [one for one in passages if not self._is_dropped(one)]
 
     def _is_dropped(self, passage: Passage) -> bool:
         if self.is_suspicious is None:

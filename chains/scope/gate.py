@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from chains.blocking import is_blocked
 from chains.scope.file import Scope
 from chains.state import SMALL_TALK, Redirect, Searching, check_question, query_of
+from chains.text.language import is_english
 
 # Chosen by leaving out one example at a time; values between a half and the double change little.
 GAMMA = 3.0
@@ -60,14 +61,21 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
         self._classifier: KernelClassifier | None = None
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
-        """Return the redirect of a question that is not answered from documents; one that is blocked is not read.
+        """Return the redirect of a question that is not answered from documents.
+
+        One that is blocked is not read; one that is not English cannot be: the examples are.
 
         Raises:
             QuestionError: the question is empty, too long, or no text.
         """
         if is_blocked(input):
             return None
-        return _settled(input) or self._judge(self._embeddings.embed_query(_judged(input))) or input.get("scope")
+        if settled := _settled(input):
+            return settled
+        if not is_english(input["question"], input.get("language")):
+            return input.get("scope")
+        judged = [self._judge(self._embeddings.embed_query(text)) for text in _judged(input)]
+        return _first_if_all(judged) or input.get("scope")
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
         """Return the same without blocking the event loop."""
@@ -75,7 +83,10 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
             return None
         if settled := _settled(input):
             return settled
-        return self._judge(await self._embeddings.aembed_query(_judged(input))) or input.get("scope")
+        if not is_english(input["question"], input.get("language")):
+            return input.get("scope")
+        judged = [self._judge(await self._embeddings.aembed_query(text)) for text in _judged(input)]
+        return _first_if_all(judged) or input.get("scope")
 
     def leave_one_out(self) -> list[HeldOut]:
         """Return what the others make of each example, in the order of the file."""
@@ -152,13 +163,16 @@ def _settled(state: Searching) -> Redirect | None:
     return redirect if redirect and redirect["intent"] == SMALL_TALK else None
 
 
-def _judged(state: Searching) -> str:
+def _judged(state: Searching) -> list[str]:
     """Return the words to judge: the user's own, or where reformulation put others in their place, those.
 
-    "And for Thailand?" says nothing by itself; "Where is it now?" does, whatever it is about.
+    "And for Thailand?" says nothing by itself; "Where is it now?" does, whatever it is about. A message with several
+    questions is declined where each of them is.
     """
+    if parts := state.get("parts"):
+        return [part["query"] for part in parts]
     question, query = check_question(state.get("question")), query_of(state)
-    return question if query.startswith(question) else query
+    return [question if query.startswith(question) else query]
 
 
 def _first_if_all(redirects: Sequence[Redirect | None]) -> Redirect | None:

@@ -98,7 +98,7 @@ def _content(plain: str, *, named: bool) -> tuple[str, Kind, float]:
     return key, "word", INFLECTED_WEIGHT if plain.endswith(("ed", "ing", "ly")) else WEIGHTS["word"]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def tokens(text: str) -> tuple[Token, ...]:
     """Return every word of the text in order, stop words included, scales folded into their numbers."""
     words = _words(text)

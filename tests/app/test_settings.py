@@ -17,7 +17,7 @@ def test_the_example_file_is_what_the_settings_say():
 
 def test_every_setting_has_a_meaning_and_a_row_in_the_table():
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
-    assert "| `RETRIEVAL_TOP_K` | `10` | How many passages are retrieved |" in settings_table()
+    assert "| `RETRIEVAL_TOP_K` | `10` | Number of passages to retrieve |" in settings_table()
 
 
 def test_the_example_file_can_be_used_as_it_is():

@@ -66,6 +66,26 @@ def test_a_call_too_many_breaks_a_claim(deeds, sentence):
     assert broken(replace(GOOD, calls=calls)) == [sentence]
 
 
+def test_without_a_call_that_was_seen_no_claim_about_calls_holds():
+    nobody_answered = replace(GOOD, told=[FAILED, LEFT], calls=[])
+    assert broken(nobody_answered) == [
+        "every call is about the question of a client",
+        "a question makes at most 4 calls",
+        "no question that was answered is asked again",
+    ]
+
+
+def test_answers_that_nobody_saw_do_not_prove_that_none_was_asked_for_again():
+    assert broken(replace(GOOD, told=[FAILED, LEFT], calls=[(FAILED.question, "400")])) == [
+        "no question that was answered is asked again"
+    ]
+
+
+def test_a_call_about_another_question_breaks_a_claim():
+    calls = [*GOOD.calls, (f"{FAILED.question}\n\nAnswer from the documents.", "400")]
+    assert broken(replace(GOOD, calls=calls)) == ["every call is about the question of a client"]
+
+
 @pytest.mark.parametrize(
     ("name", "held", "sentence"),
     [

@@ -330,3 +330,31 @@ def test_a_footnote_may_begin_on_the_line_below_its_label():
 @pytest.mark.parametrize("written", ["Rates", "^1", "^gst", "sg_gst_guide.mdx Rates"])
 def test_a_heading_of_two_documents_and_a_label_alone_name_nothing(written):
     assert not [found for marker in find_markers(f"Ten percent [{written}].") for found in read_titles(marker, BOOKS)]
+
+
+DUTIES = [
+    passage("sg", TARIFF, "Rates") | {"content": "The rate of GST on imports into Singapore is 9 % of the value."},
+    passage("id", RULES, "Rates") | {"content": "Indonesia levies VAT of 11 % on imported goods, paid at the port."},
+    passage("my", "Malaysia Import Rules", "Rates") | {"content": "The service tax in Malaysia is 8 % of the charge."},
+]
+
+
+@pytest.mark.parametrize("written", ["[Rates]", "[Cite: Rates]"])
+def test_a_section_of_several_documents_names_the_one_that_alone_supports_its_sentence(written):
+    answer = f"Indonesia levies VAT of 11 % on imports {written}. GST on imports into Singapore is 9 % {written}."
+
+    citations = read(answer, DUTIES, attribution=False)["citations"]
+
+    assert [(c["doc_id"], c["section"], c["matched"]) for c in citations] == [
+        ("id", "Rates", True),
+        ("sg", "Rates", True),
+    ]
+
+
+@pytest.mark.parametrize("sentence", ["GST on imports into Singapore is 9 %", "Elephants fly to the moon on Sundays"])
+def test_a_section_of_several_documents_names_none_where_none_or_more_than_one_supports_its_sentence(sentence):
+    again = passage("sg_old", "Old Singapore Guide", "Rates") | {"content": DUTIES[0]["content"]}
+
+    citations = read(f"{sentence} [Rates].", [*DUTIES, again], min_citations=0, attribution=False)["citations"]
+
+    assert not [citation for citation in citations if citation["matched"]]

@@ -1,7 +1,7 @@
 import pytest
 
-from chains.citations.cite import read_references
 from chains.citations.matching import dice, similarity
+from chains.citations.references import read_references
 from tests.chains.desk import found, passage, read
 
 

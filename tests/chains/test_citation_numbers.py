@@ -2,10 +2,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from chains.citations.cite import read_references
 from chains.citations.code import code_ranges
 from chains.citations.markers import find_markers
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, number_markers
+from chains.citations.references import read_references
 from chains.citations.streaming import MarkerBuffer, rewrite
 from tests.chains.desk import SHOWN, read
 

@@ -6,15 +6,19 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
 
 from chains.blocking import WITHHELD
 from chains.citations.closest import MOST, closest_passages
 from chains.citations.support import QUOTE_LIMIT
-from chains.safety import CheckQuestion, Safety, SystemPrompt
+from chains.ports import ModerationResult
+from chains.retrieval import ChunkRetriever, Filters
+from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt
 from chains.state import Passage
 from tests.chains.gst import DOCUMENT, QUESTION, Shelf, gst_chain
 from tests.streams import asked
 
+FAR = Document(DOCUMENT.page_content, metadata=DOCUMENT.metadata | {"score": 0.12, "audience": "public"})
 DECLINE = "I don't have specific information about that in the documents I can see."
 TABLE = "## Fees\n\n| Service | Fee |\n|---|---|\n| Storage | 12 SGD a day |\n| Demurrage | 90 SGD a day |\n"
 
@@ -93,6 +97,65 @@ def test_what_is_withheld_from_the_reader_carries_none():
     answer = gst_chain(model=GenericFakeChatModel(messages=iter([leak]))).invoke(QUESTION)
 
     assert (answer["outcome"], answer["closest"]) == ("blocked", [])
+
+
+class Chest(ChunkRetriever):
+    """Holds one public and one internal chunk, both farther than the threshold, and notes how it is asked."""
+
+    asked: list[float] = []
+
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        self.asked.append(threshold)
+        far = [FAR, FAR.model_copy(update={"page_content": "Secret.", "metadata": {"title": "Memo", "score": 0.14}})]
+        return [one for one in far if one.metadata["score"] >= threshold and filters.allow(one.metadata)][:top_k]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+async def test_where_no_passage_reaches_the_threshold_the_nearest_below_it_are_the_closest(way):
+    chest = Chest(asked=[])
+    config = {"configurable": {"audience": "public"}}
+    answer = await asked(gst_chain(retriever=chest).with_config(config), way, QUESTION)
+
+    assert answer["outcome"] == "no_results"
+    assert (answer["documents"], answer["related_docs"]) == ([], [])
+    assert [(one["quote"], one["score"]) for one in answer["closest"]] == [("The rate of GST is 9%.", 0.12)]
+    assert chest.asked == [0.15, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "asked_with"),
+    [({"threshold": 0.0}, [0.0]), ({"threshold": 0.1}, [0.1]), ({"top_k": 0}, [])],
+    ids=["every passage counts", "the passage is found", "none is wanted"],
+)
+def test_a_search_that_finds_what_it_may_is_not_repeated(given, asked_with):
+    chest = Chest(asked=[])
+    gst_chain(retriever=chest).invoke(QUESTION | given)
+
+    assert chest.asked == asked_with
+
+
+def test_nothing_is_closest_where_the_filters_leave_nothing():
+    config = {"configurable": {"audience": "public", "jurisdiction": "ID"}}
+    answer = gst_chain(retriever=Chest(asked=[])).invoke(QUESTION, config)
+
+    assert (answer["outcome"], answer["closest"]) == ("no_results", [])
+
+
+def test_a_moderator_beside_the_search_keeps_the_nearest_passages_from_what_it_flags():
+    flagged = {"harm": True, "none": False}
+    for question, is_flagged in flagged.items():
+        moderate = Moderate(RunnableLambda(lambda text: ModerationResult(text == "harm")), {"moderation": "No."})
+        safety = Safety(question=CheckQuestion({}), prompt=SystemPrompt(""), moderate=moderate)
+        answer = gst_chain(retriever=Chest(asked=[]), safety=safety).invoke({"question": question})
+
+        assert (answer["outcome"], len(answer["closest"])) == (("blocked", 0) if is_flagged else ("no_results", 2))
+
+
+def test_an_attack_below_the_threshold_is_not_among_the_closest():
+    safety = Safety(question=CheckQuestion({}), prompt=SystemPrompt(""), is_suspicious=lambda text: "Secret" in text)
+    answer = gst_chain(retriever=Chest(asked=[]), safety=safety).invoke(QUESTION)
+
+    assert [one["doc_id"] for one in answer["closest"]] == ["gst"]
 
 
 def test_a_passage_that_looks_like_an_attack_is_never_among_them():

@@ -144,6 +144,18 @@ def test_an_answer_from_a_near_passage_with_the_questions_words_is_likelier_righ
     assert set(near["factors"]) == set(WORDS) - {"match"}
 
 
+def test_a_sentence_that_no_document_says_lowers_the_calibrated_confidence_by_its_share():
+    given = "Import GST is 9 % of the CIF value [GST Guide]."
+    whole, partly = (
+        confidence(0.9, 0.1, answer=answer, question="How much is import GST?", confidence=CalibratedConfidence())
+        for answer in (given, f"{given} Elephants fly to the moon on Sundays.")
+    )
+
+    assert partly["score"] < 0.7 * whole["score"]
+    assert partly["reason"].endswith("No document says a part of it")
+    assert "No document" not in whole["reason"]
+
+
 def test_the_reason_names_the_two_features_that_moved_the_probability_most():
     reason = confidence(0.9, 0.1, question="How much is import GST?", confidence=CalibratedConfidence())["reason"]
 

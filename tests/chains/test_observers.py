@@ -110,7 +110,7 @@ def test_a_stream_that_is_left_has_no_answer():
     assert isinstance(notebook.pages[-1][1].error, GeneratorExit)
 
 
-def test_an_observer_that_breaks_breaks_nothing(capsys):
+def test_an_observer_that_breaks_breaks_nothing(capsys, caplog):
     class Broken(Notebook):
         def ended(self, call: Call) -> None:
             raise ValueError
@@ -118,7 +118,7 @@ def test_an_observer_that_breaks_breaks_nothing(capsys):
     notebook = Notebook()
     assert observed(RunnableLambda(echo), [Broken(), notebook]).invoke(Question(question="x"))["answer"] == "X"
     assert len(notebook.pages) == 2
-    assert "observer_failed" in capsys.readouterr().out
+    assert "observer_failed" in capsys.readouterr().out + caplog.text
 
 
 def test_without_observers_the_chain_is_the_chain():

@@ -54,7 +54,7 @@ async def test_a_stage_that_awaits_will_do():
 
 
 def test_a_stage_behind_one_that_there_is_not_is_refused():
-    with pytest.raises(ConfigurationError, match="stages='retrival' is no stage to stand behind; there are reform"):
+    with pytest.raises(ConfigurationError, match="Unknown stage 'retrival'; choose one of reform"):
         gst_chain(stages={"retrival": stage("counting", found=count)})
 
 

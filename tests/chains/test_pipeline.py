@@ -15,6 +15,7 @@ from chains.errors import LLMUnavailableError, QuestionError
 from chains.output import merge
 from chains.state import Answer
 from tests.chains.gst import ANSWER, DOCUMENT, Shelf, gst_chain, lasting
+from tests.clocks import StoppedClock
 from tests.streams import merged
 
 STYLES: tuple[Literal["title", "numbered"], ...] = ("title", "numbered")
@@ -175,7 +176,8 @@ def test_a_checked_stream_shows_nothing_that_no_passage_supports():
 
 def test_a_checked_stream_shows_whole_sentences_and_says_which_nothing_supports():
     text = "Elephants may fly to the moon. The rate of GST is 9% [1]. The moon is made of cheese. "
-    parts = list(build(text).stream({"question": "What is the rate of GST?"}))
+    chain = build(text, clock=StoppedClock())  # How a stream is cut into pieces depends on the time.
+    parts = list(chain.stream({"question": "What is the rate of GST?"}))
     shown = [(part["answer"], part.get("unsupported")) for part in parts if part.get("answer")]
     supported = "Elephants may fly to the moon. The rate of GST is 9% [GST Guide > Rate]. "
 

@@ -2,20 +2,36 @@ import pytest
 
 from chains.citations.asked import asked
 from chains.citations.checking import LONGEST_SENTENCE, CheckedText, SentenceGate
-from chains.citations.verification import verify
+from chains.citations.sentences import sentences_of
+from chains.citations.verification import asked_about, attribute, verify
 from chains.state import Passage
 
 LENGTHS = "| Box | Inner length |\n|---|---|\n| 40 ft standard | 12.0 m |\n| 40 ft reefer | 11.5 m |"
 
+FEES = "| Change | Fee |\n|---|---|\n| Before the cut-off, BL not issued | S$60 |\n| After BL was issued | S$90 |"
+CANCELLED = (
+    "A booking can be cancelled free of charge until seven days before ETD.\n\n| Moment | Fee |\n|---|---|\n"
+    "| Middle | S$150 from 6 to 3 days before ETD |\n| Late | S$350 less than 3 days before ETD |"
+)
+CODES = "An HS code has six digits in every country: 330499 is skin care, and each country adds two digits of its own."
+
+BATTERIES = Passage(content="A lithium battery needs approval.", metadata={"title": "Dangerous goods"}, score=0.5)
+
 
 def is_supported(question: str, sentence: str, content: str, title: str = "Guide") -> bool:
     passage = Passage(content=content, metadata={"title": title, "section": ""}, score=0.5)
-    return verify([sentence], [passage], None, asked(question)).supported
+    return verify([sentence], [passage], None, asked_about(question, [passage, BATTERIES])).supported
 
 
 @pytest.mark.parametrize(
     ("question", "sentence", "content"),
     [
+        (
+            "What does a change cost before the BL is issued?",
+            "A change costs S$60 as long as the BL is not issued.",
+            FEES,
+        ),
+        ("What is the fee to cancel five days before ETD?", "Five days before ETD, the fee is S$150.", CANCELLED),
         ("When must the papers be kept until?", "They must be kept for five years.", "Papers are kept for five years."),
         ("How long is the BPOM notification valid?", "Three years.", "The BPOM notification is valid for three years."),
         ("Who signs the form at the depot?", "The desk coordinator", "The form is signed by the desk coordinator."),
@@ -36,12 +52,37 @@ def test_words_of_the_question_and_short_answers_find_their_passage(question, se
             "Customs asks for a letter of authorisation.",
         ),
         ("What is the inner length of a 40 ft reefer?", "The inner length of a 40 ft reefer is 12.0 m.", LENGTHS),
+        ("What is the fee to cancel five days before ETD?", "Five days before ETD, the fee is S$350.", CANCELLED),
+        ("Amend BL after issue, fee?", "The fee for changing the bill after issue is S$60.", FEES),
+        ("What is the HS code of a lithium battery?", "The HS code of a lithium battery is 330499.", CODES),
         ("What is the fee?", "The fee is S$40.", "The fee is S$50."),
         ("What is the fee at the depot?", "17 October 2026", "The law begins on 17 October 2026."),
     ],
 )
 def test_an_echo_another_name_another_row_and_another_figure_are_not_supported(question, sentence, content):
     assert not is_supported(question, sentence, content)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "supported"),
+    [("A packing list and a PIB declaration are needed.", False), ("Indonesia asks for a PIB declaration.", True)],
+)
+def test_what_another_countrys_document_says_supports_only_what_names_that_country(sentence, supported):
+    titles = ("Indonesia Import Requirements by Sea", "Thailand Import Requirements")
+    content = "A packing list and a PIB declaration are needed. Indonesia asks for a PIB declaration."
+    passage = Passage(content=content, metadata={"title": titles[0], "section": "Documents"}, score=0.5)
+    question = asked("Which documents does Thailand ask for?", titles)
+    assert verify([sentence], [passage], None, question).supported is supported
+    assert verify([sentence], [passage], None, asked("Which documents does Indonesia ask for?", titles)).supported
+
+
+@pytest.mark.parametrize(("answer", "supported"), [("1", ["1"]), ("The moon is made of cheese.\n\n| Fee | 1 |", [])])
+def test_a_number_alone_is_supported_only_where_it_is_the_whole_answer(answer, supported):
+    passage = Passage(
+        content="The fee is 1 S$ from 1 January 2024.", metadata={"title": "Fees", "section": ""}, score=0.5
+    )
+    found = attribute(sentences_of(answer, []), [passage], asked("How high is the fee?"))
+    assert [sentence.words for sentence, _ in found] == supported
 
 
 def shown(pieces: list[str], supported: str = "Right") -> list[str]:

@@ -202,8 +202,27 @@ def test_a_threshold_of_its_own_may_retrieve_nothing_and_then_the_model_is_not_c
 
     assert body["outcome"] == "no_results"
     assert body["metadata"]["model"] is None
+    assert body["metadata"]["chunksRetrieved"] == 0
+    assert body["closest"][0]["quote"]
     assert body["confidence"]["level"] == "Low"
     assert groq.requests == []
+
+
+@pytest.mark.parametrize("language", ["id", "id-ID", None, "", "fr"])
+def test_a_text_in_the_place_of_an_answer_is_in_the_language_of_the_request(client, groq, language):
+    groq.replies[:] = [Reply(prompts.load("decline"))]
+    body = post(client, json={"query": QUESTION, "language": language}).json()
+
+    known = prompts.translations()
+    assert (body["outcome"], body["answer"]) == (
+        "declined",
+        prompts.translated(prompts.load("decline"), language, known),
+    )
+
+
+@pytest.mark.parametrize("language", ["Bahasa Indonesia", "../id", "i" * 36, 7])
+def test_what_is_no_language_is_refused(client, language):
+    assert post(client, json={"query": QUESTION, "language": language}).status_code == 400
 
 
 @pytest.mark.parametrize(("status", "expected"), [(500, 502), (401, 502), (429, 503)])

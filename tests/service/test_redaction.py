@@ -196,5 +196,5 @@ def test_another_retrieval_service_is_asked_without_the_address(way, httpserver,
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=60) as client:
         WAYS[way](client, services, f"Please mail {address(way)} the {word(way)} rate of GST.")
 
-    [(request, _)] = httpserver.log
-    assert request.get_json()["query"] == f"Please mail <EMAIL> the {word(way)} rate of GST."
+    searched = {request.get_json()["query"] for request, _ in httpserver.log}
+    assert searched == {f"Please mail <EMAIL> the {word(way)} rate of GST."}

@@ -9,7 +9,10 @@ GST_GUIDE = "Singapore GST Guide: Imports, Reliefs and Zero-Rating"
 GST_ANSWER = (
     f"Import GST in Singapore is **9 %** of the CIF value plus any duty [{GST_GUIDE} > What the tax is charged on].\n\n"
     f"- Goods by air or post of up to S$400 are relieved [{GST_GUIDE} > Low-value goods].\n"
-    f"- Only four groups of goods bear duty [{GST_GUIDE} > Dutiable goods]."
+    f"- A watch worth S$900 by courier pays S$81 [{GST_GUIDE} > Example for the phone]."
+)
+FIRST_SENTENCE = (
+    36  # Words of GST_ANSWER that show its first sentence: a sentence is shown when the next one has begun.
 )
 PDF_QUESTION = "When does the Penang depot close?"
 PDF_ANSWER = f"{PDF_QUOTE[:-1]} [{PDF_TITLE}]."

@@ -10,11 +10,18 @@ _OPTIONS = {
     },
     "resultTypes": ["violations"],
 }
+_SETTLED = """() => document.getAnimations().every(
+    (one) => one.playState !== "running" || one.effect.getComputedTiming().iterations === Infinity
+)"""
 _SCROLLED_AWAY = "partially obscured"  # By the box at the bottom, below which everything can be scrolled up.
 
 
 def violations(page: Page) -> list[str]:
-    """Return what breaks a rule of WCAG 2.2 AA or good practice: the rule, and the elements."""
+    """Return what breaks a rule of WCAG 2.2 AA or good practice: the rule, and the elements.
+
+    What fades in has too little contrast until it is there, so animations that end are waited for.
+    """
+    page.wait_for_function(_SETTLED)
     found = Axe().run(page, options=_OPTIONS).response["violations"]
     told = [f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}" for rule in found for node in rule["nodes"]]
     return [text for text in told if _SCROLLED_AWAY not in text]

@@ -99,14 +99,14 @@ def test_the_progress_of_a_job_is_shown_while_it_waits_and_after_a_reload(open_p
     name = f"waits-{width}-{scheme}.md"
     with Services(settings_over(store, model.url)).stored.locked():
         choose(page, {name: f"# Waits {width} {scheme}\n\nWords that wait."})
-        expect(status).to_contain_text("Another ingestion is at work.")
+        expect(status).to_contain_text("Other documents are being added.")
         expect(status.get_by_role("progressbar")).to_be_visible()
         assert page.locator("#drop").evaluate("(one) => one.inert")
         assert overflow(page) <= 0
         assert violations(page) == []
         page.reload()
         open_list(page)
-        expect(status).to_contain_text("Another ingestion is at work.")
+        expect(status).to_contain_text("Other documents are being added.")
 
     expect(status).to_contain_text("Added: 1 files")
     expect(titles(page).filter(has_text=f"Waits {width} {scheme}")).to_be_visible()
@@ -143,7 +143,7 @@ def test_a_name_that_exists_is_kept_or_replaced_as_the_user_says(listed, watch):
     expect(listed.locator("#upload-status")).to_contain_text("Added: 1 files")
     status = listed.locator("#upload-status")
     choose(listed, {"same.md": "# Same\n\nThe newer words."})
-    expect(status.get_by_role("alert")).to_contain_text("There already is 'same.md'")
+    expect(status.get_by_role("alert")).to_contain_text("'same.md' already exists")
     assert violations(listed) == []
     status.get_by_role("button", name="Cancel").click()
     expect(status).to_be_empty()

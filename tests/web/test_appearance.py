@@ -67,6 +67,16 @@ def test_the_browsers_language_is_spoken(open_page):
     expect(page.locator("#languages").get_by_role("link", name="ID")).to_have_attribute("aria-current", "true")
 
 
+def test_a_text_in_the_place_of_an_answer_is_in_the_pages_language(open_page):
+    page = open_page(locale="id-ID")
+    page.locator("#question").fill("Thanks!")
+    page.locator("#question").press("Enter")
+
+    expect(page.locator("article.exchange .answer")).to_have_text(
+        "Dengan senang hati. Apa yang ingin Anda ketahui dari dokumen?"
+    )
+
+
 def test_another_language_is_one_click_away_and_kept(open_page):
     page = open_page(locale="id-ID")
     page.locator("#languages").get_by_role("link", name="EN").click()

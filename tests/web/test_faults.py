@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from redis import Redis
 
 from tests.access import open_redis
-from tests.web.asking import GST, GST_ANSWER, ask, ask_and_wait, box
+from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait, box
 from tests.web.axe import violations
 from tests.web.line import Line, line_to
 from tests.web.service import serving
@@ -56,11 +56,10 @@ def test_an_answer_that_the_model_breaks_off_keeps_its_words(page, model):
     expect(exchange.locator(".answer")).to_contain_text("Import GST is nine percent")
 
 
-@pytest.mark.xfail(strict=False, reason="watches words as they come; the page now gets checked sentences")
 def test_a_stream_that_is_cut_keeps_what_came_and_can_be_asked_again(open_page, line, model, watch):
     watch.expected += ["net::ERR_"]
     page = open_page(line.url)
-    model.say(SLOW, GST_ANSWER, words=8)
+    model.say(SLOW, GST_ANSWER, words=FIRST_SENTENCE)
     exchange = ask(page, SLOW)
     expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
     line.cut()
@@ -138,11 +137,10 @@ def test_an_expired_session_asks_to_sign_in_and_the_question_is_asked_then(open_
     redis.delete(f"session:{token}")
 
 
-@pytest.mark.xfail(strict=False, reason="watches words as they come; the page now gets checked sentences")
 def test_what_is_being_typed_stays_when_an_answer_fails(open_page, line, model, watch):
     watch.expected += ["net::ERR_"]
     page = open_page(line.url)
-    model.say(SLOW, GST_ANSWER, words=8)
+    model.say(SLOW, GST_ANSWER, words=FIRST_SENTENCE)
     exchange = ask(page, SLOW)
     expect(exchange.locator(".answer")).to_contain_text("Import GST")
     box(page).fill("The next question, half")

@@ -8,7 +8,9 @@ from tests.web.corpus import BEACON, HOSTILE_QUOTE, HOSTILE_TITLE
 from tests.web.test_appearance import overflow
 
 TAKE_OVER = "document.title='taken over'"
-HOSTILE_ANSWER = f"""GST is 9 % [{GST_GUIDE} > Import GST]. <script>{TAKE_OVER}</script>
+HOSTILE_ANSWER = f"""GST is charged at 9 % of the CIF value [{GST_GUIDE} > What the tax is charged on].
+
+<script>{TAKE_OVER}</script>
 <img src="{BEACON}?answer" onerror="{TAKE_OVER}"> ![beacon]({BEACON}?markdown)
 ![x](data:image/svg+xml,<svg onload={TAKE_OVER}>)
 [click me](javascript:{TAKE_OVER}) [and me](data:text/html,<script>{TAKE_OVER}</script>) <a href="vbscript:x">vb</a>
@@ -16,7 +18,7 @@ HOSTILE_ANSWER = f"""GST is 9 % [{GST_GUIDE} > Import GST]. <script>{TAKE_OVER}<
 <style>body {{ background: url({BEACON}?style) }}</style> <svg><use href="{BEACON}?use"/></svg>
 <math><mi//xlink:href="{BEACON}">
 <base href="{BEACON}"> <meta http-equiv="refresh" content="0;url={BEACON}?refresh"> [ref]: {BEACON} "x"
-The amount is \u202e0001 $\u202c. {"Donaudampfschifffahrt" * 100}
+The moon costs \u202e0001 $\u202c. {"Donaudampfschifffahrt" * 100}
 
 | a | b |
 |---|---|
@@ -46,24 +48,26 @@ def handlers(page: Page, within: str) -> list[str]:
     )
 
 
-@pytest.mark.xfail(strict=False, reason="watches words as they come; the page now gets checked sentences")
-def test_a_hostile_answer_does_nothing(hostile):
-    answer = hostile.locator(".answer")
-    expect(answer).to_contain_text("GST is 9 %")
-    for link in answer.locator("a").all():
+def test_a_hostile_answer_does_nothing_shown_or_folded(hostile):
+    expect(hostile.locator(".answer")).to_contain_text("GST is charged at 9 %")
+    folded = hostile.locator(".draft")
+    folded.locator("summary").click()
+    expect(folded).to_contain_text("click me")
+    for link in hostile.locator(":is(.answer, .draft) a").all():
         link.evaluate("(one) => one.addEventListener('click', (event) => event.preventDefault())")
         link.click()
 
-    assert handlers(hostile, ".answer") == []
-    assert answer.locator(ACTIVE).count() == 0
+    assert handlers(hostile, ":is(.answer, .draft)") == []
+    assert hostile.locator(":is(.answer, .draft)").locator(ACTIVE).count() == 0
     assert hostile.title() == "Waypoint Co-Pilot"
     assert overflow(hostile) <= 0
 
 
 def test_writing_direction_cannot_turn_a_figure_round(hostile):
-    text = hostile.locator(".answer").inner_text()
+    texts = hostile.locator(":is(.answer, .draft)").all_text_contents()
 
-    assert not set(text) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
+    assert "0001" in "".join(texts)
+    assert not set("".join(texts)) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")
 
 
 def test_a_chip_that_the_answer_draws_itself_is_none(hostile):

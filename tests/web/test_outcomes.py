@@ -83,6 +83,7 @@ def test_where_nothing_is_found_other_words_are_offered(page):
     exchange = ask_and_wait(page, NO_RESULTS)
 
     expect(exchange.locator(".banner")).to_contain_text("Nothing found")
+    expect(exchange.locator(".closest li")).to_have_count(3)
     expect(exchange.get_by_role("button", name="Look through the documents")).to_be_visible()
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.processes import Service, free_port, service
-from tests.web.asking import GST, GST_ANSWER, ask, ask_and_wait, box
+from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait, box
 
 SLOW = "How much is the GST, slowly?"
 DRAFT = "The next question, half"
@@ -36,10 +36,9 @@ def answers(model) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("answers")
-@pytest.mark.xfail(strict=False, reason="watches words as they come; the page now gets checked sentences")
 def test_questions_outlive_a_restart_and_so_does_what_is_being_typed(browser, open_page, start, model, watch):
     watch.expected += ["net::ERR_", "status of 503"]
-    saying = model.say(SLOW, GST_ANSWER, words=8)
+    saying = model.say(SLOW, GST_ANSWER, words=FIRST_SENTENCE)
     with start() as first:
         page, other = open_page(first.url), open_page(first.url)
         under_way = ask(page, SLOW)

@@ -43,7 +43,7 @@ class IsolatedParser:
     worker: LimitedProcess = field(init=False)
 
     def __post_init__(self) -> None:
-        self.worker = LimitedProcess("app.adapters.documents.worker", self.timeout_s, self.memory_mb)
+        self.worker = LimitedProcess(f"{__package__}.worker", self.timeout_s, self.memory_mb)
 
     @property
     def endings(self) -> Collection[str]:

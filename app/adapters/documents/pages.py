@@ -59,7 +59,7 @@ class PdfPages:
     _failures: TTLCache[str, bool] = field(default_factory=lambda: TTLCache(MOST_FAILURES, FAILED_S), init=False)
 
     def __post_init__(self) -> None:
-        module = "app.adapters.documents.page_worker"
+        module = f"{__package__}.page_worker"
         self.queue = PageQueue([LimitedProcess(module, self.timeout_s, self.memory_mb) for _ in range(WORKERS)])
 
     async def picture(self, page: IndexedPage, width: int) -> bytes | None:

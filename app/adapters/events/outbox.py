@@ -11,12 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, suppress
 from typing import TypeVar
 
-import structlog
-
 from app.adapters.events.publisher import Publisher, publish
 from app.adapters.events.store import EventStore, EventStoreError, Message
+from chains.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 T = TypeVar("T")
 BATCH = 100

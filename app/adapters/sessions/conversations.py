@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import get_args
 
-import structlog
 from cachetools import TTLCache
 
 from chains.clock import Clock
 from chains.errors import SessionNotFoundError
 from chains.history import Role, Turn
+from chains.logs import get_logger
 from chains.state import is_text
 
 # Of one conversation; the oldest turns go first.
@@ -18,7 +18,7 @@ MOST_TURNS = 20
 MOST_CHARACTERS = 8000
 
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class MemoryConversations:

@@ -2,13 +2,13 @@
 
 from typing import ClassVar, Literal
 
-import structlog
 from redis.asyncio import ConnectionPool, Redis
 from redis.exceptions import RedisError
 
 from app.adapters.sessions.identity import Identity, IdentityStoreError, session_identity
+from chains.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class RedisSessions:

@@ -108,7 +108,7 @@ class Bucket:
     def _document(
         self, name: str, address: str, about: Mapping[str, Any], before: Copy | None, folder: Path
     ) -> RemoteDocument:
-        mark = next((str(about[one]) for one in MARKS if about.get(one)), "")
+        mark = _mark(about)
         fingerprint = json.dumps([mark, about.get("size")])
         if mark and before is not None and before.fingerprint == fingerprint:
             return RemoteDocument(before.name, address, fingerprint, None)
@@ -116,8 +116,19 @@ class Bucket:
 
     def _fetch(self, path: str, folder: Path) -> Path:
         with _translated("be fetched"), self._files.open(path, "rb") as content:
-            parts = iter(lambda: content.read(PART_BYTES), b"")
-            return save(parts, folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+            return save(self._parts(content, path), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+
+    def _parts(self, content: Any, path: str) -> Iterator[bytes]:
+        """Yield what an object holds; a large one is read in several requests, which may meet another version."""
+        yield from iter(lambda: content.read(PART_BYTES), b"")
+        if _mark(self._files.info(path)) != _mark(content.details):
+            msg = "it changed while it was fetched; ingest it again"
+            raise IngestionError(msg)
+
+
+def _mark(about: Mapping[str, Any]) -> str:
+    """Return the version of an object, such as its ETag; empty if the service gives none."""
+    return next((str(about[one]) for one in MARKS if about.get(one)), "")
 
 
 def _patience(scheme: str, seconds: float) -> dict[str, Any]:

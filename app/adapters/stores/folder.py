@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import tempfile
+import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -115,7 +117,15 @@ class FileBackedIndex(StoredIndex):
             write_atomically(self._own, "")
 
     def _words(self, folder: Path) -> LexicalIndex:
-        return LexicalIndex(folder / "words.sqlite3", fields=self.recipe.fields)
+        """Open the index of words; that of a folder which cannot be written in a copy, which is deleted with it."""
+        readable = folder if _is_writable(folder) else _copied_aside(folder)
+        try:
+            words = LexicalIndex(readable / "words.sqlite3", fields=self.recipe.fields)
+        except BaseException:
+            _delete_copy(readable, of=folder)
+            raise
+        weakref.finalize(words, _delete_copy, readable, of=folder)
+        return words
 
     def _read_version(self) -> str:
         try:
@@ -145,7 +155,7 @@ class ChangedInPlace(FileBackedIndex):
         version, words = self.version(), self._words(self.folder)
         store = self._open_store(words)
         words.align(store)
-        return FolderSnapshot(store, self.folder, words, version)
+        return FolderSnapshot(store, words.folder, words, version)
 
     def change(self, *, reset: bool) -> Change[FolderContents]:
         """Begin an ingestion: in place, or beside the index for a `reset`."""
@@ -185,3 +195,35 @@ class ChangedInPlace(FileBackedIndex):
         shutil.rmtree(target.folder, ignore_errors=True)
         self.open()  # This brings the words in line.
         self._renew_version()
+
+
+def _is_writable(folder: Path) -> bool:
+    """Say whether a folder and the databases in it can be written; one that is not there yet is still to be made."""
+    return not folder.exists() or all(os.access(path, os.W_OK) for path in (folder, *folder.glob("*.sqlite3")))
+
+
+def _copied_aside(folder: Path) -> Path:
+    """Copy a folder to read the copy: SQLite and Chroma write into what they open, even if only to read it."""
+    copied = None
+    try:
+        copied = Path(tempfile.mkdtemp(prefix="waypoint-index-"))
+        for path in folder.rglob("*"):
+            target = copied / path.relative_to(folder)
+            if path.is_dir():
+                target.mkdir()
+            else:
+                shutil.copyfile(path, target)
+    except OSError as error:
+        if copied:
+            shutil.rmtree(copied, ignore_errors=True)
+        msg = (
+            f"the index in {str(folder)!r} can neither be written nor be copied to be read ({error.strerror}); "
+            "check who may read it, TMPDIR and the disk"
+        )
+        raise VectorStoreError(msg) from error
+    return copied
+
+
+def _delete_copy(readable: Path, *, of: Path) -> None:
+    if readable != of:
+        shutil.rmtree(readable, ignore_errors=True)

@@ -86,6 +86,7 @@ class LexicalIndex:
     """
 
     def __init__(self, path: Path, *, fields: Fields, budget: int = 5000) -> None:
+        self.folder = path.parent
         self._path = path
         self._fields = fields
         self._budget = budget

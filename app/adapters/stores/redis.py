@@ -7,7 +7,6 @@ from math import inf
 from typing import Any, cast
 
 import redis
-import structlog
 from langchain_core.runnables import run_in_executor
 from redis import asyncio as aioredis
 from redis.backoff import NoBackoff
@@ -17,11 +16,12 @@ from redis.retry import Retry
 from chains.caching.stores import ExpiringStore, StoreError
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
+from chains.logs import get_logger
 
 # After a failure Redis is not called for this long, so that one that hangs costs its timeout once, not per question.
 PAUSE_S = 5.0
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class RedisStore(ExpiringStore):

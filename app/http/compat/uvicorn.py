@@ -6,12 +6,13 @@ import sys
 from ipaddress import ip_address
 from typing import ClassVar, cast
 
-import structlog
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
-log = structlog.get_logger(__name__)
+from chains.logs import get_logger
+
+log = get_logger(__name__)
 
 
 class BoundedConnection(HttpToolsProtocol):

@@ -4,15 +4,15 @@ import asyncio
 import math
 from contextlib import AsyncExitStack
 
-import structlog
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
 from app.http.middleware.body_limit import is_streamed, replayed
 from app.http.middleware.pdf_pages import is_pdf_page
+from chains.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class CancelOnDisconnect:

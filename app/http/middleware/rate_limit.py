@@ -4,7 +4,6 @@ import math
 import time
 from ipaddress import IPv6Address, ip_address, ip_network
 
-import structlog
 from limits import RateLimitItem
 from limits.aio.storage import MemoryStorage, Storage
 from limits.aio.strategies import FixedWindowRateLimiter
@@ -17,8 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.errors import RequestRefusedError
 from app.http.middleware.pdf_pages import is_pdf_page
 from chains.clock import Clock, SystemClock
+from chains.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 # After the shared storage failed, each process counts for itself for so long before it asks again.
 RETRY_STORAGE_S = 5

@@ -11,7 +11,7 @@ from app.http.openapi import error_responses, ok_response
 from app.http.questions import QUERY_SCHEMA, ChatTopK, SessionId, run_config
 from app.http.routes.health import HEALTH, Health, health_of
 from app.http.routes.json_route import JsonRoute
-from app.observability.logs import masked
+from chains.logs import masked
 from chains.state import QUERY_MAX_CHARACTERS, Answer, check_question
 
 

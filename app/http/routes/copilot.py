@@ -19,7 +19,15 @@ from app.http.compat import langserve
 from app.http.errors import logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, event, events_of
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
-from app.http.questions import SESSION_DESCRIPTION, SESSION_MAX_CHARACTERS, History, Threshold, TopK, run_config
+from app.http.questions import (
+    LANGUAGE_SCHEMA,
+    SESSION_DESCRIPTION,
+    SESSION_MAX_CHARACTERS,
+    History,
+    Threshold,
+    TopK,
+    run_config,
+)
 from app.http.routes.json_route import JsonRoute
 from chains.audience import audience_in
 from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
@@ -81,6 +89,7 @@ def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHA
         top_k=(TopK, top_k),
         threshold=(Threshold, threshold),
         session_id=(str, Field("", max_length=SESSION_MAX_CHARACTERS, description=SESSION_DESCRIPTION)),
+        language=(str, Field("", **LANGUAGE_SCHEMA)),
     )
 
 
@@ -196,9 +205,8 @@ def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseMo
 def question_of(question: BaseModel) -> Question:
     """Return what the chain is asked, from the body's input."""
     values = question.model_dump()
-    if not values["session_id"]:
-        del values["session_id"]
-    return cast("Question", values)
+    unset = [name for name in ("session_id", "language") if not values[name]]
+    return cast("Question", {name: value for name, value in values.items() if name not in unset})
 
 
 def call_config(request: Request) -> RunnableConfig:

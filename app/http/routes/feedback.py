@@ -4,7 +4,6 @@ import asyncio
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
-import structlog
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
@@ -17,11 +16,12 @@ from app.http.routes.json_route import bad_request_route
 from app.observability.analytics_events import message, timestamp
 from app.wiring import Services
 from app.wiring.safety import safe_text
+from chains.logs import get_logger
 
 COMMENT_MAX_CHARACTERS = 2000
-NOT_KEPT = "Feedback cannot be kept at the moment. Try again later, or tell the operators."
+NOT_KEPT = "Feedback cannot be kept at the moment. Try again later, or contact support."
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 router = APIRouter(tags=["Waypoint"], route_class=bad_request_route("a JSON object with a trace_id and a score"))
 
 

@@ -128,7 +128,7 @@ def _status(results: dict[str, CheckResult]) -> Status:
 
 router = APIRouter(tags=["operations"])
 
-HEALTH = {"status": "ok", "timestamp": "2026-11-22T09:30:00.123456Z", "uptime": 86400.5, "version": "0.1.0"}
+HEALTH = {"status": "ok", "timestamp": "2026-11-22T09:30:00.123456Z", "uptime": 86400.5, "version": "0.2.0"}
 _STORE = {"required": True, "lap_ms": 1.3}
 _READY = {"status": "ready", "checks": {"vector_store": _STORE | {"state": "ok", "detail": None}}}
 _DOWN = {"status": "down", "checks": {"vector_store": _STORE | {"state": "down", "detail": "VectorStoreError"}}}

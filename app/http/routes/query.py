@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from app.http.openapi import ANSWER, error_responses, ok_response
-from app.http.questions import QUERY_SCHEMA, History, SessionId, Threshold, TopK, run_config
+from app.http.questions import LANGUAGE_SCHEMA, QUERY_SCHEMA, History, SessionId, Threshold, TopK, run_config
 from app.http.routes.json_route import bad_request_route
 from chains.state import QUERY_MAX_CHARACTERS, Answer, Outcome, check_question
 
@@ -134,7 +134,7 @@ class QueryAnswer(_Camel):
     outcome: Outcome
     sources: list[QuerySource]
     related_docs: list[QueryRelatedDocument]
-    closest: list[QueryClosest] = Field(description="At most three, where there is no sure answer.")
+    closest: list[QueryClosest] = Field(description="At most three, where a question has no sure answer.")
     unsupported: list[tuple[int, int]] = Field(
         [], description="Ranges of the answer's sentences that no passage supports."
     )
@@ -160,6 +160,7 @@ class QueryBody(BaseModel):
     threshold: Threshold | None = None
     history: History
     session_id: SessionId = None
+    language: str | None = Field(None, **LANGUAGE_SCHEMA)
 
 
 router = APIRouter(
@@ -176,7 +177,7 @@ _RESPONSES |= ok_response(query_answer(ANSWER).model_dump(by_alias=True))
 async def query(request: Request, body: QueryBody) -> QueryAnswer:
     """Answer one question, with citations, sources, related documents and confidence."""
     options: dict[str, Any] = {"top_k": body.top_k, "threshold": body.threshold, "session_id": body.session_id}
-    options["history"] = body.history or None
+    options |= {"history": body.history or None, "language": body.language or None}
     chosen = {name: value for name, value in options.items() if value is not None}
     question = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), **chosen}
     answer = await request.app.state.services.chain.ainvoke(question, run_config(request, session_id=body.session_id))

@@ -145,7 +145,7 @@ async def _accepted(uploads: Uploads, form: FormData, *, seen: Audience) -> Job:
         return await asyncio.to_thread(uploads.accept, files, category, seen=seen, **options)
     except NamesTakenError as error:
         names = ", ".join(map(repr, error.names))
-        msg = f"There already is {names}. Send replace=true to put the new files in their place."
+        msg = f"{names} already exists. Send replace=true to replace it."
         raise RequestRefusedError(409, msg) from None
     except UploadsBusyError:
         raise _busy() from None

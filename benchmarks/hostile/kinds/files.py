@@ -10,7 +10,7 @@ from benchmarks.hostile.tried import Tried
 from tests.hostile_files import GOOD_FILE, NO_FILES, names, write_hostile_files
 from tests.processes import ROOT
 
-LIMIT_S = 400
+LIMIT_S = 1200
 # Smaller limits than the defaults, so that the bombs are done in minutes: they are refused at any.
 LIMITS = {"INGEST_FILE_TIMEOUT_S": "3", "INGEST_FILE_MEMORY_MB": "512"}
 

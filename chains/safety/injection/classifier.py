@@ -57,4 +57,4 @@ def read_classifier(text: str) -> Classifier:
 @cache
 def packaged_classifier() -> Classifier:
     """Return the classifier that comes with this package."""
-    return read_classifier(files("chains.safety.injection").joinpath("classifier.json").read_text("utf-8"))
+    return read_classifier(files(__package__).joinpath("classifier.json").read_text("utf-8"))

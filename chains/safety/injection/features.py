@@ -75,7 +75,7 @@ def _classes() -> tuple[dict[str, str], dict[str, str]]:
     """Return the class of each listed word, and of each beginning of words; where it stands in two, the first."""
     words: dict[str, str] = {}
     stems: dict[str, str] = {}
-    for line in files("chains.safety.injection").joinpath("classes.txt").read_text("utf-8").splitlines():
+    for line in files(__package__).joinpath("classes.txt").read_text("utf-8").splitlines():
         name, *listed = line.split()
         for entry in listed:
             (stems if entry.endswith("*") else words).setdefault(entry.rstrip("*"), name)

@@ -41,9 +41,28 @@ def test_ask_as_json_prints_the_whole_answer_object(waypoint, corpus):
 
 def test_the_options_of_ask_reach_the_retriever(waypoint, corpus):
     waypoint("ingest", str(corpus))
-    _, out, _ = waypoint("ask", "--json", "--top-k", "1", "--threshold", "1", "What is the rate?")
+    asked = ("ask", "--top-k", "1", "--threshold", "1", "What is the rate?")
+    _, out, _ = waypoint(*asked, "--json")
+    _, shown, _ = waypoint(*asked)
+    answer = json.loads(out)
 
-    assert json.loads(out)["outcome"] == "no_results"
+    assert (answer["outcome"], len(answer["closest"])) == ("no_results", 1)
+    assert "Closest passages:" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [(["税率是多少"], "in English only"), (["Berapa tarif pajak itu?", "--language", "id"], "hanya")],
+)
+def test_a_question_that_cannot_be_read_without_a_model_is_told_so_and_gets_the_closest(
+    waypoint, corpus, options, told
+):
+    waypoint("ingest", str(corpus))
+    _, out, _ = waypoint("ask", "--threshold", "0", *options)
+
+    assert told in out
+    assert "Closest passages:" in out
+    assert "outcome: unsure" in out
 
 
 def test_ask_answers_through_groq_where_there_is_a_key(waypoint, corpus, groq, monkeypatch):

@@ -6,11 +6,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+import app.adapters.sources.bucket as bucket_source
+from app.adapters.sources.download import save
 from app.wiring import Services
 from chains.errors import IngestionError
 from tests.buckets import ACCOUNT_KEY, Bucket, azure_bucket, google_bucket, s3_bucket
@@ -49,6 +52,33 @@ def bucket(request, monkeypatch) -> Bucket:
 @pytest.fixture
 def services(tmp_path) -> Services:
     return services_over(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["replaced", "deleted"])
+def test_an_object_that_changes_while_it_is_read_is_named_and_its_parts_are_not_mixed(
+    tmp_path, bucket, change, monkeypatch
+):
+    services = services_over(tmp_path, source_max_mb=20)
+
+    def large(word):
+        return f"# Fees\n\n{f'The fee is {word}. ' * 700_000}".encode()  # Each service sends this in several replies.
+
+    def save_and_change(parts, folder, **limits):
+        first = next(parts)
+        bucket.put("desk/fees.md", large("ten")) if change == "replaced" else bucket.delete("desk/fees.md")
+        return save(chain([first], parts), folder, **limits)
+
+    bucket.put("desk/gst.md", b"# GST\n\nIt is nine percent.")
+    services.ingest([f"{bucket.address}/desk"])
+    bucket.put("desk/fees.md", large("nine"))
+    with monkeypatch.context() as patched:
+        patched.setattr(bucket_source, "save", save_and_change)
+        changed = services.ingest([f"{bucket.address}/desk"])
+
+    [problem] = changed.problems
+    assert problem.path == f"{bucket.address}/desk/fees.md"
+    assert ("it changed while it was fetched" if change == "replaced" else "FileNotFoundError") in problem.reason
+    assert ids(services) == {"gst"}
 
 
 def test_a_bucket_is_fetched_once_and_then_only_what_changed(services, bucket):

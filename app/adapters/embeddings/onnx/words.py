@@ -5,6 +5,7 @@ synonyms and inflections side by side (`sister` - `siblings`, `merger` - `takeov
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,8 @@ from app.adapters.embeddings.onnx import weights
 
 _TABLE: Final = "embeddings.word_embeddings.weight"
 _FIRST_WORD: Final = 1996  # Below stand the special, unused and single-character tokens of BERT's vocabulary.
+
+KEPT_VECTORS: Final = 8192  # Of 1.5 kB each; of words outside the table nothing is kept.
 
 
 class WordVectors:
@@ -28,7 +31,8 @@ class WordVectors:
         table = np.memmap(file, dtype=np.float32, mode="r", offset=place.offset, shape=place.shape)
         self._mean = table[_FIRST_WORD:].mean(axis=0)
         self._table = table
-        self._kept: dict[str, NDArray[np.float32]] = {}
+        self._unknown = np.zeros_like(self._mean)
+        self._vector_at = lru_cache(KEPT_VECTORS)(self._read)
 
     def __call__(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float32]:
         """Return the cosines, shape (len(first), len(second)); a word outside the table is 0 to every other."""
@@ -38,12 +42,11 @@ class WordVectors:
 
     def _vector(self, word: str) -> NDArray[np.float32]:
         """Return a word's unit vector."""
-        kept = self._kept.get(word)
-        if kept is None:
-            row = self._rows.get(word)
-            kept = np.zeros_like(self._mean) if row is None else _unit(self._table[row] - self._mean)
-            self._kept[word] = kept
-        return kept
+        row = self._rows.get(word)
+        return self._unknown if row is None else self._vector_at(row)
+
+    def _read(self, row: int) -> NDArray[np.float32]:
+        return _unit(self._table[row] - self._mean)
 
 
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:

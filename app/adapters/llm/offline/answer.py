@@ -1,5 +1,6 @@
 """Ranked evidence -> the answer in markdown, or the sentence that declines."""
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -11,7 +12,7 @@ from app.adapters.llm.offline.evidence import Evidence, Statement
 from app.adapters.llm.offline.matching import words_of
 from app.adapters.llm.offline.passages import is_label
 from app.adapters.llm.offline.ranker import Ranker
-from chains.text.escaping import escape_brackets
+from chains.text.escaping import escape_brackets, one_line
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
@@ -21,6 +22,8 @@ AS_MUCH: Final = 0.6
 """The share of the best one's part of the question that it has to hold."""
 NEAR: Final = 0.15
 """The least probability with which a statement that is not quoted counts as near."""
+LONGEST_HEADING: Final = 120
+_MARKS: Final = re.compile(r"[*_`<\[\]\\]")
 _TIE: Final = 0.05
 _SAME: Final = 0.6
 _FEW: Final = 2
@@ -30,20 +33,21 @@ _FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusi
 class Answer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
-    `closest` are the places of the entries that come closest, best first; `unsure` is True where there is evidence, but
-    none that is quoted.
+    `closest` are the places of the entries that come closest, best first; `given` is False where nothing is quoted, and
+    `unsure` is True where there is evidence all the same.
     """
 
     text: str
     probability: float
     closest: Sequence[int] = ()
     unsure: bool = False
+    given: bool = True
 
 
 def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> Answer:
     """Return the sentence that declines, which the prompts ask of a model as well, or says that no answer is sure."""
     unsure = probability >= NEAR
-    return Answer(prompts.load("unsure" if unsure else "decline"), probability, closest, unsure=unsure)
+    return Answer(prompts.load("unsure" if unsure else "decline"), probability, closest, unsure, given=False)
 
 
 def answer(evidence: Evidence, ranker: Ranker, most: int) -> Answer:
@@ -62,6 +66,27 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> Answer:
     sides = _sides(evidence, [evidence.statements[row] for row in order if evidence.quotable[row]])
     ranked = list(dict.fromkeys([*sides, *close]))
     return Answer(compose(evidence, ranked, most), max(probabilities[row] for row in rated), closest)
+
+
+def together(parts: Sequence[tuple[str, Answer]]) -> Answer:
+    """Return the answers to the questions of a message in their order, each under its question.
+
+    The probability is that of the least certain answer. Where no question is answered, neither is the message.
+    """
+    given = [one for _, one in parts if one.given]
+    if not given:
+        return max((one for _, one in parts), key=lambda one: one.probability)
+    texts = (one.text if one.given else prompts.load("unsure_part") if one.unsure else one.text for _, one in parts)
+    headings = (f"**{number}) {_heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
+    text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
+    return Answer(text, min(one.probability for one in given))
+
+
+def _heading(asked: str) -> str:
+    """Return a question on one line, without what markdown or a marker would be made of."""
+    plain = _MARKS.sub("", one_line(asked))
+    plain = plain[:1].upper() + plain[1:]
+    return plain if len(plain) <= LONGEST_HEADING else f"{plain[:LONGEST_HEADING].rsplit(maxsplit=1)[0]}…"
 
 
 def _closest(ranked: Sequence[int], count: int) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 from app.adapters.llm.offline.answer_kinds import COMPANY, CURRENT, GLOSSARY, fits, subject
 from app.adapters.llm.offline.matching import WORD_FLOOR, Matcher, Matrix
 from app.adapters.llm.offline.passages import Block, Entry, is_label, is_worked
-from app.adapters.llm.offline.question import Kind, Question, join_initials, pairs_of
+from app.adapters.llm.offline.question import Kind, Question, join_initials, names_country, pairs_of
 from chains.ports import WordSimilarity
 
 FEATURES: Final = (
@@ -88,11 +88,24 @@ class Evidence:
         return (
             all(self.holds(one, name) for name in asked.names if name not in asked.sides)
             and (not asked.sides or any(self.holds(one, side) for side in asked.sides))
+            and self._stands_on(one)
             and self._is_about(one)
             and fits(one.text, asked.wants & MEASURED, listed=False) >= 0
             and not is_worked(one.text, f"{self.entries[one.entry].section} {one.block.heading} {one.block.label}")
             and not (is_label(one.text, one.block.kind) and not (one.block.kind == "list" and one.block.label))
         )
+
+    def _stands_on(self, one: Statement) -> bool:
+        """Return whether a statement speaks of what the question is asked on: one of its names, or of no country."""
+        named = [name for name in self.question.background if any(self.question.terms[row].named for row in name)]
+        known = [*named, *(name for name in self.question.background if name not in named and self._is_known(name))]
+        if not known or any(self.holds(one, name) for name in known):
+            return True
+        return bool(named) and not names_country(f"{self.entries[one.entry].header} {one.block.announced} {one.text}")
+
+    def _is_known(self, name: Sequence[int]) -> bool:
+        """Return whether a statement holds an abbreviation as it is written; else it is one of the asker's own."""
+        return any(one.strengths[name].min() >= HEADER for one in self.statements)
 
     def _is_about(self, one: Statement) -> bool:
         """Return whether a statement is about what is asked: a figure about all of it, other words about half of it."""

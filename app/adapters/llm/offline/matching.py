@@ -25,30 +25,30 @@ MISTYPED: Final = 0.9
 
 
 class Words(NamedTuple):
-    """The content words of a text by key, the short ones among them, and the abbreviations that it spells out."""
+    """The content words of a text by key, the short ones among them, and the initials of its words.
+
+    An abbreviation that the text spells out is a part of the initials.
+    """
 
     keys: dict[str, str]
     short: frozenset[str]
-    initials: frozenset[str]
+    initials: str
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 12)
 def words_of(text: str) -> Words:
     """Return the words of a text."""
     found = tokens(join_initials(text))
     keys = {token.key: fold(token.text) for token in found if token.weight}
-    return Words(keys, frozenset(word for word in keys.values() if len(word) <= LONGEST_ACRONYM), _initials(found))
+    short = frozenset(word for word in keys.values() if 1 < len(word) <= LONGEST_ACRONYM)
+    return Words(keys, short, _initials(found))
 
 
-def _initials(found: Sequence[Token]) -> frozenset[str]:
-    """Return the initials of each run of two to five words, with and without its words of grammar."""
+def _initials(found: Sequence[Token]) -> str:
+    """Return the first letters of all words, and on a second line those of the words that are not of grammar."""
     runs = (found, [token for token in found if token.weight])
-    letters = ["".join(token.text[0].lower() if token.text[0].isalpha() else " " for token in run) for run in runs]
-    return frozenset(
-        run[at : at + size]
-        for run in letters
-        for size in range(2, LONGEST_ACRONYM + 1)
-        for at in range(len(run) - size + 1)
+    return "\n".join(
+        "".join(token.text[0].lower() if token.text[0].isalpha() else " " for token in run) for run in runs
     )
 
 
@@ -71,7 +71,7 @@ class Matcher:
         self._short = [
             row
             for row, term in enumerate(self._terms)
-            if term.word.isalpha() and len(term.word) <= LONGEST_ACRONYM and term.key not in vocabulary
+            if term.word.isalpha() and 1 < len(term.word) <= LONGEST_ACRONYM and term.key not in vocabulary
         ]
 
     def _nearness(self, vocabulary: Sequence[str], similarity: WordSimilarity | None) -> Matrix:
@@ -100,7 +100,7 @@ class Matcher:
         for row in self._short:
             if self._terms[row].word in words.initials:
                 found[row] = 1.0
-        for letters in self._asked & words.short:
+        for letters in (word for word in words.short if word in self._asked):
             for row, term in enumerate(self._terms):
                 if term.word[0] in letters and len(term.word) > len(letters):
                     found[row] = max(found[row], SPELLED_OUT)

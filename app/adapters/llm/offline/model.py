@@ -1,6 +1,6 @@
 """A chat model that needs no network: it quotes sentences of the context, with their citations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,16 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field, SkipValidation
 
-from app.adapters.llm.offline.answer import Answer, answer, decline
+from app.adapters.llm.offline.answer import Answer, answer, decline, together
 from app.adapters.llm.offline.evidence import FEATURES, Evidence
-from app.adapters.llm.offline.passages import context_of, entries
+from app.adapters.llm.offline.passages import Entry, context_of, entries
 from app.adapters.llm.offline.question import read
 from app.adapters.llm.offline.ranker import Ranker, packaged_ranker
 from chains.history import turns_of
 from chains.ports import WordSimilarity
 from chains.reformulation import standalone
 from chains.reformulation.spelling import corrected
-from chains.state import ASKED, CLOSEST, MATCH, SCORES, SEARCHED, UNSURE
+from chains.state import ASKED, CLOSEST, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.tokens import FourCharacters
 from chains.vectors import cosines
 
@@ -97,13 +97,27 @@ class OfflineChatModel(BaseChatModel):
 
     def _answer(self, messages: Sequence[BaseMessage]) -> Answer:
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
-        shown, asked = entries(context or ""), _asked(messages)
+        shown = entries(context or "")
+        parts = _fact(messages, PARTS)
+        if not parts:
+            return self._quoted(_asked(messages), shown, _fact(messages, SCORES))
+        return together([(part["question"], self._part(part, shown)) for part in parts])
+
+    def _part(self, part: Mapping[str, Any], shown: Sequence[Entry]) -> Answer:
+        """Answer one question of several from the passages that were found for it."""
+        places = [place for place in part["places"] if place < len(shown)]
+        found = self._quoted(part["query"], [shown[place] for place in places], part["scores"], own=part["question"])
+        return found._replace(closest=[places[place] for place in found.closest])
+
+    def _quoted(self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = "") -> Answer:
+        """Answer a question; what is not in the user's `own` words, where they are given, is what it is asked on."""
         if self.similarity is not None:
-            asked = corrected(asked, (f"{one.header} {one.text}" for one in shown), self.similarity)
-        question = read(asked)
+            texts = [f"{one.header} {one.text}" for one in shown]
+            asked, own = (corrected(words, texts, self.similarity) for words in (asked, own))
+        question = read(asked, own)
         if not shown or not question.terms or question.unanswerable:
             return decline()
-        evidence = Evidence(question, shown, self.similarity, _scores(messages))
+        evidence = Evidence(question, shown, self.similarity, scores)
         self._compare_meaning(evidence)
         return answer(evidence, self.ranker or packaged_ranker(FEATURES), self.max_sentences)
 
@@ -128,10 +142,10 @@ def _asked(messages: Sequence[BaseMessage]) -> str:
     return told.get(SEARCHED) or standalone(told.get(ASKED) or said[last].text, turns_of(said[:last]))
 
 
-def _scores(messages: Sequence[BaseMessage]) -> Sequence[float | None]:
-    """Return the similarities of the entries, where the question tells them."""
+def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
+    """Return a fact that the chain attached to the question: the similarities of the entries, or its parts."""
     asked = (message for message in reversed(messages) if isinstance(message, HumanMessage))
-    return next((message.additional_kwargs[SCORES] for message in asked if SCORES in message.additional_kwargs), ())
+    return next((message.additional_kwargs[fact] for message in asked if fact in message.additional_kwargs), ())
 
 
 def _metadata(reply: Answer) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Read a question: its terms, what each of them carries, and the kind of answer that it asks for."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -96,6 +97,7 @@ _JOINS: Final = re.compile(
     r"\s*(?:,|and|or|/|,\s*and|,\s*or)\s*(?:(?:which|what|how long) )?(?:(?:in|for|to|from|of|by|with) )?(?:the )?",
     re.I,
 )
+CONTEXT_WORD: Final = 0.5  # What a word keeps that stands in the statement before the question.
 FORM_WORD: Final = 0.3  # What a word keeps that only asks: `year` of "what year".
 
 
@@ -130,6 +132,7 @@ class Question:
         wants: the kinds of answer that its form asks for.
         codes: numbers with letters (a container's, a booking's), which evidence must hold as written.
         names: its names and figures, each by the places of its terms.
+        background: names of the statement that it is asked on; an answer has to hold one of them.
         sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
         live: whether it asks for the state of today.
         addressed: whether it asks what the company itself does.
@@ -142,30 +145,58 @@ class Question:
     wants: frozenset[Kind]
     codes: frozenset[str]
     names: list[list[int]]
+    background: list[list[int]]
     sides: list[list[int]]
     live: bool
     addressed: bool
     unanswerable: bool
 
 
-def read(text: str) -> Question:
-    """Read a question."""
+def read(text: str, own: str = "") -> Question:
+    """Read a question.
+
+    Args:
+        text: the question.
+        own: the part of it that asks, where the rest is the statement that it is asked on: an answer may do without
+            the words of that, but for its names.
+    """
     joined = join_initials(text)
     content = [token for token in tokens(joined) if token.weight]
     terms = tuple(_terms(content, trust_capitals=not _is_title(tokens(joined)), trust_acronyms=not joined.isupper()))
     names, joint = _names(joined, content, terms)
+    asking = {token.key for token in tokens(join_initials(own or joined))}
+    context = [name for name in names if not any(terms[row].key in asking for row in name)]
+    names, joint = ([one for one in some if one not in context] for some in (names, joint))
+    # A question that names another place is not asked on this one; a figure of the statement is the asker's own.
+    background = [] if names else [name for name in context if all(terms[row].capital for row in name)]
+    terms = _mark_context(terms, asking)
     return Question(
         text=text,
         terms=terms,
         pairs=pairs_of(joined, reach=1),
-        wants=_wants(joined, len(terms)),
-        codes=frozenset(_CODE.findall(joined)),
+        wants=_wants(join_initials(own) or joined, len(terms)),
+        codes=frozenset(_CODE.findall(own or joined)),
         names=names,
+        background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
         live=bool(_LIVE.search(joined)),
         addressed=bool(_ADDRESSED.search(joined)),
-        unanswerable=bool(_ORDER.search(joined) or _OWN.search(joined)),
+        unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
+
+
+def _mark_context(terms: tuple[Term, ...], own: Collection[str]) -> tuple[Term, ...]:
+    """Return the terms, those that do not ask marked where those that do name something."""
+    if not any(term.carries for term in terms if term.key in own):
+        return terms
+    return tuple(
+        term if term.key in own else term._replace(asks=True, weight=CONTEXT_WORD * term.weight) for term in terms
+    )
+
+
+def names_country(text: str) -> bool:
+    """Return whether a text names a country."""
+    return any(token.key in _COUNTRIES for token in tokens(text))
 
 
 def join_initials(text: str) -> str:
@@ -173,7 +204,7 @@ def join_initials(text: str) -> str:
     return _INITIALS.sub(lambda found: "".join(part or "" for part in found.groups()), text)
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 12)
 def pairs_of(text: str, reach: int) -> frozenset[tuple[str, str]]:
     """Return the keys of content words with at most `reach - 1` others between them."""
     keys = [token.key for token in tokens(text) if token.weight]

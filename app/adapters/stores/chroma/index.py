@@ -100,7 +100,7 @@ class FolderIndex(FileBackedIndex):
         if create:
             make_private_file(folder / DATABASE)
         store = open_chroma(
-            folder,
+            words.folder,
             self._collection,
             recipe.embeddings,
             embedding_model=recipe.embedding_model,
@@ -110,7 +110,7 @@ class FolderIndex(FileBackedIndex):
             save_every=save_every,
         )
         words.align(store)
-        return FolderSnapshot(store, folder, words, generation)
+        return FolderSnapshot(store, words.folder, words, generation)
 
     def _make_first(self) -> str:
         if self._made_by_an_earlier_version():

@@ -50,7 +50,13 @@ export async function send(path, options = {}) {
  * @param {Omit<RequestInit, "body"> & {body?: any}} [options] */
 export async function request(path, options = {}) {
   const response = await send(path, options);
-  return response.status === 204 ? null : response.json();
+  if (response.status === 204) return null;
+  try {
+    return await response.json();
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new RequestError(0, t("error.offline")); // The connection broke within the body.
+  }
 }
 
 /** @param {Response} response */

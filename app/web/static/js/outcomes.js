@@ -30,19 +30,12 @@ export function removed({ metadata }) {
 /** @param {import("./records.js").Exchange} exchange */
 export const isExplained = ({ outcome = "answered" }) => EXPLAINED.includes(outcome);
 
-/** Return whether a service without a language model could hardly read the question: it reads English.
- * @param {import("./records.js").Exchange} exchange */
-function isForeign({ outcome, question, metadata }) {
-  const unread = outcome !== "degraded" && metadata?.model?.startsWith("offline");
-  return unread && (language !== "en" || /[^\P{L}\p{Script=Latin}]/u.test(question));
-}
-
 /** Return what stands above an answer that is none, or none that is whole; null above others. What a moderator flagged is
  * answered with words that need none.
  * @param {import("./records.js").Exchange} exchange */
 export function banner(exchange) {
   const { outcome, replaced, metadata, closest } = exchange;
-  const text = [isForeign(exchange) && t("outcome.language"), t(`outcome.${outcome}.text`), closest?.length && t("outcome.closest")].filter(Boolean).join(" ");
+  const text = [t(`outcome.${outcome}.text`), closest?.length && t("outcome.closest")].filter(Boolean).join(" ");
   if (!isExplained(exchange) || metadata?.safety?.reason === "moderation") return null;
   const withdrawn = replaced && element("p", { class: "replaced", text: t("outcome.replaced") });
   return element("div", { class: "banner" }, icon(outcome === "degraded" || outcome === "ungrounded" ? "warning" : outcome === "blocked" ? "stop" : "nothing"),

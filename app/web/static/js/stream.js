@@ -1,5 +1,6 @@
 // Asks the service and reads the answer as it comes: server-sent events of /copilot/stream.
 import { RequestError, send } from "./api.js";
+import { language } from "./words.js";
 
 /** @typedef {{role: "user" | "assistant", content: string}} Turn */
 
@@ -10,7 +11,7 @@ import { RequestError, send } from "./api.js";
  * @throws {RequestError} The service refuses or fails; a CutError where the stream breaks off.
  * @returns {Promise<void>} */
 export async function ask(question, history, { onPart, signal }) {
-  const body = { input: { question, history }, config: {}, kwargs: {} };
+  const body = { input: { question, history, language }, config: {}, kwargs: {} };
   const response = await send("copilot/stream", { method: "POST", body, signal });
   for await (const { event, data } of events(response, signal)) {
     if (event === "data") onPart(JSON.parse(data));

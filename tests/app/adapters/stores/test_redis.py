@@ -97,7 +97,7 @@ def closed():
 
 
 @pytest.mark.parametrize("place", ["deaf", "closed"])
-async def test_a_redis_that_fails_is_left_alone_for_a_while_and_told_of_once(place, request, capsys):
+async def test_a_redis_that_fails_is_left_alone_for_a_while_and_told_of_once(place, request, capsys, caplog):
     clock = StoppedClock()
     store = RedisStore(request.getfixturevalue(place), ttl_s=60, timeout_s=0.05, clock=clock)
     async with store.connected():
@@ -113,14 +113,15 @@ async def test_a_redis_that_fails_is_left_alone_for_a_while_and_told_of_once(pla
         with pytest.raises(StoreError, match="did not answer"):
             await store.aget("a")
 
-    told = capsys.readouterr().out
+    told = capsys.readouterr().out + caplog.text
     assert told.count("cache_down") == 1
     assert "secret" not in told
 
 
 @pytest.mark.service
-def test_a_redis_that_comes_back_is_used_again_and_told_of(closed, capsys, tmp_path):
+def test_a_redis_that_comes_back_is_used_again_and_told_of(closed, capsys, caplog, tmp_path):
     server = shutil.which("redis-server") or pytest.skip("redis-server is not installed")
+    caplog.set_level("INFO")
     clock, url = StoppedClock(), closed.replace(":secret@", "")
     store = RedisStore(url, ttl_s=60, timeout_s=PATIENCE_S, clock=clock)
     with pytest.raises(StoreError):
@@ -135,7 +136,7 @@ def test_a_redis_that_comes_back_is_used_again_and_told_of(closed, capsys, tmp_p
         assert store.get("a") is None
         store.close()
         process.terminate()
-    assert "cache_back" in capsys.readouterr().out
+    assert "cache_back" in capsys.readouterr().out + caplog.text
 
 
 def _answers(client: redis.Redis) -> bool:

@@ -118,6 +118,12 @@ async def test_every_line_end_of_unicode_passes_through_every_stream(remote, gro
     assert [event async for event in remote.astream_events(question, version="v2")][-1]["data"]["output"]
 
 
+async def test_a_text_in_the_place_of_an_answer_is_in_the_language_of_the_question(remote):
+    answer = await remote.ainvoke({"question": "Thanks!", "language": "id"})
+
+    assert answer["answer"] == prompts.translations()["id"][prompts.load("small_talk")]
+
+
 async def test_a_question_that_is_only_a_text_is_one_clear_error(remote):
     with pytest.raises(httpx.HTTPStatusError, match=r"input: Input should be an object with a question, like"):
         await remote.ainvoke("What is the rate?")
@@ -221,7 +227,7 @@ def test_its_schemas_are_the_chains_and_nothing_can_be_configured(client):
     schema = client.get("/input_schema").json()
     body = {"input": {"question": QUESTION}, "config": {"configurable": {"audience": "internal"}, "run_name": "x"}}
 
-    assert set(schema["properties"]) == {"question", "history", "top_k", "threshold", "session_id"}
+    assert set(schema["properties"]) == {"question", "history", "top_k", "threshold", "session_id", "language"}
     assert schema["required"] == ["question"]
     assert schema["properties"]["threshold"]["default"] == 0.15
     assert "citations" in str(client.get("/output_schema").json())

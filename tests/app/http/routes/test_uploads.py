@@ -114,7 +114,7 @@ def test_an_upload_waits_for_an_ingestion_that_is_at_work(client, services):
     with services.stored.locked():
         accepted = send(client, {"later.md": "# Later\n\nWords."})
         job = accepted.json()["events"].removesuffix("/events")
-        wait_until(lambda: "Another ingestion" in client.get(job, headers=STAFF).json()["message"])
+        wait_until(lambda: "Other documents" in client.get(job, headers=STAFF).json()["message"])
         busy = client.delete("/api/documents/rates", headers=STAFF)
         assert busy.status_code == 409
         assert "rates" in ids(client)

@@ -1,0 +1,95 @@
+"""Waypoint Co-Pilot in a program of your own: `from waypoint import open_chain`.
+
+`build_chain` composes a chain from parts of your own; `open_chain` opens the one that the settings name. Nothing is
+printed, and what is logged goes where the program's own logging goes.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import chains
+
+if TYPE_CHECKING:
+    from app.settings import Settings, SettingsError, load_settings
+    from app.wiring.program import open_chain, process_query, retrieve
+    from chains import (
+        STAGES,
+        Answer,
+        Question,
+        as_tool,
+        build_chain,
+        citation_metadata,
+        deduplicate_citations,
+        dice,
+        extract_citations,
+        format_citations_markdown,
+        format_context,
+        generate,
+        passages_of,
+        process_citations,
+        score_confidence,
+        similarity,
+    )
+    from chains.errors import WaypointError
+    from chains.stage import stage
+
+__all__ = [
+    "STAGES",
+    "Answer",
+    "Question",
+    "Settings",
+    "SettingsError",
+    "WaypointError",
+    "as_tool",
+    "build_chain",
+    "citation_metadata",
+    "deduplicate_citations",
+    "dice",
+    "extract_citations",
+    "format_citations_markdown",
+    "format_context",
+    "generate",
+    "load_settings",
+    "open_chain",
+    "passages_of",
+    "process_citations",
+    "process_query",
+    "retrieve",
+    "score_confidence",
+    "similarity",
+    "stage",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's module when it is first asked for; the settings and the pipeline take a second."""
+    if name not in __all__:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(_module_of(name), name)
+
+
+def _module_of(name: str) -> Any:
+    if name in {"open_chain", "process_query", "retrieve"}:
+        from app.wiring import program
+
+        return program
+    if name in {"Settings", "SettingsError", "load_settings"}:
+        from app import settings
+
+        return settings
+    if name == "stage":
+        from chains import stage
+
+        return stage
+    if name == "WaypointError":
+        from chains import errors
+
+        return errors
+    return chains
+
+
+def main() -> None:
+    """Run the command `waypoint`."""
+    from app import cli
+
+    cli.main()

@@ -1,0 +1,55 @@
+"""The configured chain for a program that has Waypoint inside: no server, no command line."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from app.settings import Settings, load_settings
+from app.wiring.build import Services
+from app.wiring.safety import safe_text
+from chains.retrieval import retrieve as retrieve_documents
+from chains.state import Answer, Passage, Question, check_question
+
+
+def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
+    """Return the chain that `waypoint ask` asks, over the index that `waypoint ingest` made.
+
+    Args:
+        settings: by default those of the environment and `.env`, read once; the chain is then one for the whole
+            process.
+
+    Raises:
+        SettingsError: a setting does not fit.
+        WaypointError: the index or the model cannot be opened.
+    """
+    return _opened().chain if settings is None else Services(settings, serving=False).chain
+
+
+def process_query(
+    question: str, *, history: Sequence[Any] = (), config: RunnableConfig | None = None, **fields: Any
+) -> Answer:
+    """Return the answer of `open_chain()`; `fields` are the further ones of a Question: `top_k`, `threshold`."""
+    asked: Any = {"question": question, "history": list(history)} | fields
+    return open_chain().invoke(asked, config)
+
+
+def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: Any) -> list[Passage]:
+    """Return the passages nearest to a question, best first, by the settings of `open_chain()`.
+
+    `fields` are `top_k` and `threshold`. Personal data leaves the question before the search, as it does before an
+    answer.
+
+    Raises:
+        QuestionError: the question is empty, too long, or no text.
+        RetrievalError: the documents cannot be searched.
+    """
+    services = _opened()
+    asked: Any = {"question": safe_text(services.settings, check_question(question))} | fields
+    return retrieve_documents(services.retriever).invoke(asked, config)
+
+
+@cache
+def _opened() -> Services:
+    return Services(load_settings(), serving=False)

@@ -1,0 +1,210 @@
+"""Message -> the questions in it, each with the statement before it that it needs to stand alone.
+
+An e-mail loses its greeting and its signature. What ends in a question mark is a question, and so is a request ("please
+tell me ..."); a clause behind "and" is one where it has an interrogative and a verb of its own. A message with one
+question stays that question.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from chains.reformulation.phrases import is_small_talk
+from chains.reformulation.terms import terms
+from chains.text.sentences import sentence_bounds
+
+MOST_PARTS: Final = 6
+"""A message may hold more questions; the last part takes the rest."""
+CONTEXT_CHARACTERS: Final = 400
+_LONGEST_GREETING: Final = 6  # In words, as those of a line that takes leave.
+_LONGEST_SIGNATURE: Final = 6  # In lines.
+_TAG: Final = 2  # "Right?" belongs to what stands before it, as does what begins with "or".
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_GREETING: Final = re.compile(r"\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening|day)|to whom)\b", re.I)
+_LEAVE: Final = re.compile(
+    r"\W*(?:--$|(?:(?:best|kind|many|warm|with)\s+)*"
+    r"(?:br|cheers|regards|rgds|sincerely|thank you|thanks|wishes|yours)\b)",
+    re.I,
+)
+_COURTESY: Final = re.compile(
+    r"^\W*(?:i |we )?(?:hope (?:you|this|all)\b|thank|(?:am |are )?looking forward|look forward)"
+    r"|\b(?:have|had|got) (?:\w+ ){0,2}(?:questions?|enquir\w+|inquir\w+)\b",
+    re.I,
+)
+_VERB: Final = r"(?:is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have)"
+_SUBJECT: Final = r"(?:i|we|you|he|she|it|they|there|the|an?|my|our|your|this|that|these|those|any)"
+_ASKS_FOR: Final = (
+    r"(?:(?:wh?at|wh?ich|who|whose)\b(?!\s+(?:about|else|for|from|in|not|of|to|with)\b)(?=\W+\w+\W+\w)"
+    rf"|how (?:big|early|fast|far|high|large|late|long|many|much|often|old|soon)\b|(?:how|wh?en|where|why) {_VERB}\b"
+    r"|(?:at|by|for|from|in|to|under|until|up to|with) (?:what|when|which|whom)\b(?=(?:\W+\w+){3}))"
+)
+"""How a question begins that has an interrogative of its own."""
+_ASKS: Final = rf"(?:{_ASKS_FOR}|{_VERB} (?:{_SUBJECT}\b|(?-i:[A-Z])))"
+"""How a question begins: so, or with a verb before its subject."""
+_FILLER: Final = (
+    r"\W*(?:(?:also|and|but|finally|first|firstly|furthermore|kindly|lastly|moreover|next|ok|okay|please|plus|second"
+    r"|secondly|so|then|third|thirdly)\b\W*)*"
+)
+_QUESTION: Final = re.compile(rf"{_FILLER}{_ASKS}", re.I)
+_ASKED: Final = re.compile(rf"(?:^{_FILLER}|[,:;]\s+|\s[-\u2013]\s+){_ASKS}", re.I)
+_REQUEST: Final = re.compile(
+    rf"{_FILLER}(?:(?:can|could|would|will) you (?:\w+ ){{0,2}}?)?"
+    r"(?:advise|clarify|confirm|describe|explain|give|inform|let (?:me|us) know|list|share|tell)\b(?: (?:me|us)\b)?"
+    rf"|{_FILLER}(?:i|we)(?:['\u2019]d| would)? (?:also )?(?:like|need|want|wish) to know\b",
+    re.I,
+)
+_OPENING: Final = re.compile(_FILLER, re.I)
+_NEXT_QUESTION: Final = re.compile(
+    rf"[,;]?\s+(?:and|plus|also)\s+(?:(?:also|finally|please|then),?\s+)?(?={_ASKS})|[,;]\s+(?={_ASKS_FOR})", re.I
+)
+_QUESTION_END: Final = re.compile(r"(?<=\?)[\"\u201d\u2019')]*\s+")
+_ITEM: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s+\Z")
+
+
+class Part(NamedTuple):
+    """One question of a message in the user's words, and the statements that it is asked on.
+
+    `joined` is True where it goes on with the question before it in the same sentence, and names nothing else.
+    """
+
+    asked: str
+    context: str = ""
+    joined: bool = False
+
+
+class _Sentence(NamedTuple):
+    text: str
+    listed: bool
+
+
+def split_questions(message: str) -> tuple[Part, ...]:
+    """Return the questions of a message in their order; one of a single question without greeting and signature."""
+    body = _body(message)
+    found = _parts(list(_sentences(body)))
+    if len(found) < len(("one", "another")):
+        return (Part(body),)
+    rest = found[MOST_PARTS - 1 :]
+    last = Part(" ".join(part.asked for part in rest), rest[0].context) if rest else None
+    return (*found[: MOST_PARTS - 1], *([last] if last else []))
+
+
+def _body(message: str) -> str:
+    """Return a message without the lines that greet and those of its signature."""
+    lines = [line for line in message.strip().splitlines() if line.strip()]
+    first = 1 if len(lines) > 1 and _is_short(lines[0]) and _GREETING.match(lines[0]) else 0
+    leave = next((at for at in range(first + 1, len(lines)) if _LEAVE.match(lines[at]) and _is_short(lines[at])), None)
+    tail = lines[leave:] if leave else []
+    if len(tail) > _LONGEST_SIGNATURE or any("?" in line for line in tail):
+        tail = []
+    if not first and not tail:
+        return message
+    kept = message.strip()
+    kept = kept[kept.index(lines[0]) + len(lines[0]) :] if first else kept
+    return (kept[: kept.rindex("\n".join(tail[:1]))] if tail else kept).strip()
+
+
+def _is_short(line: str) -> bool:
+    return len(_WORD.findall(line)) <= _LONGEST_GREETING and "?" not in line
+
+
+def _sentences(text: str) -> Iterator[_Sentence]:
+    """Yield the sentences; who begins a message with a small letter begins sentences with one."""
+    small = text.lower() if text[:1].islower() and len(text.lower()) == len(text) else text
+    for start, end in sentence_bounds(small):
+        listed = bool(_ITEM.search(text, max(0, start - 6), start))
+        for sentence in _QUESTION_END.split(text[start:end]):
+            if sentence.strip():
+                yield _Sentence(" ".join(sentence.split()), listed)
+
+
+def _parts(sentences: Sequence[_Sentence]) -> list[Part]:
+    """Return the questions, each with the statements that it is asked on."""
+    found: list[Part] = []
+    leading, statements, announced, asked_before = list[str](), list[str](), False, False
+    for sentence, listed in sentences:
+        asks = _is_question(sentence) or (listed and announced)
+        announced = (listed and announced) or (sentence.endswith(":") and _REQUEST.match(sentence) is not None)
+        if is_small_talk(sentence) or (_COURTESY.search(sentence) and not _names([sentence])):
+            continue
+        if (
+            found
+            and (len(_WORD.findall(sentence)) <= _TAG or re.match(r"or\b", sentence, re.I))
+            and asks
+            and not listed
+        ):
+            found[-1] = found[-1]._replace(asked=f"{found[-1].asked} {sentence}")
+        elif asks and not _says_nothing(sentence):
+            leading = leading or statements
+            asked_before = True
+            for place, clause in enumerate(_clauses(sentence)):
+                context, joined = _context(clause, leading, statements), place > 0 and not _has_name(clause)
+                found.append(Part(_bare(clause), context, joined))
+        elif not asks or announced:
+            if asked_before:
+                statements, asked_before = [], False
+            request = _REQUEST.match(sentence)
+            told = sentence[request.end() :] if request else sentence
+            statements = [*statements, told.strip()] if _WORD.search(told) else statements
+    return found
+
+
+def _is_question(sentence: str) -> bool:
+    if sentence.endswith(":"):
+        return False
+    if sentence.rstrip("\"\u201d\u2019')*_ ").endswith("?") or _REQUEST.match(sentence):
+        return True
+    return _QUESTION.match(sentence) is not None and not sentence.endswith("!")
+
+
+def _says_nothing(sentence: str) -> bool:
+    """Return whether a request names nothing that it asks for: "Please advise."."""
+    request = _REQUEST.match(sentence)
+    return request is not None and not any(not term.light for term in terms(sentence[request.end() :]))
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """Yield the questions that a sentence joins by "and" or a comma."""
+    start = 0
+    for join in _NEXT_QUESTION.finditer(sentence):
+        said, rest = sentence[start : join.start()], sentence[join.end() :]
+        if _ASKED.search(said) and len(_WORD.findall(rest)) > _TAG:
+            yield said + "?" * sentence.endswith("?")
+            start = join.end()
+    yield sentence[start:]
+
+
+def _bare(clause: str) -> str:
+    """Return a question without "and", "finally" or "please tell me" before it."""
+    request = _REQUEST.match(clause) or _OPENING.match(clause)
+    return clause[request.end() :].strip(" ,:") if request else clause
+
+
+def _context(asked: str, leading: Sequence[str], statements: Sequence[str]) -> str:
+    """Return the statements that a question is asked on: those before it, or the first ones of the message.
+
+    A question that names a place of its own is not asked on statements about another one.
+    """
+    own = (
+        statements
+        if _names(statements) or not leading
+        else [*leading, *(one for one in statements if one not in leading)]
+    )
+    told = _names(own)
+    named = {term.key for term in terms(asked) if term.shape == "name" and term.preposition}
+    if told and named - told:
+        return ""
+    kept: list[str] = []
+    for one in own:
+        if kept and len(" ".join([*kept, one])) > CONTEXT_CHARACTERS:
+            break
+        kept.append(one)
+    return " ".join(kept)[:CONTEXT_CHARACTERS]
+
+
+def _has_name(clause: str) -> bool:
+    return any(term.shape in {"acronym", "name"} for term in terms(clause))
+
+
+def _names(statements: Sequence[str]) -> set[str]:
+    return {term.key for one in statements for term in terms(one) if term.shape == "name"}

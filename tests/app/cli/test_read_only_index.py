@@ -1,0 +1,90 @@
+"""An index folder that the user may read and not write: an image, a mount, another user's files."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+QUESTION = "What is the GST rate on imports into Singapore?"
+# The superuser writes what nobody may write, until it gives that right up.
+PLAIN_USER = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "MEMORY_STORE_PATH": "store/shelf.json"})
+
+pytestmark = pytest.mark.skipif(
+    bool(PLAIN_USER) and not shutil.which("setpriv"), reason="the superuser needs setpriv to give up its rights"
+)
+
+
+@pytest.fixture(scope="module", params=STORES, ids=["chroma", "memory"])
+def desk(request, tmp_path_factory) -> Iterator["Desk"]:
+    folder = tmp_path_factory.mktemp("desk")
+    corpus = folder / "01_regulatory"
+    corpus.mkdir()
+    (corpus / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n")
+    desk = Desk(folder, request.param)
+    assert desk.run("ingest", str(corpus)).returncode == 0
+    for path in desk.held():
+        path.chmod(path.stat().st_mode & ~0o222)
+    yield desk
+    for path in desk.held():
+        path.chmod(path.stat().st_mode | 0o200)
+
+
+class Desk:
+    """A folder with an index, and the command line in it."""
+
+    def __init__(self, folder: Path, settings: dict[str, str]) -> None:
+        self.store = folder / "store"
+        self.aside = folder / "aside"
+        self.aside.mkdir()
+        self._folder = folder
+        variables = {"PATH": os.defpath, "HOME": str(Path.home()), "PYTHONPATH": str(ROOT)}
+        self._environment = variables | settings | {"TMPDIR": str(self.aside)}
+
+    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        command = [*PLAIN_USER, sys.executable, "-c", "from app.cli import main; main()", *words]
+        return subprocess.run(
+            command, cwd=self._folder, env=self._environment, capture_output=True, text=True, check=False, timeout=120
+        )
+
+    def held(self) -> list[Path]:
+        return sorted([self.store, *self.store.rglob("*")], key=lambda path: len(path.parts))
+
+    def state(self) -> list[tuple[Path, int, int]]:
+        return [(path, path.stat().st_size, path.stat().st_mtime_ns) for path in self.held()]
+
+
+def test_a_question_over_an_index_that_cannot_be_written_is_answered_from_a_copy_which_goes_with_the_command(desk):
+    before = desk.state()
+
+    done = desk.run("ask", QUESTION)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "is 9 %" in done.stdout
+    assert desk.state() == before
+    assert list(desk.aside.iterdir()) == []
+
+
+def test_an_ingestion_into_an_index_that_cannot_be_written_says_so(desk):
+    done = desk.run("ingest", str(desk.store.parent / "01_regulatory"))
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("waypoint: the vector store in 'store")
+    assert "cannot be written (Permission denied)" in done.stderr
+
+
+def test_an_index_that_can_neither_be_written_nor_copied_is_named(desk):
+    words = next(desk.store.rglob("words.sqlite3"))
+    words.chmod(0)
+
+    done = desk.run("ask", QUESTION)
+    words.chmod(0o400)
+
+    assert done.returncode == 1
+    assert "can neither be written nor be copied to be read (Permission denied)" in done.stderr
+    assert list(desk.aside.iterdir()) == []

@@ -1,0 +1,55 @@
+import subprocess
+import sys
+import threading
+
+import pytest
+import waypoint  # type: ignore[import-untyped] # Its one module in an editable installation.
+
+from app.settings import Settings
+from app.wiring import Services
+from app.wiring.program import open_chain
+from chains.state import Question
+from tests.documents import pdf
+
+MARGINS = "---\naudience: internal\n---\n# Margins\n\nThe margin on a lost seal is 5 SGD.\n"
+
+
+@pytest.fixture
+def settings(tmp_path) -> Settings:
+    settings = Settings(_env_file=None, chroma_path=tmp_path / "index", scope_enabled=False)
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "seals.pdf").write_bytes(pdf("The fee for a lost container seal is 25 SGD for each seal."))
+    (folder / "secret.md").write_text(MARGINS)
+    Services(settings, serving=False).ingest([folder])
+    return settings
+
+
+def test_a_chain_by_settings_in_code_answers_and_keeps_to_the_audience(settings):
+    chain = open_chain(settings)
+    question = Question(question="What is the margin on a lost seal?")
+
+    everything = chain.invoke(question)
+    public = chain.invoke(question, {"configurable": {"audience": "public"}})
+
+    assert "5 SGD" in everything["answer"]
+    assert {citation["doc_id"] for citation in public["citations"]} & {"secret"} == set()
+    assert "5 SGD" not in public["answer"].replace("25 SGD", "")
+
+
+async def test_an_awaited_answer_starts_no_thread_but_those_that_search(settings):
+    before = {thread.name for thread in threading.enumerate()}
+
+    await open_chain(settings).ainvoke({"question": "What is the fee for a lost seal?"})
+
+    started = {thread.name.partition("_")[0] for thread in threading.enumerate() if thread.name not in before}
+    assert started <= {"asyncio", "search"}  # The event loop's, and those of the searches.
+
+
+def test_every_public_name_is_there_and_importing_them_opens_nothing():
+    assert [name for name in waypoint.__all__ if getattr(waypoint, name, None) is None] == []
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = waypoint.nothing
+    seen = "import sys, waypoint; print({'langchain_core', 'chromadb', 'pydantic'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", seen], env={}, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n", done.stderr

@@ -1,0 +1,132 @@
+"""The questions of a message, and what each of them needs to stand alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chains.reformulation import Reformulate, split_questions
+from chains.reformulation.parts import CONTEXT_CHARACTERS, MOST_PARTS
+
+EVALS = Path(__file__).parents[3] / "evals"
+MESSAGES = [json.loads(line) for line in (EVALS / "parts.jsonl").read_text(encoding="utf-8").splitlines()]
+TWO_IN_ONE = {"W-49", "W-55", "W-93", "W-128", "W-129", "C-19"}
+"""Rows of the other sets that ask two questions in one sentence, read one by one."""
+
+
+def queries(message: str, history: list[tuple[str, str]] | None = None) -> list[str]:
+    found = Reformulate().invoke({"question": message, "history": history or []})
+    return [part["query"] for part in found.get("parts", [])]
+
+
+@pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row["id"])
+def test_a_message_is_split_into_as_many_questions_as_it_asks(row):
+    assert len(split_questions(row["question"])) == len(row["parts"])
+
+
+def test_single_questions_of_the_other_sets_stay_as_they_are():
+    files = ("questions", "smoke", "traps", "followups", "followups_waypoint")
+    lines = [line for name in files for line in (EVALS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in lines]
+    changed = {row["id"] for row in rows if split_questions(row["question"])[0].asked != row["question"]}
+    assert len(rows) > 300
+    assert changed == TWO_IN_ONE
+
+
+def test_an_email_loses_its_greeting_and_its_signature():
+    message = "Dear team,\n\nWhich duty applies to tea?\n\nMany thanks and best regards\nOliver\nTea Ltd"
+    assert [part.asked for part in split_questions(message)] == ["Which duty applies to tea?"]
+
+
+def test_thanks_in_the_middle_end_nothing():
+    message = "Hi all,\nWhich duty applies to tea?\nThanks!\nAnd how long does clearance take?"
+    assert [part.asked for part in split_questions(message)] == [
+        "Which duty applies to tea?",
+        "how long does clearance take?",
+    ]
+
+
+def test_each_question_is_asked_on_the_statements_before_it():
+    message = "We ship cosmetics to Indonesia. Which permits are needed? How long does the review take?"
+    assert queries(message) == [
+        "We ship cosmetics to Indonesia. Which permits are needed?",
+        "We ship cosmetics to Indonesia. How long does the review take?",
+    ]
+
+
+def test_a_new_statement_takes_the_place_of_the_first():
+    message = (
+        "Our cream goes to Malaysia. How long does the notification last there? "
+        "We also send toys to Thailand. Which licence do toys need there?"
+    )
+    assert queries(message) == [
+        "Our cream goes to Malaysia. How long does the notification last there?",
+        "We also send toys to Thailand. Which licence do toys need there?",
+    ]
+
+
+def test_a_question_on_another_place_is_not_asked_on_the_statement():
+    message = "We ship cosmetics to Indonesia. Which permits are needed? What is the VAT rate in Thailand?"
+    assert queries(message)[1] == "What is the VAT rate in Thailand?"
+
+
+def test_a_part_without_a_subject_inherits_it():
+    assert queries("Which permits for cosmetics to Indonesia and how long do they take?") == [
+        "Which permits for cosmetics to Indonesia?",
+        "how long do they take? permits cosmetics Indonesia",
+    ]
+    assert queries("Which permit does cream to Indonesia need and how long is the notification valid?")[1].endswith(
+        "permit cream Indonesia"
+    )
+
+
+def test_a_part_takes_from_the_conversation_what_it_lacks():
+    before = [("user", "What is a Form D?"), ("assistant", "A certificate.")]
+    assert queries("What does it cost and how long does it take?", before)[0].endswith("Form D")
+
+
+def test_list_items_below_a_request_are_questions():
+    message = "Please advise on the following for Vietnam:\n- the deadline of the declaration\n- who may import"
+    assert queries(message) == [
+        "on the following for Vietnam: the deadline of the declaration",
+        "on the following for Vietnam: who may import",
+    ]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What happens if the vessel is late and the permit is no longer valid?",
+        "Must the invoice be in English or may it be in Thai?",
+        "Tell me what a Form D is and when it can be used.",
+        "If it comes by air, is GST due?",
+        "What is the duty? Or none?",
+        "Is it a paid service and how much?",
+        "Thanks a lot! How long is a quote valid?",
+        "please book a container, and what a mess!",
+    ],
+)
+def test_one_question_stays_one(question):
+    assert [part.asked for part in split_questions(question)] == [question]
+
+
+def test_further_questions_belong_to_the_last_part():
+    message = " ".join(f"What is the fee of service {name}?" for name in "ABCDEFGH")
+    parts = split_questions(message)
+    assert len(parts) == MOST_PARTS
+    assert parts[-1].asked.count("?") == 3
+
+
+@given(st.text(alphabet="?!., \n-:aWhatisthe and", max_size=300) | st.text(max_size=300))
+def test_no_message_is_lost(message):
+    parts = split_questions(message)
+    assert 1 <= len(parts) <= MOST_PARTS
+    assert all(len(part.context) <= CONTEXT_CHARACTERS for part in parts)
+
+
+@pytest.mark.parametrize("mark", ["?", "!", ",; ", "\n-\n", " and what is it", "can you ", "- a: "])
+@pytest.mark.timeout(2)
+def test_a_long_message_of_marks_is_read_at_once(mark):
+    split_questions((mark * 4000)[:4000])

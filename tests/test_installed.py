@@ -1,0 +1,174 @@
+"""What is installed: one package, `waypoint`, beside a host program's own `app`, `chains`, `evals` and `prompts`."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from hatch_build import PACKAGES, build_tree, left_over, rewritten
+from tests.documents import pdf
+
+ROOT = Path(__file__).parents[1]
+
+# A host program: it uses the public names, and says what it sees of them.
+HOST = """
+import json, sys, threading
+import waypoint
+from waypoint import as_tool, build_chain, open_chain, process_query, retrieve
+import app, chains, evals, prompts
+
+chain = open_chain()
+opened = [thread.name for thread in threading.enumerate()]
+question = "What is the fee for a lost container seal?"
+answer = chain.invoke({"question": question})
+seen = {
+    "owners": [module.OWNER for module in (app, chains, evals, prompts)],
+    "threads": [opened, [thread.name for thread in threading.enumerate()]],
+    "outcome": answer["outcome"],
+    "cited": [citation["doc_id"] for citation in answer["citations"]],
+    "again": process_query(question)["answer"] == answer["answer"],
+    "passages": [passage["metadata"]["title"] for passage in retrieve(question, top_k=1)],
+    "tool": as_tool(chain).name,
+    "missing": [name for name in waypoint.__all__ if getattr(waypoint, name, None) is None],
+}
+with open("seen.json", "w") as file:
+    json.dump(seen, file)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the package as the wheel holds it."""
+    folder = tmp_path_factory.mktemp("installed")
+    build_tree(ROOT, folder / "waypoint")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def host(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a host program, with an index of one PDF file, which a worker process read."""
+    folder = tmp_path_factory.mktemp("host")
+    for package in PACKAGES:
+        (folder / package).mkdir()
+        (folder / package / "__init__.py").write_text("OWNER = 'host'\n")
+    (folder / "host.py").write_text(HOST)
+    (folder / "documents").mkdir()
+    (folder / "documents" / "seals.pdf").write_bytes(pdf("The fee for a lost container seal is 25 SGD for each seal."))
+    done = run(folder, installed, "-c", "from waypoint import main; main()", "ingest", "documents")
+    assert done.stdout.startswith("1 file"), done.stderr
+    return folder
+
+
+def run(folder: Path, installed: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the host's folder; the host's packages come first."""
+    environment = {"PYTHONPATH": os.pathsep.join([str(folder), str(installed)]), **settings}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_program_with_packages_of_the_same_names_asks_and_gets_a_cited_answer(host, installed):
+    done = run(host, installed, "host.py")
+
+    assert done.returncode == 0, done.stderr
+    seen = json.loads((host / "seen.json").read_text())
+    assert seen["owners"] == ["host"] * 4
+    assert (seen["outcome"], seen["again"], seen["missing"]) == ("answered", True, [])
+    assert set(seen["cited"]) != set()
+    assert seen["passages"] == ["Seals"]
+    assert seen["tool"] == "ask_documents"
+
+
+def test_a_program_that_asks_sees_nothing_printed_and_no_thread_started(host, installed):
+    # The language model cannot be reached: that is logged, and the offline answerer steps in.
+    away = {"LLM_API_KEY": "none", "LLM_BASE_URL": "http://127.0.0.1:9", "LLM_MAX_RETRIES": "0"}
+    done = run(host, installed, "host.py", **away)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    seen = json.loads((host / "seen.json").read_text())
+    assert seen["outcome"] == "degraded"
+    assert seen["threads"] == [["MainThread"], ["MainThread"]]
+
+
+def test_what_is_logged_goes_where_the_program_logs(host, installed):
+    program = "import logging; logging.basicConfig(level='INFO', format='%(name)s %(message)s')\n" + HOST
+    (host / "logging_host.py").write_text(program)
+    done = run(host, installed, "logging_host.py")
+
+    assert done.stdout == ""
+    [line, _] = [line for line in done.stderr.splitlines() if line.startswith("waypoint.app.observability.answer_log ")]
+    assert "outcome='answered'" in line
+
+
+def test_the_command_asks_and_tries_every_part(host, installed):
+    command = ("-c", "from waypoint import main; main()")
+    asked = run(host, installed, *command, "ask", "--json", "What is the fee for a lost container seal?")
+    tried = run(host, installed, *command, "doctor", "--json")
+
+    assert json.loads(asked.stdout)["outcome"] == "answered", asked.stderr
+    assert tried.returncode == 0, tried.stdout
+
+
+def test_the_wheel_carries_every_data_file(installed):
+    def files(root: Path) -> set[str]:
+        return {
+            path.relative_to(root).as_posix()
+            for package in PACKAGES
+            for path in (root / package).rglob("*")
+            if path.is_file() and path.suffix != ".pyc"
+        }
+
+    package = installed / "waypoint"
+    assert files(ROOT) - files(package) == {"app/public.py"}
+    assert (package / "py.typed").exists()
+    assert (package / "app" / "knowledge_base" / "examples.yaml").exists()
+    assert list(WheelBuilder(str(ROOT)).recurse_included_files()) == []  # Nothing at the top level.
+
+
+@pytest.mark.parametrize(
+    ("written", "becomes"),
+    [
+        ("from chains.state import Answer", "from waypoint.chains.state import Answer"),
+        ("from app import (\n    cli,\n)", "from waypoint.app import (\n    cli,\n)"),
+        ("import prompts", "import waypoint.prompts as prompts"),
+        ("import chains as c, os", "import waypoint.chains as c, os"),
+        ("def f():\n    from evals.gate import read_floor", "def f():\n    from waypoint.evals.gate import read_floor"),
+        ("from application import x\nimport chainsaw", "from application import x\nimport chainsaw"),
+        ("'from chains import x'", "'from chains import x'"),
+    ],
+)
+def test_imports_of_the_trees_packages_go_below_the_one(written, becomes):
+    assert rewritten(written.encode()).decode() == becomes
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "import chains.state",
+        "from . import state",
+        "import_module('chains.state')",
+        "files('app.web')",
+        "files('prompts')",
+        "import_module(f'chains.{name}')",
+        "run('app.http.process:worker')",
+        "run([python, '-m', 'app.settings.table'])",
+    ],
+)
+def test_a_module_that_would_still_be_looked_for_at_the_top_stops_the_build(written, tmp_path):
+    file = tmp_path / "module.py"
+    file.write_bytes(rewritten(written.encode()))
+
+    assert len(list(left_over(file))) == 1
+
+
+def test_the_build_names_file_and_line_of_what_it_cannot_rewrite(tmp_path):
+    for package in (*PACKAGES, "knowledge_base"):
+        (tmp_path / "tree" / package).mkdir(parents=True)
+    (tmp_path / "tree" / "app" / "public.py").touch()
+    (tmp_path / "tree" / "chains" / "state.py").write_text("\nfrom . import tool\n")
+
+    with pytest.raises(ValueError, match=r"chains/state\.py, line 2: from None"):
+        build_tree(tmp_path / "tree", tmp_path / "waypoint")
