@@ -103,7 +103,7 @@ def test_a_name_of_a_public_document_is_told(client):
 def test_an_internal_document_in_a_public_place_is_not_replaced(client, services):
     """An earlier version kept a file there that says itself that it is internal."""
     file = services.uploads.folder / "carrier" / "old.md"
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("---\naudience: internal\n---\n\n# Old\n\nOld words.")
     services.ingest([file])
     end = ended(client, send(client, {"old.md": OPEN}, ADDER, category="carrier", audience="public", replace="true"))
