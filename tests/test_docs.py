@@ -25,6 +25,7 @@ PACKAGES = ("app", "benchmarks", "chains", "evals", "prompts", "tests")
 FOLDERS = (*PACKAGES, "docs", "knowledge_base", "examples")
 PATH = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]*)`")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
+ANCHOR = re.compile(r"\]\((?!https?:|mailto:)([^)#]*#[^)]+)")
 COMMAND = re.compile(r"python -m ([\w.]+)")
 TARGET = re.compile(r"(?:^|`|\s{4})make ([a-z][a-z-]*)", re.MULTILINE)
 VARIABLE = re.compile(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`")
@@ -52,6 +53,19 @@ def test_a_path_exists_and_a_folder_ends_in_a_slash(page, name):
 @pytest.mark.parametrize(("page", "name"), named(LINK))
 def test_a_link_leads_to_a_file(page, name):
     assert (page.parent / name).exists()
+
+
+@pytest.mark.parametrize(("page", "link"), named(ANCHOR))
+def test_a_link_to_a_heading_finds_it(page, link):
+    name, _, anchor = link.partition("#")
+    headings = re.findall(r"^#+ (.+)$", (page.parent / (name or page.name)).read_text(encoding="utf-8"), re.MULTILINE)
+    assert anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES[2:] if page.name != "README.md"], ids=lambda page: page.name)
+def test_a_page_names_its_readers_first_and_is_in_the_index(page):
+    assert page.read_text(encoding="utf-8").splitlines()[2].startswith("For ")
+    assert f"]({page.name})" in (page.parent / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("page", "name"), named(COMMAND))
