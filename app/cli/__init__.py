@@ -52,19 +52,19 @@ for name, command in COMMANDS.items():
 def _prepare() -> None:
     from app.observability.logs import configure_logs
 
-    configure_logs("warning")  # Answers go to stdout and nothing else does; `serve` has a level of its own.
+    configure_logs("warning")  # Only answers go to stdout; `serve` sets its own log level.
 
 
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # Not every terminal knows UTF-8.
+            stream.reconfigure(errors="backslashreplace")  # Not every terminal supports UTF-8.
     with _errors_reported():
         try:
             app(prog_name="waypoint")
         finally:
-            sys.stdout.flush()  # What cannot be written is an error here, and a traceback at the interpreter's end.
+            sys.stdout.flush()  # Without this, a failed write becomes a traceback when the interpreter exits.
 
 
 @contextmanager
@@ -83,6 +83,6 @@ def _fail(reason: Exception | None, code: int) -> None:
     if reason is not None:
         complain(f"waypoint: {reason}")
     if isinstance(reason, OSError) or reason is None:
-        with suppress(OSError):  # Else the interpreter tries once more to write what is left.
+        with suppress(OSError):  # Otherwise the interpreter tries to flush again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

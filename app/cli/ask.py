@@ -14,12 +14,12 @@ from chains.state import Question, check_question
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="Print the whole answer object.")] = False,
-    top_k: Annotated[int | None, typer.Option(min=1, max=100, help="How many passages to retrieve.")] = None,
-    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="The least similarity of a passage.")] = None,
-    language: Annotated[str | None, typer.Option(help="Of the texts in the place of an answer, such as id.")] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, max=100, help="Number of passages to retrieve.")] = None,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a passage.")] = None,
+    language: Annotated[str | None, typer.Option(help="Language of texts that replace an answer, such as id.")] = None,
 ) -> None:
     """Answer one question. On an empty index the sample corpus is ingested first."""
-    gc.disable()  # The process lives for seconds: collecting what the imports leave would only delay the answer.
+    gc.disable()  # The process lives for seconds: garbage collection would only delay the answer.
     settings = read_settings()
     asked = Question(question=check_question(question, settings.question_max_characters))
     if top_k is not None:

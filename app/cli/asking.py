@@ -1,4 +1,4 @@
-"""Ask the questions of an evaluation: through the chain, with a judge, as an experiment on LangSmith."""
+"""Ask an evaluation's questions: through the chain, with a judge, as a LangSmith experiment."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class Asking:
-    """How the questions are asked; what the settings do not allow is refused before anything is.
+    """How the questions are asked; what the settings do not allow is refused first.
 
     Raises:
-        ConfigurationError: a judge without a language model; an experiment without LangSmith's key.
+        ConfigurationError: a judge without a language model, or an experiment without a LangSmith key.
     """
 
     def __init__(self, settings: Settings, *, judge: bool, dataset: str | None) -> None:
         if judge and settings.provider == "offline":
-            msg = "--judge asks the configured language model, and there is none: set LLM_API_KEY"
+            msg = "--judge needs a language model: set LLM_API_KEY"
             raise ConfigurationError(msg)
         self._settings, self._judge, self._dataset = settings, judge, dataset
         self._experiments = _experiments(settings) if dataset else None
@@ -34,7 +34,7 @@ class Asking:
     def rows(
         self, services: "Services", cases: Sequence["Case"], out: Path | None, *, facts: Mapping[str, object]
     ) -> list["Row"]:
-        """Return a row for each question; each is written as it is done, so that an interrupted run is not lost."""
+        """Return a row for each question; each is written at once, so that an interrupted run is not lost."""
         from evals.output import rows_file
 
         ask = self._ask(services)

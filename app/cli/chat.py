@@ -1,4 +1,4 @@
-"""`waypoint chat`: questions and answers in turn, on a terminal or from a pipe."""
+"""`waypoint chat`: a conversation on a terminal or from a pipe."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ WELCOME = "Ask a question, or /help for the commands. Ctrl-D ends."
 
 
 def chat() -> None:
-    """Answer questions in turn; each may go on from the ones before it."""
+    """Answer questions in a conversation; each may refer to earlier ones."""
     services = open_services()
     conversation = Conversation(services.chain, most_characters=services.settings.question_max_characters)
     if not sys.stdin.isatty():
@@ -28,7 +28,7 @@ def chat() -> None:
 
 
 def talk(conversation: Conversation, lines: Iterable[str]) -> None:
-    """Handle each line until there are no more, or one ends the conversation."""
+    """Handle lines until the input or the conversation ends."""
     for line in lines:
         conversation.handle(line)
         if conversation.ended:
@@ -36,7 +36,7 @@ def talk(conversation: Conversation, lines: Iterable[str]) -> None:
 
 
 def typed(read: Callable[[], str]) -> Iterator[str]:
-    """Yield what is typed until Ctrl-D; Ctrl-C drops the line and begins another."""
+    """Yield typed lines until Ctrl-D; Ctrl-C discards the current line."""
     while True:
         try:
             yield read()
@@ -47,7 +47,7 @@ def typed(read: Callable[[], str]) -> Iterator[str]:
 
 
 def prompt_session(commands: list[str]) -> "PromptSession[str]":
-    """Return a prompt that remembers lines, completes commands, and begins a new line at Alt-Enter."""
+    """Return a prompt with history, completion of commands, and Alt-Enter for a new line."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent

@@ -1,4 +1,4 @@
-"""A conversation on a terminal: its questions and answers, and the commands about them."""
+"""A conversation on a terminal: questions, answers and slash commands."""
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ STOPPED = "\n(stopped)\n"
 
 
 class Conversation:
-    """Asks the chain, keeps what was said, and obeys commands, which begin with a slash."""
+    """Asks the chain, remembers the conversation, and runs commands that begin with a slash."""
 
     def __init__(self, chain: Runnable[Any, Any], *, most_characters: int = QUESTION_MAX_CHARACTERS) -> None:
         self._chain = chain
@@ -26,15 +26,15 @@ class Conversation:
         self.answers: list[Answer] = []
         self.ended = False
         self.commands: Mapping[str, tuple[Callable[[list[str]], None], str]] = {
-            "/sources": (self._sources, "/sources [N]: the words that answer N rests on, or all of the last answer"),
-            "/new": (self._new, "/new: forget the conversation and begin another"),
-            "/save": (self._save, "/save FILE.md: write the conversation to a file"),
-            "/help": (self._help, "/help: this list"),
-            "/quit": (self._quit, "/quit: end (Ctrl-D too); Ctrl-C stops an answer"),
+            "/sources": (self._sources, "/sources [N]: show the quotes behind citation N, or the whole answer"),
+            "/new": (self._new, "/new: start a new conversation"),
+            "/save": (self._save, "/save FILE.md: save the conversation to a file"),
+            "/help": (self._help, "/help: show this list"),
+            "/quit": (self._quit, "/quit: quit (or Ctrl-D); Ctrl-C stops an answer"),
         }
 
     def handle(self, line: str) -> None:
-        """Obey a command, or ask a question and show its answer; an error is shown, and the conversation goes on."""
+        """Run a command, or ask a question and show its answer; errors are shown, and the conversation goes on."""
         text = line.strip()
         if not text:
             return
@@ -47,7 +47,7 @@ class Conversation:
             complain(f"waypoint: {error}")
 
     def _ask(self, question: str) -> None:
-        """Stream the answer; Ctrl-C ends it, and it is no part of the conversation then."""
+        """Stream the answer; Ctrl-C stops it, and it is then not part of the conversation."""
         parts: list[Mapping[str, Any]] = []
         stream = self._chain.stream({"question": question, "history": self._history()})
         try:
@@ -71,7 +71,7 @@ class Conversation:
         name, *words = _words(text)
         known = self.commands.get(name)
         if known is None:
-            complain(f"There is no command {name!r}; /help lists them.")
+            complain(f"Unknown command {name!r}; /help lists the commands.")
             return
         known[0](words)
 
@@ -88,24 +88,24 @@ class Conversation:
 
     def _new(self, words: list[str]) -> None:
         self.answers.clear()
-        show("A new conversation begins.")
+        show("New conversation.")
 
     def _save(self, words: list[str]) -> None:
         if len(words) != 1:
-            complain("Name one file, like /save answers.md.")
+            complain("Give one file name, like /save answers.md.")
             return
         Path(words[0]).expanduser().write_text(as_markdown(self.answers), encoding="utf-8")
         show(f"Saved to {words[0]}.")
 
     def _help(self, words: list[str]) -> None:
-        show("\n".join([*(line for _, line in self.commands.values()), "Alt-Enter begins a new line."]))
+        show("\n".join([*(line for _, line in self.commands.values()), "Alt-Enter starts a new line."]))
 
     def _quit(self, words: list[str]) -> None:
         self.ended = True
 
 
 def as_markdown(answers: Iterable[Answer]) -> str:
-    """Return the conversation: each question as a heading, its answer, and the words that it rests on."""
+    """Return the conversation in markdown: each question as a heading, its answer, and the quotes behind it."""
     return "\n".join(line for answer in answers for line in _markdown(answer))
 
 
@@ -117,7 +117,7 @@ def _markdown(answer: Answer) -> Iterator[str]:
 
 
 def _source(citation: Citation) -> str:
-    """Return a source's name with the words that are cited, and its addresses."""
+    """Return a source's name with the cited words and its addresses."""
     number = f"[{citation['number']}] " if citation["number"] else ""
     return "\n".join([f"{number}{escaped(_name(citation))}", f"  {citation['quote']}", *citation["source_urls"]])
 
@@ -129,7 +129,7 @@ def _name(citation: Citation) -> str:
 def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
-    except ValueError:  # A quotation mark that is not closed.
+    except ValueError:  # An unclosed quotation mark.
         return text.split()
 
 

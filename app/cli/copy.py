@@ -1,4 +1,4 @@
-"""`waypoint copy`: an index from one kind of store to another, without embedding again."""
+"""`waypoint copy`: copy an index to another kind of store, without embedding again."""
 
 from typing import Annotated, Literal
 
@@ -12,14 +12,14 @@ from app.settings import load_settings
 def copy(
     to: Annotated[
         Literal["chroma", "memory", "postgres"],
-        typer.Option(help="The store that takes it; its own settings say where it is."),
+        typer.Option(help="The target store; its own settings say where it is."),
     ],
-    replace: Annotated[bool, typer.Option("--replace", help="Put the copy in the place of what is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace what the target holds.")] = False,
 ) -> None:
-    """Copy the index of VECTOR_STORE_TYPE to another store: chunks, vectors, words, records. It stays where it is."""
+    """Copy the index of VECTOR_STORE_TYPE to another store: chunks, vectors, words, records. The original stays."""
     from app.wiring.copying import copy_index
 
     source, target = read_settings(), load_settings(vector_store_type=to)
     with progress_bar("Copying") as progress:
         chunks = copy_index(source, target, replace=replace, progress=progress)
-    show(f"Copied {chunks} chunks from {source.vector_store_type} to {to}; VECTOR_STORE_TYPE={to} uses them.")
+    show(f"Copied {chunks} chunks from {source.vector_store_type} to {to}; set VECTOR_STORE_TYPE={to} to use them.")

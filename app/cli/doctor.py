@@ -1,4 +1,4 @@
-"""`waypoint doctor`: does everything work that the settings name?"""
+"""`waypoint doctor`: check that everything the settings name works."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Try settings, models, store, language model, Redis, RabbitMQ and tracing; exit 1 if something required fails."""
+    """Check settings, models, store, language model, Redis, RabbitMQ and tracing; exit 1 if a required part fails."""
     found = []
     for finding in _findings():
         found.append(finding)
@@ -37,7 +37,7 @@ def _findings() -> "Iterator[Finding]":
     try:
         settings = read_settings()
     except SettingsError as error:
-        yield Finding("settings", "failed", str(error), remedy="correct the environment or .env")
+        yield Finding("settings", "failed", str(error), remedy="correct the environment or `.env`")
         return
     yield Finding("settings", "ok", f"provider {settings.provider}, retriever {settings.retriever_type}")
     yield from findings(Services(settings))

@@ -1,4 +1,4 @@
-"""`waypoint eval`: a question set through the chain, and its metrics; or two earlier runs of it, compared."""
+"""`waypoint eval`: run a question set and print its metrics, or compare two earlier runs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from evals.questions import Case
     from evals.rows import Row
 
-# The settings that a measurement depends on, for the report; none is a secret.
+# The settings that affect a measurement, for the report; none is a secret.
 REPORTED = {
     *("retriever_type", "retrieval_top_k", "relevance_threshold", "max_context_tokens", "scope_enabled"),
     *("embedding_model", "chunk_size", "citation_style", "llm_provider", "llm_model", "confidence_strategy"),
 }
-# Rows tell what a confidence rests on.
+# Rows contain the factors of each confidence.
 MEASURING = {"confidence_include_factors": True}
-# A model is fitted to the features that the calibrated confidence puts into an answer.
+# Fitting needs the features that the calibrated strategy puts into an answer.
 FITTING = MEASURING | {"confidence_enabled": True, "confidence_strategy": "calibrated"}
 
 
@@ -33,21 +33,22 @@ def evaluate(
         str,
         typer.Argument(
             metavar="QUESTIONS.jsonl",
-            help="Questions, a JSON object a line; `sample` or `smoke`, the sets on the sample corpus; or `safety`.",
+            help="File with one JSON question per line; `sample` or `smoke`, sets on the sample corpus; or `safety`.",
             show_default=False,
         ),
     ],
     *,
     json_out: Annotated[Path | None, typer.Option("--json", help="Write a row for each question (JSON lines).")] = None,
-    report: Annotated[Path | None, typer.Option(help="A folder; report.html with plots is written there.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Folder for report.html, with plots.")] = None,
     fit_out: Annotated[
-        Path | None, typer.Option("--fit", help="Fit the confidence to these questions; a file for CONFIDENCE_MODEL.")
+        Path | None,
+        typer.Option("--fit", help="Fit the confidence to these questions into a file for CONFIDENCE_MODEL."),
     ] = None,
     compare: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
             metavar="A.jsonl B.jsonl",
-            help="Ask nothing: compare the rows of two earlier runs of these questions (--json), before and after.",
+            help="Compare the rows (--json) of two earlier runs, before and after, without asking.",
             show_default=False,
         ),
     ] = None,
@@ -55,7 +56,7 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="METRIC=VALUE",
-            help="Exit with 1 where the metric is worse than the value; repeatable. With --compare: of the later run.",
+            help="Exit with 1 if the metric is worse than the value; repeatable. With --compare: of the later run.",
             show_default=False,
         ),
     ] = None,
@@ -63,7 +64,7 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Keep the questions as this dataset on LangSmith, and the run as an experiment (LANGSMITH_API_KEY).",
+            help="Upload the questions as this LangSmith dataset and the run as an experiment (LANGSMITH_API_KEY).",
             show_default=False,
         ),
     ] = None,
@@ -73,10 +74,10 @@ def evaluate(
     pii: Annotated[Path | None, typer.Option(help="For safety: sentences with spans of personal data.")] = None,
     judge: Annotated[
         bool,
-        typer.Option("--judge", help="Have the language model say which statements of an answer its passages support."),
+        typer.Option("--judge", help="Let the language model judge which statements of an answer are supported."),
     ] = False,
 ) -> None:
-    """Run a set of questions through the chain of these settings, and print the metrics."""
+    """Run a question set with these settings, and print the metrics."""
     from app.cli.asking import Asking
     from evals.gate import read_floor
     from evals.questions import find_questions, read_questions
@@ -84,7 +85,7 @@ def evaluate(
     asking: dict[str, object] = {"--report": report, "--fit": fit_out, "--langsmith": langsmith, "--judge": judge}
     if questions == "safety":
         _refuse(
-            "safety measures texts, and nothing but its table",
+            "safety measures texts and prints only its table",
             asking | {"--compare": compare, "--fail-under": fail_under},
         )
         evaluate_safety(injection, pii, json_out)
@@ -94,7 +95,7 @@ def evaluate(
     floors = [read_floor(text) for text in fail_under or []]
     _check(floors, cases, with_judge=judge or compare is not None)
     if compare is not None:
-        _refuse("--compare reads rows that are there and asks nothing", {"--json": json_out} | asking)
+        _refuse("--compare reads existing rows and asks nothing", {"--json": json_out} | asking)
         metrics = _compared(cases, compare)
     else:
         settings = read_settings().model_copy(update=FITTING if fit_out else MEASURING)
@@ -148,11 +149,11 @@ def _fit(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"], o
     prior = load_model(services.settings.confidence_model, WORDS)
     fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=fitted_on)
     write_page(out, fitted.model.text())
-    show(f"\n{fitted.summary}\nWritten to {out}; use it by CONFIDENCE_MODEL={out}")
+    show(f"\n{fitted.summary}\nWritten to {out}; use it with CONFIDENCE_MODEL={out}")
 
 
 def _facts(services: "Services", questions: str) -> dict[str, object]:
-    """Return what was measured, for the report and the experiment."""
+    """Return the settings of the run, for the report and the experiment."""
     return {"questions": questions, "chunks": services.store.count(), **services.settings.model_dump(include=REPORTED)}
 
 
@@ -171,7 +172,7 @@ def _report(
 
 
 def _check(floors: Sequence["Floor"], cases: Sequence["Case"], *, with_judge: bool) -> None:
-    """Refuse a floor under what is no metric before anything is asked."""
+    """Reject a floor for an unknown metric before anything is asked."""
     from chains import STAGES
     from evals.gate import check_names
     from evals.metrics import names_for

@@ -8,7 +8,7 @@ from app.cli.rendering import show
 
 
 def evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | None) -> None:
-    """Measure the checks on the files that are given, and print the figures.
+    """Measure the safety checks on labelled files, and print the figures.
 
     Raises:
         ConfigurationError: no file is given.

@@ -1,4 +1,4 @@
-"""`waypoint ingest`: files into the index; and how every command opens an index that holds something."""
+"""`waypoint ingest`: bring files into the index; also opens a non-empty index for the other commands."""
 
 from collections.abc import Sequence, Set
 from contextlib import suppress
@@ -24,44 +24,44 @@ def ingest(
         list[str] | None,
         typer.Argument(
             metavar="[PATH ...]",
-            help="Folders or files; s3://, gs:// or az:// with a bucket; https:// with a web site or a file of one. "
-            "By default the sample corpus.",
+            help="Folders or files; s3://, gs:// or az:// with a bucket; https:// with a web site or one of its files. "
+            "Default: the sample corpus.",
             show_default=False,
         ),
     ] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Rebuild the index from nothing.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     engine: Annotated[
         Literal["plain", "ray"],
-        typer.Option("--engine", help="Where files are read and embedded: in this process, or on Ray."),
+        typer.Option("--engine", help="Where files are read and embedded: in this process or on Ray."),
     ] = "plain",
     ray_address: Annotated[
         str | None,
         typer.Option(
             "--ray-address",
             metavar="HOST:PORT",
-            help="The head of a Ray cluster; without it Ray starts here.",
+            help="Head node of a Ray cluster; default: start Ray on this machine.",
             show_default=False,
         ),
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on whenever a file changes, until Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Watch the folders and ingest changes until Ctrl-C.")] = False,
 ) -> None:
-    """Bring the index in line with the files: only what changed is embedded again, what vanished is removed."""
+    """Update the index from files: only changed parts are embedded again; vanished files are removed."""
     from app.wiring import Services
     from app.wiring.engines import EngineChoice
     from app.wiring.remote import is_address
     from app.wiring.scope import describe_scope
 
     if ray_address is not None and engine != "ray":
-        msg = "--ray-address goes with --engine ray"
+        msg = "--ray-address needs --engine ray"
         raise typer.BadParameter(msg)
     if watch and (json or dry_run or any(map(is_address, paths or []))):
-        msg = "--watch goes with folders of this machine, and neither with --json nor with --dry-run"
+        msg = "--watch needs local folders, and excludes --json and --dry-run"
         raise typer.BadParameter(msg)
     services = Services(read_settings())
     if services.remote is not None:
-        complain("RETRIEVAL_URL is set: questions are answered from that service, not from the index filled here.")
+        complain("RETRIEVAL_URL is set: questions are answered from that service, not from this index.")
     choice = EngineChoice(engine, ray_address)
     if watch:
         _watch(services, paths or [], reset=reset, engine=choice)
@@ -88,7 +88,7 @@ def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options
 
     given = [real_path(Path(path)) for path in paths] or [sample_corpus()]
     folders = {path if path.is_dir() else path.parent for path in given}
-    show(f"Watching {', '.join(map(str, sorted(folders)))} for changes; Ctrl-C ends it.")
+    show(f"Watching {', '.join(map(str, sorted(folders)))} for changes; press Ctrl-C to stop.")
 
     def ingest_changes(changed: Set[Path] | None) -> None:
         nonlocal reset
@@ -99,11 +99,11 @@ def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options
 
     with suppress(KeyboardInterrupt):
         watch_folders(folders, ingest_changes, complain=complain)
-    show("Stopped. The index is as the last ingestion left it.")
+    show("Stopped.")
 
 
 def read_settings() -> Settings:
-    """Read the settings, and warn once of the variables that are set for nothing."""
+    """Read the settings, and warn once about variables that are set but not read."""
     settings = load_settings()
     if names := unused_warning():
         log.warning("unknown_settings", names=names)
@@ -111,14 +111,14 @@ def read_settings() -> Settings:
 
 
 def open_services(settings: Settings | None = None, *, serving: bool = False) -> "Services":
-    """Return the services; the sample corpus fills an empty index, unless a user's documents ever went into it."""
+    """Return the services; fill an empty index with the sample corpus, unless it has held a user's documents."""
     from app.wiring import Services
 
     services = Services(settings or read_settings(), serving=serving)
     if services.remote is not None:
         return services
     if services.store.count() == 0 and services.stored.holds_own_documents():
-        complain("The index is empty: it holds none of your documents. Run `waypoint ingest PATH`.")
+        complain("The index is empty. Run `waypoint ingest PATH`.")
     elif services.store.count() == 0:
         complain("The index is empty: ingesting the sample corpus first.")
         with progress_bar() as progress:

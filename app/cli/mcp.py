@@ -1,4 +1,4 @@
-"""`waypoint mcp`: the documents as tools and resources for an agent on this machine."""
+"""`waypoint mcp`: offer the documents to an agent on this machine."""
 
 import asyncio
 from importlib.util import find_spec
@@ -8,7 +8,7 @@ import typer
 from app.cli.ingest import open_services
 from chains.errors import ConfigurationError
 
-MISSING = "waypoint mcp needs the package mcp: pip install mcp, or the extra waypoint-copilot[mcp]"
+MISSING = "`waypoint mcp` needs the package mcp: run `pip install mcp` or `pip install 'waypoint-copilot[mcp]'`"
 
 
 def mcp() -> None:

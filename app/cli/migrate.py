@@ -1,11 +1,11 @@
-"""`waypoint migrate`: the tables of PostgreSQL for this version of the program."""
+"""`waypoint migrate`: create or upgrade the tables in PostgreSQL."""
 
 from app.cli.ingest import read_settings
 from app.cli.rendering import show
 
 
 def migrate() -> None:
-    """Make the tables in the database of DATABASE_URL, or bring those of an earlier version up to date."""
+    """Create or upgrade the tables in the database of DATABASE_URL."""
     from app.wiring.storage import migrate_database
 
     show(migrate_database(read_settings()))

@@ -1,4 +1,4 @@
-"""What commands print: answers as they stream, reports, progress. The only place that prints."""
+"""Print answers as they stream, reports and progress. Nothing else prints."""
 
 import json
 import sys
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def show(text: str, *, end: str = "\n") -> None:
-    """Print to stdout what a terminal would not obey."""
+    """Print to stdout, with terminal control characters removed."""
     print(printable(text), end=end, flush=True)
 
 
 def complain(text: str) -> None:
-    """Print to stderr what a terminal would not obey."""
+    """Print to stderr, with terminal control characters removed."""
     print(printable(text), file=sys.stderr)
 
 
 def as_json(value: object) -> str:
-    """Return JSON that is readable, and safe on a terminal."""
+    """Return indented JSON that is safe on a terminal."""
     return escaped(json.dumps(value, ensure_ascii=False, indent=2), lines=True)
 
 
@@ -82,7 +82,7 @@ def _broken(finish_reason: str | None) -> Iterator[str]:
     if finish_reason == "length":
         yield "The answer was cut off at LLM_MAX_TOKENS.\n\n"
     if finish_reason == "error":
-        yield "The answer above is not whole: the language model broke off. Ask again.\n\n"
+        yield "The answer above is incomplete: the language model broke off. Ask again.\n\n"
 
 
 def _removed(safety: Mapping[str, Any] | None) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _removed(safety: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _worth_listing(citations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the marked citations, then the attributed ones that lead anywhere else."""
+    """Return the marked citations, then attributed ones of other sources."""
     matched = [citation for citation in citations if citation["matched"]]
     marked = [citation for citation in matched if citation["number"]]
     listed = {(citation["doc_id"], citation["section"]) for citation in marked}
@@ -113,7 +113,7 @@ def _list(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def problem_lines(report: "Report") -> list[str]:
-    """Return a line for each file that was left out or could not be used, and for each warning."""
+    """Return a line for each skipped or failed file and each warning."""
     kinds = {"skipped": report.skipped, "warning,": report.warnings, "cannot use": report.problems}
     found = [(kind, problem) for kind, problems in kinds.items() for problem in problems]
     return [escaped(f"{kind} {problem.path}: {problem.reason}") for kind, problem in found]
@@ -130,7 +130,7 @@ def report_text(report: "Report") -> str:
 
 @contextmanager
 def progress_bar(description: str = "Ingesting") -> "Iterator[Progress]":
-    """Show a progress bar on a terminal, and nothing elsewhere; the body gets the function that moves it."""
+    """Show a progress bar on a terminal; yield the function that advances it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

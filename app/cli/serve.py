@@ -14,10 +14,10 @@ log = get_logger(__name__)
 
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; by default PORT, 3000.")] = None,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes answer.")] = 1,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port (default: PORT, 3000).")] = None,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Number of worker processes.")] = 1,
 ) -> None:
-    """Serve the page at / and the HTTP API: POST /api/query and /chat, LangServe at /copilot, described at /docs."""
+    """Serve the page at / and the HTTP API: /api/query, /chat, LangServe at /copilot; documented at /docs."""
     from app.http.process import check_workers
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
@@ -34,7 +34,7 @@ def serve(
         check_outbox(services.outbox)
     log.info("starting", **summary(services))
     port = port or settings.port
-    announce = partial(show, f"The page opens at {page_address(host, port)}")
+    announce = partial(show, f"Open the page at {page_address(host, port)}")
     serve_until_drained(services, host=host, port=port, workers=workers, on_bound=announce)
 
 

@@ -71,7 +71,7 @@ def serve(
         services: What answers.
         host: The address to listen on.
         port: The port.
-        workers: How many processes answer.
+        workers: Number of worker processes.
         on_bound: Called when the address is taken, before anything is loaded.
 
     Raises:

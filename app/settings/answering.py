@@ -1,4 +1,4 @@
-"""The settings of what answers: models, index, retrieval, citations."""
+"""Settings for answering: models, index, retrieval, citations."""
 
 from pathlib import Path
 from typing import Literal
@@ -254,30 +254,30 @@ class AnsweringFields(BaseSettings):
 
     @property
     def link_hosts(self) -> tuple[str, ...]:
-        """Return the hosts of TRUSTED_LINK_HOSTS; none is any."""
+        """Return the hosts of TRUSTED_LINK_HOSTS; an empty tuple allows any host."""
         return tuple(self.trusted_link_hosts.split(",")) if self.trusted_link_hosts else ()
 
     @property
     def provider(self) -> str:
-        """Return the provider in force: the one that is set, else that of the key that there is, else offline."""
+        """Return the provider: LLM_PROVIDER, else the one whose key is set, else offline."""
         keyed = "groq" if self.llm_api_key else "openrouter" if self.openrouter_api_key else "offline"
         return self.llm_provider or keyed
 
     @property
     def moderates_by_llm_key(self) -> bool:
-        """Return whether the provider of the language model moderates too, so that key and address are the same."""
+        """Return whether the language model's provider also moderates, with the same key and address."""
         same = {"groq": "groq", "openai": "openai-compatible"}
         return self.moderation_api_key is None and same.get(self.moderation_provider) == self.provider
 
     @property
     def asks_a_server(self) -> bool:
-        """Return whether the index is on a server, and not in this process."""
+        """Return whether the index is on a server rather than in this process."""
         return self.vector_store_type == "postgres" or (
             self.vector_store_type == "chroma" and self.chroma_host is not None
         )
 
     def context_tokens(self, model: str) -> int:
-        """Return what the model reads and writes together, by LLM_CONTEXT_TOKENS."""
+        """Return the context window of the model in tokens, from LLM_CONTEXT_TOKENS."""
         usual, *named = self.llm_context_tokens.split(",")
         windows = dict(window.split("=") for window in named)
         return int(windows.get(model, usual))

@@ -1,21 +1,21 @@
-"""What the name of a provider stands for, where nothing else is set: its address, model and time-outs."""
+"""Defaults of each provider: address, model and timeouts."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 OPENROUTER_MODEL: Final = "google/gemma-3n-e2b-it:free"
 LOCAL_SERVERS: Final = {"ollama": "http://127.0.0.1:11434/v1", "llama-cpp": "http://127.0.0.1:8080/v1"}
-"""The servers that people run on their own machine, and where they usually listen."""
+"""Local model servers, and the addresses they listen on by default."""
 LISTED_MODEL: Final = "default"
-"""LLM_MODEL of such a server, where none is set: the first model that it lists."""
+"""The default LLM_MODEL of a local server: the first model that it lists."""
 
-# Without a GPU such a server reads 50 to 200 tokens a second: a prompt takes half a minute and more.
+# Without a GPU a local server reads 50 to 200 tokens a second: a prompt takes half a minute or more.
 _PATIENCE: Final = {"llm_timeout_s": 300, "request_timeout_s": 330, "query_reformulation_timeout_s": 30}
 _OTHER_NAMES: Final = {"llm_model": "primary_model_id"}
 
 
 def with_preset(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the raw values of the settings with what their provider stands for, where they do not say it."""
+    """Return the raw values of the settings, completed with their provider's defaults."""
     preset = _preset(_provider(values))
     given = {name for name in preset if values.get(name) or values.get(_OTHER_NAMES.get(name, name))}
     return values | {name: value for name, value in preset.items() if name not in given}

@@ -1,4 +1,4 @@
-"""Read the settings. A value that does not fit stops the program with the variable's name and what is allowed."""
+"""Read the settings. An invalid value stops the program and names the variable and the allowed values."""
 
 import re
 from typing import Any
@@ -7,19 +7,19 @@ from pydantic import SecretStr, ValidationError
 
 from app.settings.settings import Settings
 
-# What may be, or hold, a secret: an address with a password or a query, a key.
+# Values that may be or contain a secret: an address with a password or a query, a key.
 _SUSPECT = re.compile(r"[@?]|\b(?:gsk|sk|pk|lsv2)[_-]|[\w-]{32}", re.IGNORECASE)
 
 
 class SettingsError(Exception):
-    """Some settings do not fit; the message names each, with what is allowed."""
+    """Some settings are invalid; the message names each, and the allowed values."""
 
 
 def load_settings(**overrides: Any) -> Settings:
     """Read the settings from the environment and `.env`; `overrides` win.
 
     Raises:
-        SettingsError: a value does not fit, or `.env` cannot be read.
+        SettingsError: a value is invalid, or `.env` cannot be read.
     """
     try:
         return Settings(**overrides)

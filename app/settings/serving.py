@@ -1,4 +1,4 @@
-"""The settings of the service around the answers: caches, events, ingestion, callers, logs, traces."""
+"""Settings of the service: caches, events, ingestion, access, logs, traces."""
 
 from pathlib import Path
 from typing import Literal
@@ -24,12 +24,12 @@ LANGSMITH = "https://api.smith.langchain.com"
 
 
 def _either_prefix(*names: str) -> AliasChoices:
-    """Return the names of a LangSmith variable, with the prefix of today and the older one."""
+    """Return the names of a LangSmith variable, with the current prefix and the old one."""
     return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
 
 
 class ServingFields(AnsweringFields):
-    """The settings of what answers, and of the service around it."""
+    """Settings for answering and for the service."""
 
     cache_enabled: Flag = Field(False, description="Whether anything is cached")
     cache_embeddings: Flag = Field(True, description="Whether question embeddings are cached")
@@ -217,25 +217,25 @@ class ServingFields(AnsweringFields):
 
     @property
     def open_to_others(self) -> bool:
-        """Return whether others than the users of this machine may ask."""
+        """Return whether users of other machines may ask."""
         return self.auth_mode != "none" or self.allow_anonymous
 
     @property
     def framing_origins(self) -> tuple[str, ...]:
-        """Return the origins of pages that may show /embed in a frame; empty where none may."""
+        """Return the origins of pages that may show /embed in a frame; empty if none may."""
         origins = (self.frame_ancestors or self.cors_origins).split(",")
         named = tuple(origin.strip() for origin in origins if is_origin(origin.strip()))
         return () if "none" in named else named
 
     @property
     def rate(self) -> str | None:
-        """Return the rate in force: the one that is set, else 60/minute where others may ask; None is no limit."""
+        """Return the rate limit: RATE_LIMIT, else 60/minute if other machines may ask; None means no limit."""
         rate = self.rate_limit or ("60/minute" if self.open_to_others else "off")
         return None if rate == "off" else rate
 
     @property
     def has_redis_sessions(self) -> bool:
-        """Return whether sessions are read from Redis, and not from an auth service."""
+        """Return whether sessions are read from Redis rather than from an authentication service."""
         return self.auth_mode == "session" and self.auth_url is None
 
     @property

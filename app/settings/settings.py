@@ -1,4 +1,4 @@
-"""Settings whose values fit together."""
+"""All settings, and the checks across several of them."""
 
 from typing import Any, get_args
 
@@ -9,12 +9,12 @@ from app.settings.serving import LANGSMITH, ServingFields
 
 
 class Settings(ServingFields):
-    """All settings, checked one by one and together."""
+    """All settings, validated one by one and together."""
 
     @field_validator("*", mode="before")
     @classmethod
     def _any_case(cls, value: object, info: ValidationInfo) -> object:
-        """Take the words of a setting that knows only some in upper and lower case alike."""
+        """Ignore case in settings with a fixed set of values."""
         choices = _choices(cls.model_fields[info.field_name or ""].annotation)
         word = value.strip().lower() if isinstance(value, str) else None
         return word if word in choices else value
@@ -22,13 +22,13 @@ class Settings(ServingFields):
     @model_validator(mode="before")
     @classmethod
     def _presets(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Take the address, model and time-outs of the provider where none are set."""
+        """Fill in the provider's address, model and timeouts."""
         return with_preset(values)
 
     @model_validator(mode="before")
     @classmethod
     def _addresses_of_hosts(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Make the addresses of Redis and RabbitMQ where only hosts are given."""
+        """Build the addresses of Redis and RabbitMQ from their hosts and ports."""
         made = {}
         for name, port, address in (
             ("redis", 6379, "redis://{}:{}/0"),
@@ -53,17 +53,17 @@ class Settings(ServingFields):
 
 
 def _choices(annotation: object) -> set[object]:
-    """Return the words of a Literal, also of an optional one."""
+    """Return the values of a Literal, optional or not."""
     parts = get_args(annotation)
     return {one for part in parts for one in (get_args(part) or (part,)) if isinstance(one, str)}
 
 
 def _contradiction(settings: ServingFields) -> str | None:
     if settings.chunk_overlap >= settings.chunk_size:
-        return f"CHUNK_OVERLAP ({settings.chunk_overlap}) has to be smaller than CHUNK_SIZE ({settings.chunk_size})"
+        return f"CHUNK_OVERLAP ({settings.chunk_overlap}) must be smaller than CHUNK_SIZE ({settings.chunk_size})"
     windows = settings.llm_context_tokens.split(",")
     if settings.llm_max_tokens >= min(int(window.rpartition("=")[2]) for window in windows):
-        return f"LLM_MAX_TOKENS ({settings.llm_max_tokens}) has to be smaller than LLM_CONTEXT_TOKENS"
+        return f"LLM_MAX_TOKENS ({settings.llm_max_tokens}) must be smaller than LLM_CONTEXT_TOKENS"
     models = {*settings.allowed_models, settings.llm_fallback_model}
     if unknown := {window.rpartition("=")[0] for window in windows[1:]} - models:
         allowed = "LLM_MODEL, LLM_ALLOWED_MODELS and LLM_FALLBACK_MODEL"
@@ -103,7 +103,7 @@ def _incomplete_model(settings: ServingFields) -> str | None:
     if settings.llm_provider == "openai-compatible" and settings.llm_base_url is None:
         return "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
     if settings.retriever_type == "compression" and settings.provider == "offline":
-        return "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or take hybrid, similarity or mmr"
+        return "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use hybrid, similarity or mmr"
     if settings.embedding_device == "cuda" and not _runs_on_torch(settings):
         return "EMBEDDING_DEVICE=cuda needs EMBEDDING_PROVIDER=huggingface and EMBEDDING_BACKEND=torch"
     if settings.embedding_provider == "openai-compatible" and settings.embedding_base_url is None:

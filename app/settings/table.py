@@ -14,7 +14,7 @@ HEAD = """# Every setting with its default. Copy this file to `.env` and change 
 
 
 def settings_table(names: Iterable[str] = Settings.model_fields) -> str:
-    """Return a Markdown table of settings, by default of all: name, default, meaning."""
+    """Return a Markdown table of the settings (default: all): name, default, meaning."""
     fields = ((name, Settings.model_fields[name]) for name in names)
     rows = [
         f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(field)) else ''} | {field.description} |"
@@ -30,7 +30,7 @@ def example_file() -> str:
 
 
 def default_of(field: FieldInfo) -> str:
-    """Return the default as the environment would say it; none is empty."""
+    """Return the default as an environment variable would hold it; empty if there is none."""
     match field.default:
         case None:
             return ""

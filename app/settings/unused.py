@@ -1,4 +1,4 @@
-"""Name variables that are set for this program and that it does not read, and what was probably meant."""
+"""Find variables that are set but not read, and the settings that were probably meant."""
 
 import os
 import re
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from app.settings.settings import Settings
 
-# Prefixes and names that are set for this program only; other variables may belong to any program.
+# Prefixes and names of this program's variables; others may belong to any program.
 _OUR_PREFIXES = re.compile(
     r"(?:LLM|EMBEDDING|RETRIEVAL|RETRIEVER|RELEVANCE|MMR|RERANK(?:ER|ING)?|CHUNK|CITATION|CONFIDENCE|SAFETY|MODERATION|"
     r"SCOPE|CACHE|EVENTS|RATE_LIMIT|OPENROUTER|PRIMARY_MODEL|ENABLE_QUERY)_?"
 )
-# Names of other programs of this kind, and ours for them.
+# Names that similar programs use, and ours.
 _MEANT = {
     **dict.fromkeys(("TOP_K", "RETRIEVER_TOP_K", "RETRIEVER_K", "SIMILARITY_TOP_K"), "RETRIEVAL_TOP_K"),
     **dict.fromkeys(("SCORE_THRESHOLD", "SIMILARITY_THRESHOLD", "RETRIEVAL_THRESHOLD"), "RELEVANCE_THRESHOLD"),
@@ -33,7 +33,7 @@ _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)
 
 
 def unused_variables() -> dict[str, str | None]:
-    """Return the variables that are set, here or in `.env`, and not read, by name: what was meant; None if unknown."""
+    """Return each variable that is set but not read, with the setting that was probably meant, or None."""
     known = {name.upper() for name in Settings.model_fields}
     for field in Settings.model_fields.values():
         known |= {str(name).upper() for name in getattr(field.validation_alias, "choices", ())}
@@ -43,9 +43,9 @@ def unused_variables() -> dict[str, str | None]:
 
 
 def unused_warning() -> str | None:
-    """Return one line that names them all, each with the right name where one is known; None where there are none."""
-    told = [f"{name} (use {meant})" if meant else name for name, meant in unused_variables().items()]
-    return ", ".join(told) or None
+    """Return one line that names all unused variables and the right names; None if there are none."""
+    names = [f"{name} (use {meant})" if meant else name for name, meant in unused_variables().items()]
+    return ", ".join(names) or None
 
 
 def _nearest(name: str, known: set[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Types of settings: flags, fractions, web addresses, addresses of servers with a password."""
+"""Types of settings: flags, fractions, web addresses, server addresses with passwords."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def _boolean(value: object) -> object:
 
 
 def _reformulation(value: object) -> object:
-    """Return the mode; the older form of the setting was a flag."""
+    """Return the mode; true and false are accepted from the older form."""
     text = str(value).strip().lower()
     if text in {"auto", "always", "off"}:
         return text
@@ -42,7 +42,7 @@ def _log_level(value: object) -> object:
 
 def _web_address(url: str) -> str:
     if not _is_address(url, ("http", "https")):
-        msg = "has to be an address like https://host or http://host:8080/path"
+        msg = "must be an address like https://host or http://host:8080/path"
         raise ValueError(msg)
     return url
 
@@ -50,20 +50,20 @@ def _web_address(url: str) -> str:
 def _origins(text: str) -> str:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if wrong := next((part for part in parts if not is_origin(part)), None):
-        msg = f"holds {wrong!r}, which is no origin like https://www.example.com, https://*.example.com or *"
+        msg = f"holds {wrong!r}, which is not an origin like https://www.example.com, https://*.example.com or *"
         raise ValueError(msg)
     return ",".join(parts)
 
 
 def is_origin(text: str) -> bool:
-    """Return whether a text names where pages come from, as a content security policy writes it."""
+    """Return whether a text is an origin as a content security policy writes it."""
     return _ORIGIN.fullmatch(text) is not None
 
 
 def _hosts(text: str) -> str:
     parts = [part.strip().lower() for part in text.split(",") if part.strip()]
     if wrong := next((part for part in parts if not _HOST.fullmatch(part)), None):
-        msg = f"holds {wrong!r}, which is no name of a host like example.org"
+        msg = f"holds {wrong!r}, which is not a host name like example.org"
         raise ValueError(msg)
     return ",".join(parts)
 
@@ -72,14 +72,14 @@ def _redis_address(url: SecretStr) -> SecretStr:
     value = url.get_secret_value()
     database = urlsplit(value).path.strip("/") if _is_address(value, ("redis", "rediss")) else "none"
     if not value.startswith("unix://") and not (database or "0").isdecimal():
-        msg = "has to be an address like redis://127.0.0.1:6379/0, rediss://user:password@host:6379/0 or unix:///path"
+        msg = "must be an address like redis://127.0.0.1:6379/0, rediss://user:password@host:6379/0 or unix:///path"
         raise ValueError(msg)
     return url
 
 
 def _broker_address(url: SecretStr) -> SecretStr:
     if not _is_address(url.get_secret_value(), ("amqp", "amqps")):
-        msg = "has to be an address like amqp://user:password@host:5672/"
+        msg = "must be an address like amqp://user:password@host:5672/"
         raise ValueError(msg)
     return url
 

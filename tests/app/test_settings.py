@@ -73,7 +73,7 @@ def test_a_bad_value_names_the_variable_the_value_and_what_is_allowed(monkeypatc
 
 def test_settings_that_do_not_fit_together_are_refused(monkeypatch):
     monkeypatch.setenv("CHUNK_OVERLAP", "800")
-    with pytest.raises(SettingsError, match=r"CHUNK_OVERLAP \(800\) has to be smaller than CHUNK_SIZE \(800\)"):
+    with pytest.raises(SettingsError, match=r"CHUNK_OVERLAP \(800\) must be smaller than CHUNK_SIZE \(800\)"):
         load_settings()
 
 

@@ -127,5 +127,5 @@ def test_a_judge_without_a_language_model_is_bad_usage_and_nothing_is_asked(wayp
     code, out, err = waypoint("eval", str(tmp_path / "q.jsonl"), "--judge")
 
     assert (code, out) == (2, "")
-    assert "--judge asks the configured language model, and there is none: set LLM_API_KEY" in err
+    assert "--judge needs a language model: set LLM_API_KEY" in err
     assert not Path("storage").exists()

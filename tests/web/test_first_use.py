@@ -9,7 +9,7 @@ from tests.processes import service
 
 def test_the_printed_address_leads_to_a_page_that_answers_its_first_example(browser, watch, tmp_path):
     with service(tmp_path, LLM_PROVIDER="offline") as started:
-        (address,) = re.findall(r"The page opens at (\S+)", started.messages.read_text())
+        (address,) = re.findall(r"Open the page at (\S+)", started.messages.read_text())
         context = browser.new_context()
         watch.follow(context)
         page = context.new_page()

@@ -57,8 +57,8 @@ def test_sources_shows_the_words_that_are_cited(conversation, capsys, command):
     [
         (["/sources"], "Nothing has been answered yet."),
         (["What is the GST rate?", "/sources 7"], "The last answer has no source 7."),
-        (["/nonsense"], "There is no command '/nonsense'; /help lists them."),
-        (["/save"], "Name one file, like /save answers.md."),
+        (["/nonsense"], "Unknown command '/nonsense'; /help lists the commands."),
+        (["/save"], "Give one file name, like /save answers.md."),
         (["x" * 4001], "waypoint: Query exceeds maximum length of 4000 characters"),
         (["/save /nowhere/at/all.md"], "waypoint: [Errno 2] No such file or directory: '/nowhere/at/all.md'"),
     ],

@@ -97,4 +97,4 @@ def test_ctrl_c_ends_the_command_cleanly_and_what_changed_is_in_the_index(tmp_pa
 
 def test_watching_goes_with_folders_only(waypoint):
     code, _, err = waypoint("ingest", "s3://bucket", "--watch")
-    assert (code, "--watch goes with folders" in err) == (2, True)
+    assert (code, "--watch needs local folders" in err) == (2, True)

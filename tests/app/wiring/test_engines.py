@@ -38,4 +38,4 @@ def test_an_address_without_its_engine_is_bad_usage(waypoint, tmp_path):
     code, _, messages = waypoint("ingest", str(tmp_path), "--ray-address", "127.0.0.1:9")
 
     assert code == 2
-    assert "--ray-address goes with --engine ray" in messages
+    assert "--ray-address needs --engine ray" in messages

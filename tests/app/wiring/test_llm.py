@@ -93,7 +93,7 @@ def test_groqs_own_options_are_sent_where_they_are_set(groq):
     ("settings", "told"),
     [
         ({"llm_provider": "openai-compatible"}, "needs LLM_BASE_URL"),
-        ({"llm_max_tokens": 900, "llm_context_tokens": 900}, "has to be smaller than LLM_CONTEXT_TOKENS"),
+        ({"llm_max_tokens": 900, "llm_context_tokens": 900}, "must be smaller than LLM_CONTEXT_TOKENS"),
         ({"llm_rpm": 0}, "LLM_RPM=0"),
     ],
 )
