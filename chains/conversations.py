@@ -1,11 +1,11 @@
 """Conversations kept by their session: each question gets the turns before it, each answer is kept behind them."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
-from chains.delegating import DelegatingRunnable
+from chains.around import Around, Invocation
 from chains.errors import SessionError
 from chains.history import Turn
 from chains.logs import get_logger
@@ -47,7 +47,7 @@ class ConversationStore(Protocol):
         """Forget a conversation; SessionNotFoundError where it is unknown."""
 
 
-class WithConversations(DelegatingRunnable):
+class WithConversations(Around):
     """The `bound` chain, which reads and keeps the conversation of a question with a `session_id`.
 
     A `history` of the client's own wins, and its answer is kept all the same. A conversation belongs to `owner_of` the
@@ -63,35 +63,21 @@ class WithConversations(DelegatingRunnable):
         self._store = store
         self._shortest_anonymous = shortest_anonymous
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        return self.bound.invoke(_without_session(input), config, **kwargs)
+    def before(self, question: Any, config: RunnableConfig | None) -> Any:
+        """Return the question without its session."""
+        return _without_session(question)
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Yield the answer's parts as they come."""
-        yield from self.bound.stream(_without_session(input), config, **kwargs)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer.
+    async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
+        """Yield the parts of the answer.
 
         Raises:
-            SessionError: it cannot be read at the moment.
-        """
-        answer = await self.bound.ainvoke(await self._continued(input, config), config, **kwargs)
-        await self._keep(input, config, answer)
-        return answer
-
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield the answer's parts as they come.
-
-        Raises:
-            SessionError: it cannot be read at the moment.
+            SessionError: the conversation cannot be read at the moment.
         """
         parts = []
-        async for part in self.bound.astream(await self._continued(input, config), config, **kwargs):
+        async for part in call.aask(await self._continued(call.question, call.config)):
             parts.append(part)
             yield part
-        await self._keep(input, config, merge(parts))
+        await self._keep(call.question, call.config, merge(parts))
 
     async def _continued(self, question: Any, config: RunnableConfig | None) -> Any:
         """Return the question with the turns of its session."""

@@ -1,12 +1,12 @@
 """What strangers see of an answer: its confidence without factors, and its metadata without the times of the stages."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from chains.around import Around
 from chains.audience import audience_in
-from chains.delegating import DelegatingRunnable
 from chains.output import AnswerChunk
 
 STAFF_ONLY = {"confidence": "factors", "metadata": "timings_ms"}
@@ -19,29 +19,9 @@ def for_strangers(part: Mapping[str, Any]) -> AnswerChunk:
     return AnswerChunk({**part, **hidden})
 
 
-class Disclosure(DelegatingRunnable):
+class Disclosure(Around):
     """The `bound` chain; a call for the public gets its answer without what only the staff sees."""
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        answer = self.bound.invoke(input, config, **kwargs)
-        return dict(for_strangers(answer)) if _is_public(config) else answer
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        answer = await self.bound.ainvoke(input, config, **kwargs)
-        return dict(for_strangers(answer)) if _is_public(config) else answer
-
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Yield the answer's parts as they come."""
-        for part in self.bound.stream(input, config, **kwargs):
-            yield for_strangers(part) if _is_public(config) else part
-
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield the answer's parts as they come."""
-        async for part in self.bound.astream(input, config, **kwargs):
-            yield for_strangers(part) if _is_public(config) else part
-
-
-def _is_public(config: RunnableConfig | None) -> bool:
-    return audience_in(config) == "public"
+    def shown(self, part: Any, config: RunnableConfig | None) -> Any:
+        """Return a part of the answer as the caller of this config may see it."""
+        return for_strangers(part) if audience_in(config) == "public" else part

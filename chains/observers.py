@@ -1,4 +1,4 @@
-"""Tell observers of every call of a chain: when it starts, and what came of it."""
+"""Notify observers of every call of a chain: when it starts, and what came of it."""
 
 import asyncio
 import time
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import Runnable, ensure_config
 
-from chains.delegating import DelegatingRunnable
+from chains.around import Around, Invocation
 from chains.logs import get_logger
 from chains.output import merge
 from chains.state import Answer, Question
@@ -45,7 +45,7 @@ class Call:
 
 
 class Observer(Protocol):
-    """Is told of the calls of a chain. It must not block; its exceptions are logged and do not reach the caller."""
+    """Is notified of the calls of a chain. It must not block; its exceptions are logged and do not reach the caller."""
 
     def started(self, call: Call, /) -> None:
         """Handle the start of a call."""
@@ -54,7 +54,7 @@ class Observer(Protocol):
         """Handle the end of a call: `answer` or `error` is set."""
 
 
-class ObservedRunnable(DelegatingRunnable):
+class ObservedRunnable(Around):
     """The `bound` chain, with observers of its calls."""
 
     def __init__(
@@ -68,59 +68,42 @@ class ObservedRunnable(DelegatingRunnable):
         self.observers = tuple(observers)
         self.clock = clock
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        with self._watch(input, config) as call:
-            call.answer = self.bound.invoke(input, config, **kwargs)
-        return call.answer
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        with self._watch(input, config) as call:
-            call.answer = await self.bound.ainvoke(input, config, **kwargs)
-        return call.answer
-
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Yield the answer's parts as they come."""
-        with self._watch(input, config, streamed=True) as call:
-            parts = []
-            for part in self.bound.stream(input, config, **kwargs):
+    def parts(self, call: Invocation) -> Iterator[Any]:
+        """Yield the parts of the answer."""
+        with self._watch(call) as parts:
+            for part in call.ask(call.question):
                 parts.append(part)
                 yield part
-            call.answer = merge(parts)
 
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield the answer's parts as they come."""
-        with self._watch(input, config, streamed=True) as call:
-            parts = []
-            async for part in self.bound.astream(input, config, **kwargs):
+    async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
+        """Yield the parts of the answer."""
+        with self._watch(call) as parts:
+            async for part in call.aask(call.question):
                 parts.append(part)
                 yield part
-            call.answer = merge(parts)
 
     @contextmanager
-    def _watch(self, question: Any, config: RunnableConfig | None, *, streamed: bool = False) -> Iterator[Call]:
+    def _watch(self, invocation: Invocation) -> Iterator[list[Any]]:
+        """Report the call whose parts the body collects."""
+        question, parts = invocation.question, list[Any]()
         asked = question if isinstance(question, Mapping) else {"question": question}
-        call = Call(dict(asked), dict(ensure_config(config).get("metadata") or {}), streamed)
+        metadata = ensure_config(invocation.config).get("metadata") or {}
+        call = Call(dict(asked), dict(metadata), invocation.streamed)
         started = self.clock()
-        self._tell("started", call)
+        self._notify("started", call)
         try:
-            yield call
+            yield parts
+            call.answer = merge(parts)
         except BaseException as error:
             call.error = error
             raise
         finally:
             call.seconds = self.clock() - started
-            self._tell("ended", call)
+            self._notify("ended", call)
 
-    def _tell(self, event: str, call: Call) -> None:
+    def _notify(self, event: str, call: Call) -> None:
         for observer in self.observers:
             try:
                 getattr(observer, event)(call)
             except Exception as error:  # An observer must not break an answer.
                 log.warning("observer_failed", observer=type(observer).__name__, error=type(error).__name__)
-
-
-def observed(chain: Runnable[Question, Answer], observers: Sequence[Observer]) -> Runnable[Question, Answer]:
-    """Return the chain with its observers, or the chain itself where there are none."""
-    return ObservedRunnable(chain, observers) if observers else chain

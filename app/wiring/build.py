@@ -16,10 +16,11 @@ from app.adapters.feedback_file import MEGABYTE, FeedbackFile
 from app.observability.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.access import Access
+from app.wiring.around import AROUND
 from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
-from app.wiring.conversations import conversations_of, with_conversations
+from app.wiring.conversations import conversations_of
 from app.wiring.examples import ExampleQuestions
 from app.wiring.library import Library, folder_beside
 from app.wiring.llm import chat_model, close, providers_of
@@ -28,15 +29,13 @@ from app.wiring.moderation import Moderation, moderation_of
 from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
 from app.wiring.parts import Parts
 from app.wiring.reformulation import reformulation_of
-from app.wiring.safety import safe_questions
 from app.wiring.scope import sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
 from app.wiring.teams import Teams
 from app.wiring.uploads import Uploads
 from chains.clock import Clock, SystemClock
 from chains.conversations import ConversationStore
-from chains.disclosure import Disclosure
-from chains.observers import Observer, observed
+from chains.observers import Observer
 from chains.pipeline import Reformulation
 from chains.ports import TokenCounter, WordSimilarity
 from chains.retrieval import ChunkRetriever
@@ -202,10 +201,15 @@ class Services:
             moderate=self.moderation.step if self.moderation else None,
             **options,
         )
-        facts = {"scope": scope_text(self.settings), "passage_characters": options.get("passage_characters")}
-        answers = self.caches.answers(chain, style=style, model_id=model_id, **facts)
-        told = observed(self.tracing.traced(answers), self.observers)
-        return Disclosure(safe_questions(self.settings, with_conversations(told, self)))
+        facts = {
+            "style": style,
+            "model_id": model_id,
+            "scope": scope_text(self.settings),
+            "passage_characters": options.get("passage_characters"),
+        }
+        for wrap in AROUND:
+            chain = wrap(chain, self, facts)
+        return chain
 
     @cached_property
     def conversations(self) -> ConversationStore:

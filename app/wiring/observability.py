@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
 from app.settings import Settings
@@ -17,7 +17,6 @@ from chains.errors import ConfigurationError
 from chains.generation.provider import Provider
 from chains.logs import get_logger
 from chains.observers import Observer
-from chains.state import Answer, Question
 
 if TYPE_CHECKING:
     from app.adapters.events.outbox import Outbox
@@ -47,10 +46,6 @@ class Tracing:
     connections: list[Callable[[], None]] = field(default_factory=list)
     probes: dict[str, Callable[[], None]] = field(default_factory=dict)
     scores: "Export[Score] | None" = None
-
-    def traced(self, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
-        """Return the chain with every call traced."""
-        return RunnableBinding(bound=chain, config_factories=self.factories) if self.factories else chain
 
     def dropped(self) -> dict[str, float]:
         """Return how many traces (of OpenTelemetry: spans) or scores did not arrive, by backend."""

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from langchain_core.runnables import Runnable
-
 import prompts
 from app.settings import Settings
-from chains.safety import CheckQuestion, CleanQuestions, Moderate, Reason, Safety, SystemPrompt, Thresholds, clean
+from chains.safety import CheckQuestion, Moderate, Reason, Safety, SystemPrompt, Thresholds, clean
 from chains.safety.injection import Scanner
 from chains.safety.pii import Redacted, redact
 from chains.safety.screening import suspicious_chunks
-from chains.state import Answer, Question
 
 # What the fences around the documents, and the guard of a suspicious question, add to a prompt.
 FENCE_TOKENS = 160
@@ -19,17 +16,13 @@ THRESHOLDS = Thresholds(guard=0.5, block=0.9)
 NEVER_BLOCKED = Thresholds(guard=0.5, block=2)
 
 
-def safe_questions(settings: Settings, chain: Runnable[Question, Answer]) -> Runnable[Question, Answer]:
-    """Return the chain, asked without what must not reach its logs, traces and caches."""
-    return CleanQuestions(chain, _redact(settings)) if settings.safety_enabled else chain
-
-
 def safe_text(settings: Settings, text: str) -> str:
     """Return a text without what must not reach logs, traces and other services."""
-    return clean(text, _redact(settings)).text if settings.safety_enabled else text
+    return clean(text, redact_of(settings)).text if settings.safety_enabled else text
 
 
-def _redact(settings: Settings) -> Callable[[str], Redacted] | None:
+def redact_of(settings: Settings) -> Callable[[str], Redacted] | None:
+    """Return what takes personal data out of a text; None where SAFETY_PII is off."""
     return None if settings.safety_pii == "off" else redact
 
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, run_in_executor
 
-from chains.caching.replay import LEVEL, replay_stream, replay_whole
+from chains.around import Around, Invocation
+from chains.caching.replay import LEVEL, replay
 from chains.caching.single_flight import SingleFlight
 from chains.caching.stats import CacheStats
 from chains.caching.typed_cache import TypedCache, canonical
 from chains.clock import Clock
-from chains.delegating import DelegatingRunnable
 from chains.errors import WaypointError
 from chains.output import merge
 from chains.retrieval import filters_of
@@ -23,8 +23,8 @@ BRIEF_TTL_S = 60.0
 _BRIEF = frozenset({"unsure", "declined", "no_results", "ungrounded", "small_talk", "question_back", "redirected"})
 
 
-class _Call(NamedTuple):
-    """One call: the key under which its answer is kept, and when it began."""
+class _Lookup(NamedTuple):
+    """The key under which the answer of a call is kept, and when the call began."""
 
     key: str
     clock: Clock
@@ -35,7 +35,7 @@ class _Call(NamedTuple):
         return round(1000 * (self.clock.now() - self.began), 3)
 
 
-class CachedAnswers(DelegatingRunnable):
+class CachedAnswers(Around):
     """The `bound` chain behind a cache of its answers; equal calls that await share one call of the chain.
 
     Args:
@@ -68,68 +68,44 @@ class CachedAnswers(DelegatingRunnable):
         self._defaults = defaults
         self._under_way: SingleFlight[Answer] = SingleFlight()
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        call = self._call(input, config)
-        if call is None:
-            return self.bound.invoke(input, config, **kwargs)
-        found = self._cache.get(call.key)
-        if found is not None:
-            return replay_whole(found, elapsed_ms=call.elapsed_ms).invoke(input, config)
-        answer = self.bound.invoke(input, config, **kwargs)
-        self._keep(call, answer)
-        return answer
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        call = await run_in_executor(None, self._call, input, config)  # The version may be read from a database.
-        if call is None:
-            return await self.bound.ainvoke(input, config, **kwargs)
-
-        async def whole() -> AsyncIterator[Answer]:
-            yield await self.bound.ainvoke(input, config, **kwargs)
-
-        async with self._joined(call, whole) as (parts, is_own):
-            if is_own:
-                return merge([part async for part in parts])
-            return await replay_whole(parts, elapsed_ms=call.elapsed_ms).ainvoke(input, config)
-
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Yield the answer's parts as they come."""
-        call = self._call(input, config)
-        if call is None:
-            yield from self.bound.stream(input, config, **kwargs)
+    def parts(self, call: Invocation) -> Iterator[Any]:
+        """Yield the parts of the answer."""
+        lookup = self._lookup(call)
+        if lookup is None:
+            yield from call.ask(call.question)
             return
-        found = self._cache.get(call.key)
+        found = self._cache.get(lookup.key)
         if found is not None:
-            yield from replay_stream(found, elapsed_ms=call.elapsed_ms).stream(input, config)
+            yield from replay(found, elapsed_ms=lookup.elapsed_ms).stream(call.question, call.config)
             return
         parts = []
-        for part in self.bound.stream(input, config, **kwargs):
+        for part in call.ask(call.question):
             parts.append(part)
             yield part
-        self._keep(call, merge(parts))
+        answer = merge(parts)
+        if ttl_s := self._lifetime_s(answer):
+            self._cache.set(lookup.key, answer, ttl_s=ttl_s)
 
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield the answer's parts as they come."""
-        call = await run_in_executor(None, self._call, input, config)
-        if call is None:
-            async for part in self.bound.astream(input, config, **kwargs):
+    async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
+        """Yield the parts of the answer."""
+        lookup = await run_in_executor(None, self._lookup, call)  # The version may be read from a database.
+        if lookup is None:
+            async for part in call.aask(call.question):
                 yield part
             return
-        async with self._joined(call, lambda: self.bound.astream(input, config, **kwargs)) as (parts, is_own):
-            told = parts if is_own else replay_stream(parts, elapsed_ms=call.elapsed_ms).astream(input, config)
-            async for part in told:
+        async with self._joined(lookup, call) as (parts, is_own):
+            replayed = replay(parts, elapsed_ms=lookup.elapsed_ms)
+            async for part in parts if is_own else replayed.astream(call.question, call.config):
                 yield part
 
-    def _call(self, question: Question, config: RunnableConfig | None) -> _Call | None:
-        """Return the call with its key; None where it has none, and the chain itself reports what is wrong."""
+    def _lookup(self, call: Invocation) -> _Lookup | None:
+        """Return the key of the call; None where it has none, and the chain itself reports what is wrong."""
         began, version = self._clock.now(), self._version()
         try:
-            key = self._key(question, ensure_config(config), version)
+            key = self._key(call.question, ensure_config(call.config), version)
         except (WaypointError, TypeError, ValueError, RecursionError):
             return None
-        return _Call(key, self._clock, began) if version else None
+        return _Lookup(key, self._clock, began) if version else None
 
     def _key(self, question: Question, config: RunnableConfig, version: str | None) -> str:
         given = {name: value for name, value in question.items() if value is not None}
@@ -139,32 +115,26 @@ class CachedAnswers(DelegatingRunnable):
         return canonical([version, options, configured | asdict(filters_of(config))])
 
     @asynccontextmanager
-    async def _joined(
-        self, call: _Call, answering: Callable[[], AsyncIterator[Answer]]
-    ) -> AsyncIterator[tuple[AsyncIterator[Answer], bool]]:
+    async def _joined(self, lookup: _Lookup, call: Invocation) -> AsyncIterator[tuple[AsyncIterator[Answer], bool]]:
         """Give the parts of the answer, and whether this call makes them itself."""
-        found = await self._cache.aget(call.key)
+        found = await self._cache.aget(lookup.key)
         if found is not None:
             yield _alone(found), False
             return
-        with self._under_way.join(call.key, lambda: self._answer(call, answering)) as (parts, is_own):
+        with self._under_way.join(lookup.key, lambda: self._answer(lookup, call)) as (parts, is_own):
             if not is_own:
                 self._stats.add(LEVEL, "shared")
             yield parts, is_own
 
-    async def _answer(self, call: _Call, answering: Callable[[], AsyncIterator[Answer]]) -> AsyncGenerator[Answer]:
+    async def _answer(self, lookup: _Lookup, call: Invocation) -> AsyncGenerator[Answer]:
         """Yield the answer's parts, then keep the answer."""
         parts = []
-        async for part in answering():
+        async for part in call.aask(call.question):
             parts.append(part)
             yield part
         answer = merge(parts)
         if ttl_s := self._lifetime_s(answer):
-            await self._cache.aset(call.key, answer, ttl_s=ttl_s)
-
-    def _keep(self, call: _Call, answer: Answer) -> None:
-        if ttl_s := self._lifetime_s(answer):
-            self._cache.set(call.key, answer, ttl_s=ttl_s)
+            await self._cache.aset(lookup.key, answer, ttl_s=ttl_s)
 
     def _lifetime_s(self, answer: Answer) -> float:
         """Return `ttl_s` for a good answer, a minute for a poor one, and 0 for one that must not be given again.

@@ -4,33 +4,20 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableGenerator
 
 from chains.caching.stats import LevelName
-from chains.output import merge, split
+from chains.output import split
 from chains.state import Answer, Question
 
 LEVEL: LevelName = "answer"
 NAME = "cited_answer"  # The run has the name of the chain's own, and its id is the answer's `trace_id`.
 
 Parts = AsyncIterator[Answer] | Answer
-"""A whole answer for a call that blocks; for one that awaits, its parts, of which the first may be the whole."""
+"""A whole answer for `stream`; for `astream` its parts, of which the first may be the whole."""
 
 
-def replay_whole(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[Question, Answer]:
-    """Return a Runnable that returns the answer; `elapsed_ms` is the time since the question was asked."""
-
-    def tell(question: Question, run_manager: CallbackManagerForChainRun) -> Answer:
-        return _own(cast("Answer", parts), question, run_manager, elapsed_ms())
-
-    async def atell(question: Question, run_manager: AsyncCallbackManagerForChainRun) -> Answer:
-        answer = merge([part async for part in cast("AsyncIterator[Answer]", parts)])
-        return _own(answer, question, run_manager, elapsed_ms())
-
-    return RunnableLambda(cast("Any", tell), cast("Any", atell), name=NAME)
-
-
-def replay_stream(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[Question, Answer]:
+def replay(parts: Parts, *, elapsed_ms: Callable[[], float]) -> Runnable[Question, Answer]:
     """Return a Runnable that streams the answer; `elapsed_ms` is the time since the question was asked."""
 
     def stream(questions: Iterator[Question], run_manager: CallbackManagerForChainRun) -> Iterator[Answer]:

@@ -1,12 +1,12 @@
 """Clean a question and its history before anything else sees them: the chain, its observers, its caches, its traces."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from chains.delegating import DelegatingRunnable
+from chains.around import Around
 from chains.safety.pii import Redacted
 from chains.safety.sanitizing import sanitize
 from chains.state import Answer, Question
@@ -15,7 +15,7 @@ Rewrite = Callable[[str], str]
 Redact = Callable[[str], Redacted]
 
 
-class CleanQuestions(DelegatingRunnable):
+class CleanQuestions(Around):
     """The `bound` chain, asked without what nobody sees in a question, and without personal data.
 
     Args:
@@ -27,24 +27,8 @@ class CleanQuestions(DelegatingRunnable):
         super().__init__(bound)
         self._redact = redact
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        return self.bound.invoke(self._cleaned(input), config, **kwargs)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
-        return await self.bound.ainvoke(self._cleaned(input), config, **kwargs)
-
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Yield the answer's parts as they come."""
-        yield from self.bound.stream(self._cleaned(input), config, **kwargs)
-
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield the answer's parts as they come."""
-        async for part in self.bound.astream(self._cleaned(input), config, **kwargs):
-            yield part
-
-    def _cleaned(self, question: Any) -> Any:
+    def before(self, question: Any, config: RunnableConfig | None) -> Any:
+        """Return the question, and its history, as the chain may see them; `redacted` names the kinds of data."""
         if not isinstance(question, Mapping) or not isinstance(question.get("question"), str):
             return question  # The chain says what is wrong with it.
         asked = clean(question["question"], self._redact)

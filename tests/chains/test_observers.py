@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableLambda
 
-from chains.observers import Call, observed
+from chains.observers import Call, ObservedRunnable
 from chains.state import Question
 from tests.chains.gst import gst_chain
 
@@ -56,7 +56,7 @@ async def ask(chain, way: str, question: str):
 async def test_an_observer_is_told_of_the_beginning_and_the_end_of_every_call(way):
     notebook = Notebook()
 
-    await ask(observed(RunnableLambda(echo), [notebook]), way, "x")
+    await ask(ObservedRunnable(RunnableLambda(echo), [notebook]), way, "x")
 
     [(first, call), (second, same)] = notebook.pages
     assert (first, second) == ("started", "ended")
@@ -68,7 +68,7 @@ async def test_an_observer_is_told_of_the_beginning_and_the_end_of_every_call(wa
 
 def test_the_pieces_of_a_stream_are_joined_and_a_replacement_is_the_answer():
     notebook = Notebook()
-    chain = observed(RunnableLambda(lambda state: state) | _generator(), [notebook])
+    chain = ObservedRunnable(RunnableLambda(lambda state: state) | _generator(), [notebook])
 
     list(chain.stream(Question(question="abc")))
     list(chain.stream(Question(question="bad")))
@@ -89,7 +89,7 @@ def test_an_error_is_told_and_reaches_the_caller():
     notebook = Notebook()
 
     with pytest.raises(ZeroDivisionError):
-        observed(RunnableLambda(fail), [notebook]).invoke(Question(question="x"))
+        ObservedRunnable(RunnableLambda(fail), [notebook]).invoke(Question(question="x"))
 
     assert isinstance(notebook.pages[-1][1].error, ZeroDivisionError)
     assert notebook.pages[-1][1].answer is None
@@ -97,13 +97,13 @@ def test_an_error_is_told_and_reaches_the_caller():
 
 def test_a_question_that_is_no_dict_gets_the_chains_own_error():
     with pytest.raises(TypeError, match="takes a dict such as"):
-        observed(gst_chain(), [Notebook()]).invoke("Rate?")  # type: ignore[arg-type]
+        ObservedRunnable(gst_chain(), [Notebook()]).invoke("Rate?")
 
 
 def test_a_stream_that_is_left_has_no_answer():
     notebook = Notebook()
 
-    stream: Any = observed(_generator(), [notebook]).stream(Question(question="abc"))
+    stream: Any = ObservedRunnable(_generator(), [notebook]).stream(Question(question="abc"))
     next(stream)
     stream.close()
 
@@ -116,11 +116,6 @@ def test_an_observer_that_breaks_breaks_nothing(capsys, caplog):
             raise ValueError
 
     notebook = Notebook()
-    assert observed(RunnableLambda(echo), [Broken(), notebook]).invoke(Question(question="x"))["answer"] == "X"
+    assert ObservedRunnable(RunnableLambda(echo), [Broken(), notebook]).invoke(Question(question="x"))["answer"] == "X"
     assert len(notebook.pages) == 2
     assert "observer_failed" in capsys.readouterr().out + caplog.text
-
-
-def test_without_observers_the_chain_is_the_chain():
-    chain = RunnableLambda(echo)
-    assert observed(chain, []) is chain

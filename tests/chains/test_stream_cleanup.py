@@ -16,7 +16,7 @@ from app.wiring.llm import providers
 from chains.citations import CiteSources
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
-from chains.observers import observed
+from chains.observers import ObservedRunnable
 from tests.chains.gst import QUESTION, gst_chain
 
 PATIENCE_S = 30
@@ -174,7 +174,7 @@ def alone(chain: Any) -> Any:
 
 
 def watched(chain: Any) -> Any:
-    return observed(chain, [Silent()])
+    return ObservedRunnable(chain, [Silent()])
 
 
 @pytest.mark.parametrize("compose", [alone, watched])

@@ -15,7 +15,7 @@ from app.adapters.events.store import Message
 from app.observability.analytics_events import ROUTING_KEYS, Events
 from chains import build_chain
 from chains.citations import CiteSources
-from chains.observers import observed
+from chains.observers import ObservedRunnable
 
 CASES = Path(__file__).parents[3] / "shared" / "conformance" / "marp.jsonl"
 MODEL = "openai/gpt-4o-mini"
@@ -59,7 +59,9 @@ def published(*, user: str | None = "u1", chunks: int = 2) -> list[Message]:
         citations=CiteSources(style="numbered", markers_suffice=True),
     )
     metadata = {"session_id": "s1"} | ({"user_id": user} if user else {})
-    observed(chain, [Events(messages.append, model=MODEL)]).invoke({"question": "Illness?"}, {"metadata": metadata})
+    ObservedRunnable(chain, [Events(messages.append, model=MODEL)]).invoke(
+        {"question": "Illness?"}, {"metadata": metadata}
+    )
     return messages
 
 

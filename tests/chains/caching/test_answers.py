@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from chains.caching.answers import BRIEF_TTL_S
 from chains.errors import ConfigurationError, LLMTimeoutError, QuestionError
-from chains.observers import Call, observed
+from chains.observers import Call, ObservedRunnable
 from chains.output import merge, split
 from tests.chains.caching.chain import TTL_S, Desk, answer
 
@@ -232,7 +232,7 @@ async def test_observers_are_told_of_kept_answers():
             seen.append(call)
 
     desk = Desk()
-    chain = observed(desk.cached, [Notebook()])
+    chain = ObservedRunnable(desk.cached, [Notebook()])
     for way in WAYS:
         await ask(chain, way)
 

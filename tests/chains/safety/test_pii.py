@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 
 from chains.safety import CleanQuestions
 from chains.safety.pii import find_entities, redact
@@ -79,8 +80,8 @@ async def test_the_chain_gets_the_kinds_in_the_question_and_never_the_data(quest
     seen: list[Any] = []
 
     class Watched(CleanQuestions):
-        def _cleaned(self, question: Any) -> Any:
-            seen.append(super()._cleaned(question))
+        def before(self, question: Any, config: RunnableConfig | None) -> Any:
+            seen.append(super().before(question, config))
             return seen[-1]
 
     answer = await Watched(gst_chain("Nine percent [GST Guide > Rate]."), redact).ainvoke(question)

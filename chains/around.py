@@ -1,0 +1,98 @@
+"""Do something around each call of a chain: to the question before, to the parts of the answer, and after the last."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.graph import Graph
+
+from chains.output import merge
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One call of a chain, with `invoke` or, where it is `streamed`, with `stream`."""
+
+    bound: Runnable[Any, Any]
+    question: Any
+    config: RunnableConfig | None
+    options: dict[str, Any]
+    streamed: bool = False
+
+    def ask(self, question: Any) -> Iterator[Any]:
+        """Return the parts of the chain's answer; without a stream the whole answer is the one part."""
+        if self.streamed:
+            return self.bound.stream(question, self.config, **self.options)
+        return iter([self.bound.invoke(question, self.config, **self.options)])
+
+    def aask(self, question: Any) -> AsyncIterator[Any]:
+        """Return the same without blocking the event loop."""
+        ask = self.bound.astream if self.streamed else self._whole
+        return ask(question, self.config, **self.options)
+
+    async def _whole(self, question: Any, config: RunnableConfig | None, **options: Any) -> AsyncIterator[Any]:
+        yield await self.bound.ainvoke(question, config, **options)
+
+
+class Around(Runnable[Any, Any]):
+    """Call the `bound` chain, and do something around each call.
+
+    Schemas, graph, callbacks and traces are the chain's: this makes no run of its own. Override `before` and `shown` to
+    change the question and the parts of the answer; override `parts` and `aparts` to do more. Each way of calling goes
+    through one of these two, and a batch calls `invoke` for each question.
+    """
+
+    def __init__(self, bound: Runnable[Any, Any]) -> None:
+        self.bound = bound
+
+    def before(self, question: Any, config: RunnableConfig | None) -> Any:
+        """Return the question that the chain gets."""
+        return question
+
+    def shown(self, part: Any, config: RunnableConfig | None) -> Any:
+        """Return what the caller gets of a part of the answer, or of the whole answer."""
+        return part
+
+    def parts(self, call: Invocation) -> Iterator[Any]:
+        """Yield the parts of the answer."""
+        for part in call.ask(self.before(call.question, call.config)):
+            yield self.shown(part, call.config)
+
+    async def aparts(self, call: Invocation) -> AsyncIterator[Any]:
+        """Yield the parts of the answer without blocking the event loop."""
+        async for part in call.aask(self.before(call.question, call.config)):
+            yield self.shown(part, call.config)
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the answer."""
+        return _whole(self.parts(Invocation(self.bound, input, config, kwargs)))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the answer."""
+        return _whole([part async for part in self.aparts(Invocation(self.bound, input, config, kwargs))])
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        """Return the parts of the answer as they come."""
+        return self.parts(Invocation(self.bound, input, config, kwargs, streamed=True))
+
+    def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """Return the parts of the answer as they come."""
+        return self.aparts(Invocation(self.bound, input, config, kwargs, streamed=True))
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
+        """Return the chain's own schema."""
+        return self.bound.get_input_schema(config)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
+        """Return the chain's own schema."""
+        return self.bound.get_output_schema(config)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """Return the chain's own graph."""
+        return self.bound.get_graph(config)
+
+
+def _whole(parts: Iterable[Any]) -> Any:
+    first, *others = parts
+    return merge([first, *others]) if others else first
