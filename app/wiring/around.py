@@ -1,57 +1,67 @@
 """What stands around the sequence of stages: `AROUND` lists it from the inside out, as `STAGES` lists the sequence."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableBinding
 
+from app.settings import Settings
+from app.wiring.caches import Caches
+from app.wiring.observability import Tracing
 from app.wiring.safety import redact_of
-from chains.conversations import WithConversations
+from chains.conversations import ConversationStore, WithConversations
 from chains.disclosure import Disclosure
-from chains.observers import ObservedRunnable
+from chains.observers import ObservedRunnable, Observer
 from chains.safety import CleanQuestions
 from chains.state import Answer, Question
 
-if TYPE_CHECKING:
-    from app.wiring.build import Services
-
 Chain = Runnable[Question, Answer]
-Facts = Mapping[str, Any]
-"""What the sequence was made of beside the settings."""
-
 # A stranger's session id is all that keeps others from the conversation: a shorter one could be guessed.
 SHORTEST_OF_STRANGERS = 16
 
 
-def caching(chain: Chain, services: "Services", facts: Facts) -> Chain:
+@dataclass(frozen=True)
+class Surroundings:
+    """The parts that stand around a sequence; `facts` are what it was made of beside the settings."""
+
+    settings: Settings
+    caches: Caches
+    tracing: Tracing
+    observers: Sequence[Observer]
+    conversations: ConversationStore
+    facts: Mapping[str, Any]
+
+
+def caching(chain: Chain, parts: Surroundings) -> Chain:
     """Answer equal questions once."""
-    return services.caches.answers(chain, **facts)
+    return parts.caches.answers(chain, **parts.facts)
 
 
-def tracing(chain: Chain, services: "Services", facts: Facts) -> Chain:
+def tracing(chain: Chain, parts: Surroundings) -> Chain:
     """Send a trace of each call."""
-    factories = services.tracing.factories
+    factories = parts.tracing.factories
     return RunnableBinding(bound=chain, config_factories=factories) if factories else chain
 
 
-def observation(chain: Chain, services: "Services", facts: Facts) -> Chain:
+def observation(chain: Chain, parts: Surroundings) -> Chain:
     """Log and count each call, and publish it as an event."""
-    return ObservedRunnable(chain, services.observers)
+    return ObservedRunnable(chain, parts.observers)
 
 
-def conversation(chain: Chain, services: "Services", facts: Facts) -> Chain:
+def conversation(chain: Chain, parts: Surroundings) -> Chain:
     """Read the session's turns before the answer, and add question and answer to them."""
-    shortest = SHORTEST_OF_STRANGERS if services.settings.allow_anonymous else 1
-    return WithConversations(chain, services.conversations, shortest_anonymous=shortest)
+    shortest = SHORTEST_OF_STRANGERS if parts.settings.allow_anonymous else 1
+    return WithConversations(chain, parts.conversations, shortest_anonymous=shortest)
 
 
-def redaction(chain: Chain, services: "Services", facts: Facts) -> Chain:
+def redaction(chain: Chain, parts: Surroundings) -> Chain:
     """Take invisible characters and personal data out of the question, before anything logs, traces or caches it."""
-    settings = services.settings
+    settings = parts.settings
     return CleanQuestions(chain, redact_of(settings)) if settings.safety_enabled else chain
 
 
-def disclosure(chain: Chain, services: "Services", facts: Facts) -> Chain:
+def disclosure(chain: Chain, parts: Surroundings) -> Chain:
     """Show the public neither the factors of the confidence nor the times of the stages."""
     return Disclosure(chain)
 

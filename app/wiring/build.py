@@ -16,7 +16,7 @@ from app.adapters.feedback_file import MEGABYTE, FeedbackFile
 from app.observability.answer_log import AnswerLog
 from app.settings import Settings
 from app.wiring.access import Access
-from app.wiring.around import AROUND
+from app.wiring.around import AROUND, Surroundings
 from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
@@ -207,8 +207,9 @@ class Services:
             "scope": scope_text(self.settings),
             "passage_characters": options.get("passage_characters"),
         }
+        parts = Surroundings(self.settings, self.caches, self.tracing, self.observers, self.conversations, facts)
         for wrap in AROUND:
-            chain = wrap(chain, self, facts)
+            chain = wrap(chain, parts)
         return chain
 
     @cached_property
