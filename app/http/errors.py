@@ -39,10 +39,10 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
-    """What a client is told about an error: a status, its name, and a message that says what happened and what to do.
+    """An error response: status, name, and a message that says what happened and what to do.
 
-    `headers` go with the response; `issues` become the field `detail` of a 422; OpenAI's contract has a `code`, and
-    names the field that does not fit (`param`).
+    `headers` are sent with it; `issues` become the field `detail` of a 422; OpenAI's contract has a `code`, and names
+    the invalid field (`param`).
     """
 
     status: int
@@ -58,7 +58,7 @@ class ErrorReply:
         return _NAMES.get(self.status) or HTTPStatus(self.status).phrase
 
     def in_place(self) -> dict[str, Any]:
-        """Return what stands in a stream or a batch in the place of an answer, where the status cannot be sent."""
+        """Return the error object that replaces an answer in a stream or batch, where no status can be sent."""
         return {"status_code": self.status, "error": self.error, "message": self.message}
 
 
@@ -89,9 +89,9 @@ _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rat
 _OPENAI_CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
 _INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or contact support.")
 
-# The nearest class among an error's ancestors decides. A QuestionError's own message is written for the client.
+# The nearest class among an error's ancestors decides. A QuestionError's message is written for the client.
 ERROR_REPLIES: dict[type[WaypointError], ErrorReply] = {
-    IdentityStoreError: ErrorReply(503, "The caller's identity cannot be checked at the moment. Try again soon."),
+    IdentityStoreError: ErrorReply(503, "Your identity cannot be checked at the moment. Try again soon."),
     SessionNotFoundError: ErrorReply(404, "There is no such conversation."),
     SessionError: ErrorReply(503, "Conversations cannot be read at the moment. Try again soon."),
     ConfigurationError: _INTERNAL,
@@ -100,17 +100,17 @@ ERROR_REPLIES: dict[type[WaypointError], ErrorReply] = {
     IndexBusyError: ErrorReply(409, "Documents are being added or removed at the moment. Try again when that is done."),
     LLMError: ErrorReply(502, "The language model could not answer. Try again soon."),
     LLMTooLargeError: ErrorReply(413, "The question is too large for the language model; shorten it."),
-    LLMCircuitError: ErrorReply(503, "The language model is out of order. Try again in a minute."),
+    LLMCircuitError: ErrorReply(503, "The language model is not working. Try again in a minute."),
     LLMRateLimitError: _MODEL_BUSY,
     LLMBusyError: _MODEL_BUSY,
     LLMTimeoutError: ErrorReply(504, "The language model did not answer in time. Try again."),
-    DeadlineError: ErrorReply(504, "The answer took longer than it may. Try again."),
-    SafetyCheckError: ErrorReply(400, "The question cannot be answered here. Put it in other words."),
+    DeadlineError: ErrorReply(504, "The answer took too long. Try again."),
+    SafetyCheckError: ErrorReply(400, "The question cannot be answered here. Please rephrase it."),
 }
 
 
 def reply_to(error: Exception) -> ErrorReply:
-    """Return what the client is told about an error; inner detail stays in the log."""
+    """Return the response to an error; internal details stay in the log."""
     match error:
         case RequestRefusedError():
             return error.reply
@@ -128,36 +128,36 @@ def reply_to(error: Exception) -> ErrorReply:
 
 
 def logged_reply(request: Request, error: Exception) -> ErrorReply:
-    """Return what the client is told about an error, and log the error's kind."""
+    """Return the response to an error, and log the error's kind."""
     reply = reply_to(error)
     log.warning("request_failed", path=request.url.path, status=reply.status, error=type(error).__name__)
     return reply
 
 
 def first_issue(error: RequestValidationError) -> str:
-    """Return the first thing that does not fit as `place: what is wrong`."""
+    """Return the first validation issue as `field: problem`."""
     issue = error.errors()[0]
     place = ".".join(str(part) for part in issue["loc"] if part != "body")
     return f"{place}: {issue_text(issue)}" if place else issue_text(issue)
 
 
 def issue_text(issue: Mapping[str, Any]) -> str:
-    """Return what is wrong, without what was sent."""
+    """Return the problem, without the input."""
     return str(issue["msg"]).removeprefix("Value error, ")
 
 
 def openai_error(reply: ErrorReply) -> dict[str, Any]:
     """Return an error in the form of OpenAI's."""
     usual = "server_error" if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-    told = {"message": reply.message, "type": _OPENAI_TYPES.get(reply.status, usual), "param": reply.param}
-    return {"error": told | {"code": reply.code or _OPENAI_CODES.get(reply.status)}}
+    error = {"message": reply.message, "type": _OPENAI_TYPES.get(reply.status, usual), "param": reply.param}
+    return {"error": error | {"code": reply.code or _OPENAI_CODES.get(reply.status)}}
 
 
 async def error_response(request: Request, error: Exception) -> Response:
-    """Return the response to a request that ended in an error.
+    """Return the error response to a request.
 
-    Its form follows the path, so that what is refused before routing looks the same: DETAIL_PATHS repeat the message as
-    `detail`, and errors of OPENAI_PATHS have the form of OpenAI's.
+    Its form depends on the path, so that refusals before routing look the same: DETAIL_PATHS repeat the message as
+    `detail`, and errors of OPENAI_PATHS have OpenAI's form.
     """
     clients_own = isinstance(error, HTTPException | RequestValidationError)
     reply = reply_to(error) if clients_own else logged_reply(request, error)
@@ -203,16 +203,16 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 class ErrorMiddleware:
-    """ASGI middleware that answers with an error response where nothing has been sent yet.
+    """ASGI middleware that turns an exception into an error response, unless the response has begun.
 
-    What fails because the client left is no error: nobody would read the response.
+    A failure after the client has left is not an error: nobody would read the response.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and answer what it raises."""
+        """Pass the request on, and respond to what it raises."""
         started = left = False
 
         async def watch(message: Message) -> None:

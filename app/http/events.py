@@ -38,15 +38,15 @@ def data_event(part: Any) -> str:
 
 
 def error_event(reply: ErrorReply) -> str:
-    """Return the event that says what happened and what to do; LangServe's clients raise it."""
+    """Return the error event, with what happened and what to do; LangServe's clients raise it."""
     return event("error", json.dumps(reply.in_place()))
 
 
 class EventStream(StreamingResponse):
     """A response of events, with a comment every 15 seconds so that proxies keep a quiet connection open.
 
-    It ends with the last event, or where the client leaves; a server that drains lets it end. What makes the events
-    is closed at once then.
+    It ends with the last event or when the client leaves; a draining server lets it end. Its generator is then closed
+    at once.
     """
 
     media_type = "text/event-stream"
@@ -84,7 +84,7 @@ async def events_of(
     first: Sequence[str] = (),
     on_error: Callable[[ErrorReply], str] = error_event,
 ) -> AsyncIterator[str]:
-    """Yield the `first` events, the parts as events, and then the end or what `on_error` makes of an error."""
+    """Yield the `first` events, the parts as events, and then the end or the event of an error (`on_error`)."""
     try:
         async with aclosing(cast("AsyncGenerator[Any]", parts)):
             for one in first:
@@ -97,11 +97,10 @@ async def events_of(
 
 
 class PublicEvents:
-    """The events of `astream_events` without what only the operators may see.
+    """The events of `astream_events` without what only operators may see.
 
-    The chain as a whole shows its question and its answer. Its steps show the fields of the answer that they make, and
-    the model of the answer its words. Prompts, contexts, candidates of the search, and the inputs of all of them are
-    left out.
+    The chain shows its question and its answer, its steps the fields of the answer that they add, and the answering
+    model its words. Prompts, contexts, search candidates and all other inputs are removed.
 
     Args:
         fields: The fields of the chain's state that a client may see.
@@ -128,7 +127,7 @@ class PublicEvents:
         """Yield the selected events, with the data that a client may see."""
         async with aclosing(cast("AsyncGenerator[Any]", events)):
             async for one in events:
-                data = self._data(one)  # Of every event, because a selected one may be part of one that is not.
+                data = self._data(one)  # For every event, because a selected one may belong to one that is not.
                 if self._is_selected(one):
                     yield one | {"data": data}
 
@@ -151,8 +150,8 @@ class PublicEvents:
                 if whole and isinstance(value, dict):
                     shown[name] = {key: value[key] for key in ("question", "top_k", "threshold") if key in value}
             elif isinstance(value, dict):
-                told = value if self.audience == "internal" else for_strangers(value)
-                shown[name] = {key: told[key] for key in told if key in self.fields and (whole or key != "documents")}
+                seen = value if self.audience == "internal" else for_strangers(value)
+                shown[name] = {key: seen[key] for key in seen if key in self.fields and (whole or key != "documents")}
             elif in_answering and (isinstance(value, AIMessage) or run["event"].startswith("on_parser_")):
                 shown[name] = value
         return shown

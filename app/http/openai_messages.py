@@ -1,4 +1,4 @@
-"""OpenAI's chat completions: a question out of its messages, and an answer in its form."""
+"""Convert OpenAI's messages to a question, and an answer to a chat completion."""
 
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -28,7 +28,7 @@ class TextPart(BaseModel):
 
 
 class Message(BaseModel):
-    """One message; those of the system and of tools are not read, because the prompt is the service's own."""
+    """One message; system and tool messages are ignored, because the prompt is the service's own."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -40,7 +40,7 @@ class Message(BaseModel):
     def _only_text(cls, content: object) -> object:
         parts = content if isinstance(content, list) else []
         if any(isinstance(part, dict) and part.get("type") != "text" for part in parts):
-            msg = "only text is read here; leave images, audio and files out"
+            msg = "only text is supported; leave out images, audio and files"
             raise ValueError(msg)
         return content
 
@@ -53,7 +53,7 @@ class Message(BaseModel):
 
 
 class Usage(BaseModel):
-    """Tokens; 0 where the model told none, or was not asked."""
+    """Token counts; 0 if the model reported none or was not asked."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -69,7 +69,7 @@ def question_of(messages: Sequence[Message]) -> Question:
     """
     *before, last = messages
     if last.role != "user":
-        raise RequestRefusedError(400, "The last of the messages has to be the user's")
+        raise RequestRefusedError(400, "The last message must be the user's")
     question = Question(question=check_question(last.text))
     if turns := history_of(before):
         question["history"] = turns
@@ -91,7 +91,7 @@ def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    """Return words of a document on one line, which markdown shows as they are: no link, image or tag."""
+    """Return words of a document on one line, escaped so that markdown shows no link, image or tag."""
     return escape_brackets(one_line(text)).replace("<", "&lt;")
 
 
@@ -113,24 +113,24 @@ def message_of(answer: Answer) -> dict[str, Any]:
 
 
 def below(answer: Answer) -> str:
-    """Return what stands below the answer: its sources, what no passage supports, the closest passages."""
+    """Return the lists below the answer: sources, unsupported sentences, closest passages."""
     return sources_text(answer["citations"]) + unsupported_text(answer) + closest_text(answer["closest"])
 
 
 def unsupported_text(answer: Answer) -> str:
-    """Return the sentences that no passage supports as a list in markdown, with a heading; empty without any."""
+    """Return the unsupported sentences as a markdown list with a heading; empty if there are none."""
     lines = [f"- {one_line(sentence)}" for sentence in unsupported_sentences(answer)]
     return UNSUPPORTED + "\n".join(lines) if lines else ""
 
 
 def sources_text(citations: Sequence[Citation]) -> str:
-    """Return the sources that the text marks as a numbered list in markdown, with a heading; empty without any."""
+    """Return the cited sources as a numbered markdown list with a heading; empty if there are none."""
     lines = [f"{number}. {_source(citation)}" for number, citation in cited_by_number(citations).items()]
     return SOURCES + "\n".join(lines) if lines else ""
 
 
 def closest_text(closest: Sequence[ClosestPassage]) -> str:
-    """Return the closest passages as a numbered list in markdown, with a heading; empty without any."""
+    """Return the closest passages as a numbered markdown list with a heading; empty if there are none."""
     lines = [
         f"{number}. {_link(one, one['url'])}: “{_quoted(one['quote'])}”" for number, one in enumerate(closest, start=1)
     ]
@@ -138,7 +138,7 @@ def closest_text(closest: Sequence[ClosestPassage]) -> str:
 
 
 def annotations_of(citations: Sequence[Citation]) -> list[dict[str, Any]]:
-    """Return a `url_citation` for each marker whose source has an address; offsets are those of the marker."""
+    """Return a `url_citation` for each marker whose source has a URL, with the marker's offsets."""
     return [
         {
             "type": "url_citation",
@@ -156,19 +156,19 @@ def annotations_of(citations: Sequence[Citation]) -> list[dict[str, Any]]:
 
 def usage_of(answer: Answer) -> Usage:
     """Return the tokens of an answer under OpenAI's names."""
-    told = answer["metadata"]["usage"] or {}
+    usage = answer["metadata"]["usage"] or {}
     names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
-    return Usage(**{name: told.get(ours, 0) for name, ours in names.items()})
+    return Usage(**{name: usage.get(ours, 0) for name, ours in names.items()})
 
 
 def finish_reason_of(answer: Answer) -> str:
-    """Return why the answer ended: `length` and `content_filter` as the model told, else `stop`."""
+    """Return why the answer ended: `length` or `content_filter` if the model said so, else `stop`."""
     reason = answer["metadata"]["finish_reason"]
     return reason if reason in {"length", "content_filter"} else "stop"
 
 
 def extension_of(answer: Answer) -> dict[str, Any]:
-    """Return what OpenAI's form has no field for: outcome, confidence, and the id for feedback."""
+    """Return what OpenAI's contract has no field for: outcome, confidence, and the id for feedback."""
     return {
         "outcome": answer["outcome"],
         "closest": answer["closest"],

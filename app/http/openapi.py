@@ -1,4 +1,4 @@
-"""Describe the API at /openapi.json: what each operation answers, with examples, and how a caller authenticates."""
+"""Describe the API at /openapi.json: responses with examples, and how callers authenticate."""
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -17,8 +17,8 @@ TAGS = [
     {"name": "Waypoint", "description": "Cited answers for the desk: camelCase, `[Title > Section]` markers."},
     {"name": "MARP", "description": "Cited answers with numbered markers, from a model of the client's choice."},
     {"name": "LangServe", "description": "The chain as a remote Runnable, for LangChain's `RemoteRunnable`."},
-    {"name": "OpenAI", "description": "Chat completions, for any front end that speaks OpenAI's protocol."},
-    {"name": "Documents", "description": "What the index holds: list, read, add and remove documents."},
+    {"name": "OpenAI", "description": "Chat completions, for any front end that uses OpenAI's API."},
+    {"name": "Documents", "description": "List, read, add and remove documents."},
     {"name": "operations", "description": "Whether the service is up."},
 ]
 
@@ -40,12 +40,12 @@ WITHOUT_422 = (
 )
 _MESSAGES = {
     400: "Query cannot be empty",
-    401: "A valid bearer token is needed. Sign in again.",
-    403: "This key may not do that. Ask the operators for one that may.",
+    401: "A valid bearer token is required. Sign in again.",
+    403: "This key lacks the permission. Ask the operators for one that has it.",
     404: "There is no such document.",
     408: "The request did not arrive in time. Send it again.",
     409: "Documents are being added or removed at the moment. Try again when that is done.",
-    507: "The files cannot be kept on this machine; the disk may be full. Tell the operators.",
+    507: "The files cannot be stored; the disk may be full. Contact the operators.",
     413: "The request is larger than 10 kB; shorten it",
     422: "input.question: Field required",
     429: "Too many requests. Try again when Retry-After has passed.",
@@ -54,14 +54,14 @@ _EXAMPLES = {reply.status: reply.message for reply in ERROR_REPLIES.values()} | 
 
 
 class ErrorBody(BaseModel):
-    """What happened and what to do; never inner detail."""
+    """What happened and what to do, without internal details."""
 
     error: str = Field(description="The status in words.")
     message: str = Field(description="What happened, and what to do.")
 
 
 class ValidationIssue(BaseModel):
-    """A part of the request that does not fit."""
+    """An invalid part of the request."""
 
     loc: list[str | int] = Field(description="Where it is.")
     msg: str
@@ -69,7 +69,7 @@ class ValidationIssue(BaseModel):
 
 
 class OpenAIError(BaseModel):
-    """What happened and what to do, with the field that does not fit."""
+    """What happened and what to do, and the invalid field."""
 
     message: str
     type: str
@@ -84,13 +84,13 @@ class OpenAIErrorBody(BaseModel):
 
 
 class InvalidBody(ErrorBody):
-    """What does not fit in a request."""
+    """The invalid parts of a request."""
 
     detail: list[ValidationIssue]
 
 
 def error_responses(*statuses: int, **more: str) -> dict[int | str, dict[str, Any]]:
-    """Return the description of these error statuses; the fields in `more` repeat the message."""
+    """Return the OpenAPI description of error statuses; the fields in `more` repeat the message."""
     return {status: _error_response(status, more) for status in statuses}
 
 
@@ -107,7 +107,7 @@ def _error_response(status: int, more: Mapping[str, str]) -> dict[str, Any]:
 
 
 def openai_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the description of these error statuses in the form of OpenAI's."""
+    """Return the OpenAPI description of error statuses in OpenAI's form."""
     replies = [ErrorReply(status, _EXAMPLES[status]) for status in statuses]
     return {
         reply.status: {
@@ -120,14 +120,14 @@ def openai_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def ok_response(example: Any, description: str = "The answer", *, status: int = 200) -> dict[int | str, dict[str, Any]]:
-    """Return the description of a success with this example."""
+    """Return the OpenAPI description of a success, with an example."""
     return {status: {"description": description, "content": {"application/json": {"example": example}}}}
 
 
 def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> None:
-    """Make FastAPI's description say what errors there are and how `auth_mode` authenticates, when it is first read.
+    """Add errors and authentication to FastAPI's description when it is first read.
 
-    To describe every route takes longer than all else that starts the service.
+    Describing every route takes longer than the rest of the start.
     """
     app.openapi = cache(partial(_description, app.openapi, auth_mode))  # type: ignore[method-assign] # As FastAPI says.
 

@@ -32,31 +32,31 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-# How long a finished answer may take to be sent, after the drain.
+# How long sending a finished answer may take after the drain.
 SHUTDOWN_TIMEOUT_S = 5
-# How long a worker may take to import and load models on a busy machine.
+# How long a worker may take to start on a busy machine.
 WORKER_START_TIMEOUT_S = 60
 
 log = get_logger(__name__)
 
 
 def raise_file_limit() -> None:
-    """Let the process hold as many connections as the system grants; the usual limit at start is 1,024."""
+    """Raise the limit of open connections to what the system grants; the default is 1,024."""
     if sys.platform != "win32":  # Windows has no such limit.
         _, granted = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (granted, granted))
 
 
 def check_workers(settings: Settings, workers: int) -> None:
-    """Refuse several processes over a store that only one process may open.
+    """Reject several processes on a store that only one process may open.
 
     Raises:
         ConfigurationError: the store is a folder of Chroma's.
     """
     if workers > 1 and settings.vector_store_type == "chroma" and settings.chroma_host is None:
         msg = (
-            f"--workers {workers} needs a store that several processes can open, and the Chroma folder "
-            f"{str(settings.chroma_path)!r} is not: start a Chroma server (`chroma run`) and set CHROMA_HOST, "
+            f"--workers {workers} needs a store that several processes can open, unlike the Chroma folder "
+            f"{str(settings.chroma_path)!r}: start a Chroma server (`chroma run`) and set CHROMA_HOST, "
             "or set VECTOR_STORE_TYPE=postgres or memory"
         )
         raise ConfigurationError(msg)
@@ -84,13 +84,13 @@ def serve(
         host=host,
         port=port,
         workers=workers,
-        log_config=None,  # Its lines take the form of all others.
+        log_config=None,  # Its log lines use our format.
         log_level=settings.log_level,
-        access_log=False,  # Each question has a line of its own, and each request is counted.
+        access_log=False,  # Each question has its own log line, and each request is counted.
         server_header=False,
         http=BoundedConnection,
         ws="none",
-        proxy_headers=bool(settings.forwarded_allow_ips),  # Nobody's X-Forwarded-For is believed by default.
+        proxy_headers=bool(settings.forwarded_allow_ips),  # No X-Forwarded-For is trusted by default.
         forwarded_allow_ips=settings.forwarded_allow_ips,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         timeout_worker_healthcheck=WORKER_START_TIMEOUT_S,
@@ -146,7 +146,7 @@ def worker() -> "FastAPI":
 
 
 def _end_with_parent() -> None:
-    """Drain where the parent was killed: what remains would hold the address, and nobody could stop or replace it."""
+    """Drain if the parent was killed: an orphan would keep the address, and nobody could stop or replace it."""
     if parent := multiprocessing.parent_process():
         parent.join()
         log.warning("parent_died")

@@ -1,4 +1,4 @@
-"""What clients send as a question: its text, the conversation before it, and options; and the config of its run."""
+"""A client's question: its text, history and options, and the config of its run."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -32,7 +32,7 @@ TopK = Annotated[int, Field(ge=1, le=100), _number("integer")]
 ChatTopK = Annotated[int, Field(ge=1, le=20), _number("integer")]
 Threshold = Annotated[float, Field(ge=0, le=1), _number("number")]
 
-# The chain checks the text, with a message for each mistake; this only describes it.
+# The chain validates the text, with a message for each mistake; this only describes it.
 QUERY_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": QUERY_MAX_CHARACTERS, "pattern": QUESTION_PATTERN}
 
 
@@ -47,7 +47,7 @@ _ROLES = {"human": "user", "ai": "assistant"}
 
 
 def _turn(value: object) -> object:
-    # LangChain's clients send messages, with types in place of roles. A system message is no turn.
+    # LangChain's clients send messages, with types instead of roles. A system message is not a turn.
     if isinstance(value, Mapping) and "role" not in value and value.get("type") in _ROLES:
         return {"role": _ROLES[value["type"]], "content": value.get("content")}
     return value
@@ -80,9 +80,7 @@ History = Annotated[
 
 
 LANGUAGE_PATTERN = r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)?$"
-LANGUAGE_DESCRIPTION = (
-    "Of the texts in the place of an answer, such as `id`; unless they are translated, they are English."
-)
+LANGUAGE_DESCRIPTION = "Language of texts that replace an answer, such as `id`; English if there is no translation."
 LANGUAGE_SCHEMA: dict[str, Any] = {
     "max_length": 35,
     "pattern": LANGUAGE_PATTERN,
@@ -90,7 +88,7 @@ LANGUAGE_SCHEMA: dict[str, Any] = {
 }
 
 SESSION_MAX_CHARACTERS = 200
-SESSION_DESCRIPTION = "Keeps the conversation under this id, for who began it; a history of one's own wins."
+SESSION_DESCRIPTION = "Stores the conversation under this id for its caller; `history` takes precedence."
 
 SessionId = Annotated[str | None, Field(max_length=SESSION_MAX_CHARACTERS, description=SESSION_DESCRIPTION)]
 
@@ -99,5 +97,5 @@ def run_config(request: Request, **metadata: str | None) -> RunnableConfig:
     """Return the config of a question's run: its audience and who asks. Anonymous callers see public documents."""
     identity: Identity = getattr(request.state, "identity", None) or Identity()
     known = {"request_id": getattr(request.state, "request_id", None), "user_id": identity.user_id, **metadata}
-    told = {name: value for name, value in known.items() if value is not None}
-    return {"configurable": {"audience": identity.audience}, "metadata": told}
+    metadata = {name: value for name, value in known.items() if value is not None}
+    return {"configurable": {"audience": identity.audience}, "metadata": metadata}

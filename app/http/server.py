@@ -1,4 +1,4 @@
-"""Build the HTTP application: the contracts side by side over one chain, and their description at /docs."""
+"""Build the HTTP application: all contracts over one chain, documented at /docs."""
 
 import asyncio
 import time

@@ -28,7 +28,7 @@ class Check:
     Attributes:
         name: The dependency.
         ask: Returns a detail or None if it works, and raises if not.
-        required: Whether the service can answer nothing without it.
+        required: Whether the service cannot answer without it.
     """
 
     name: str

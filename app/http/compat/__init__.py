@@ -1,1 +1,1 @@
-"""What touches the internals of a library: one module for each, with a test that fails where a new version differs."""
+"""Access to libraries' internals: one module each, with a test that fails when a new version differs."""

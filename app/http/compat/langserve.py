@@ -25,10 +25,10 @@ _serializer = WellKnownLCSerializer()
 
 
 class NoConfig(BaseModel):
-    """The part of a client's config that is used: nothing."""
+    """A client's config; nothing of it is used."""
 
 
-# Bodies of requests, each for the model of a question; and responses, each for the type of an answer.
+# Request bodies by the question's model, and responses by the answer's type.
 invoke_body = partial(create_invoke_request_model, NAMESPACE, config=NoConfig)
 stream_body = partial(create_stream_request_model, NAMESPACE, config=NoConfig)
 stream_events_body = partial(create_stream_events_request_model, NAMESPACE, config=NoConfig)
@@ -58,7 +58,7 @@ async def playground_file(served: APIHandler, path: str, request: Request, *, ru
 
 
 def batch_body(question: type[BaseModel], batch_max: int) -> type[BaseModel]:
-    """Return the body of a request for several answers; an input that does not fit becomes its ValidationError."""
+    """Return the body of a batch; an invalid input becomes its ValidationError."""
     base = create_batch_request_model(NAMESPACE, question, NoConfig)
     inputs: Any = GenericAlias(list, (Annotated[question, WrapValidator(_keep_error)],))
     return create_model(base.__name__, __base__=base, inputs=(inputs, Field(max_length=batch_max)))

@@ -16,11 +16,11 @@ log = get_logger(__name__)
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """An HTTP connection that ends where its client sends a request's head, or reads a response, too slowly.
+    """An HTTP connection that ends when its client sends a request's head or reads a response too slowly.
 
-    The head is the request's first line and headers; uvicorn waits for it for ever, and takes any size. A response of
-    up to `send_buffer_bytes` is taken off the application's hands at once; above it, the application waits for the
-    client to read, at most `send_timeout_s` for half of the buffer.
+    The head is the request line and headers; uvicorn waits for it forever and accepts any size. A response of up to
+    `send_buffer_bytes` is buffered at once; beyond that the application waits for the client to read, at most
+    `send_timeout_s` for half of the buffer.
     """
 
     head_timeout_s: ClassVar[float] = 10
@@ -43,7 +43,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Count the bytes of a head, also of one that follows a request whose answer is not complete."""
+        """Count the bytes of a head, pipelined ones included."""
         if self.cycle is None or self.cycle.response_complete:
             self._await_head()
         self._head_bytes += len(data) if self._in_head else 0
@@ -129,7 +129,7 @@ class BoundedConnection(HttpToolsProtocol):
 
 
 def unmapped(host: str) -> str:
-    """Return the IPv4 address of `::ffff:192.0.2.7`, as a socket on `::` reports IPv4 clients; others as they are.
+    """Return the IPv4 address of `::ffff:192.0.2.7`, which is how a socket on `::` reports IPv4 clients.
 
     So FORWARDED_ALLOW_IPS and the limits per address know them by one name.
     """
@@ -141,7 +141,7 @@ def unmapped(host: str) -> str:
 
 
 class Workers(Multiprocess):
-    """Processes that share a socket; each is started again when it dies, and a signal drains them all."""
+    """Worker processes that share a socket; each is restarted when it dies, and a signal drains them all."""
 
     def join_all(self) -> None:
         """Wait until all have drained; another signal stops them at once."""

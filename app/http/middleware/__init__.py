@@ -1,4 +1,4 @@
-"""Everything a request passes on its way to a route: one list, outermost first."""
+"""The middleware of the application, in one list, outermost first."""
 
 from fastapi.middleware import Middleware
 from fastapi.middleware.cors import CORSMiddleware

@@ -1,4 +1,4 @@
-"""Identify the caller of each request; only health checks and the page's own files are open to everybody."""
+"""Identify the caller of each request; only health checks and the page's files are open to everybody."""
 
 import re
 from contextlib import suppress
@@ -11,32 +11,32 @@ from starlette.types import Scope as AsgiScope
 from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, Scope
 from app.http.errors import RequestRefusedError
 
-# Probes are anonymous, and the page holds no data. Every other path needs an identity, also one that is added later.
+# Probes are anonymous, and the page holds no data. Every other path needs an identity, including new ones.
 PROBES = frozenset({"/health", "/health/live", "/health/ready", "/api/health"})
 OPEN_PATHS = PROBES | {"/", "/embed", "/widget.js", "/sign-in", "/sign-out"}
 OPEN_FOLDER = "/static/"
-# Open too, but who has signed in is known there.
+# Open too, but they know who has signed in.
 OPTIONAL_PATHS = frozenset({"/api/me"})
-# Open too, and a store of sessions that is away must not keep its report back; the staff is told more.
+# Open too, and works while the session store is unavailable; staff see more.
 REPORT_PATHS = frozenset({"/health/ready"})
-# Where the cookie is made and removed: another site must neither sign a user in as somebody else, nor out.
+# They set and remove the cookie: another site must not sign a user in as somebody else, or out.
 OWN_PAGE_PATHS = frozenset({"/sign-in", "/sign-out"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# Every other path asks a question, or describes how to ask.
+# Every other path asks a question or describes how to ask.
 SCOPES = {"/api/feedback": Scope.FEEDBACK, "/metrics": Scope.METRICS, "/api/jobs": Scope.INGEST}
-# What changes something there needs more than reading it.
+# Changes need another scope than reading.
 CHANGING_SCOPES = {"/api/documents": Scope.INGEST}
 
 # The page signs in with it. Its SameSite=Strict keeps it from other sites, but not from other ports of the same host.
 COOKIE = "waypoint_token"
-# The page sends it where it stands in a page of others: what a visitor may do besides is not for that page.
+# The page sends it when embedded: the embedding page must not act with the visitor's rights.
 EMBED_HEADER = "x-waypoint-embed"
 EMBEDDED_SCOPES = frozenset({Scope.ASK, Scope.FEEDBACK})
 
 MISSING = "Authorization header required"
 MALFORMED = "Invalid authorization format"
-EMBEDDED = "This page can be part of another one only where everybody may ask; open the service itself and sign in"
-OTHER_PAGE = "A cookie counts only in requests of the service's own page; programs send the token in a header"
+EMBEDDED = "This page can be embedded only where everybody may ask; open the service itself and sign in"
+OTHER_PAGE = "A cookie is accepted only from the service's own page; programs send the token in a header"
 
 # RFC 6750's characters; longer tokens are refused without a lookup.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,512}=*")
@@ -47,8 +47,8 @@ class Authentication:
 
     Args:
         app: The application behind it.
-        authenticator: Finds the identity behind a token; None where callers are not asked for one.
-        anonymous: The identity of callers without a token; None where a token is required.
+        authenticator: Finds the identity behind a token; None if callers need none.
+        anonymous: The identity of callers without a token; None if a token is required.
     """
 
     def __init__(self, app: ASGIApp, *, authenticator: Authenticator | None, anonymous: Identity | None) -> None:
@@ -67,7 +67,7 @@ class Authentication:
             with suppress(RequestRefusedError, IdentityStoreError):
                 _keep(scope, await self._identify(scope))
         elif path in OPTIONAL_PATHS:
-            with suppress(RequestRefusedError):  # A token that is no longer valid is like none.
+            with suppress(RequestRefusedError):  # An expired token counts as none.
                 _keep(scope, await self._identify(scope))
         elif not is_open(path):
             identity = await self._identify(scope)
@@ -95,7 +95,7 @@ class Authentication:
         return await caller_with(self.authenticator, token)
 
     def _embedded(self) -> Identity:
-        """Return who asks from within a page of others: nobody known, who sees what is public."""
+        """Return the identity of an embedded page's visitor: anonymous, with public documents only."""
         if self.anonymous is None:
             raise _unauthorized(EMBEDDED)
         return Identity(scopes=self.anonymous.scopes & EMBEDDED_SCOPES)
@@ -122,12 +122,12 @@ async def caller_with(authenticator: Authenticator, token: str) -> Identity:
 
 
 def cookie_of(headers: Headers) -> str | None:
-    """Return the token that the page's cookie holds; None without one."""
+    """Return the token in the page's cookie, or None."""
     return cookie_parser(headers.get("cookie", "")).get(COOKIE) or None
 
 
 def require_same_origin(headers: Headers) -> None:
-    """Refuse what another page sends with this page's cookie (CSRF).
+    """Refuse requests that another page sends with this page's cookie (CSRF).
 
     Raises:
         RequestRefusedError: the request is not known to come from a page of this service.
@@ -139,14 +139,14 @@ def require_same_origin(headers: Headers) -> None:
 def is_same_origin(headers: Headers) -> bool:
     """Return whether a browser says that a page of this service sends the request."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
-    if site is not None:  # No script can set it. Browsers leave it out on plain HTTP, where the origin is left.
+    if site is not None:  # No script can set it. Browsers omit it on plain HTTP, where the origin has to do.
         return site == "same-origin"
     scheme, _, host = origin.partition("://")
     return scheme in {"http", "https"} and bool(host) and host == headers.get("host")
 
 
 def token_of(headers: Headers, *, key: bool) -> str | None:
-    """Return the token of `Authorization: Bearer`, or of `X-API-Key` where the token is a `key`; None without either.
+    """Return the token of `Authorization: Bearer`, or of `X-API-Key` if the token is a `key`; None without either.
 
     Raises:
         RequestRefusedError: it is malformed.
@@ -162,7 +162,7 @@ def token_of(headers: Headers, *, key: bool) -> str | None:
 
 
 def is_open(path: str) -> bool:
-    """Return whether everybody may have what is at a path."""
+    """Return whether a path is open to everybody."""
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
 
 

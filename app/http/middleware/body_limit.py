@@ -12,19 +12,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.errors import RequestRefusedError
 
 MAX_BYTES = 10 * 1024
-# Paths whose bodies may be larger: an answer with its citations, a conversation that a front end sends whole, a long
-# question with its history.
+# Larger limits: an answer with its citations, a whole conversation, a long question with its history.
 MAX_BYTES_OF = {"/page/render": 64 * 1024, "/v1/chat/completions": 128 * 1024} | dict.fromkeys(
     (f"/copilot/{name}" for name in ("invoke", "batch", "stream", "stream_events")), 32 * 1024
 )
-# Posts that ask no question, so that they count towards no limit of questions.
+# Posts that ask no question and do not count towards the limits of questions.
 NO_QUESTIONS = frozenset({"/page/render", "/sign-in", "/sign-out", "/api/documents"})
-# Posts whose bodies are too large to be held: their routes read them piece by piece.
+# Posts whose bodies are too large for memory: their routes read them in pieces.
 STREAMED = frozenset({"/api/documents"})
 MCP_PATH = "/mcp"
 MAX_DEPTH = 32
 MEGABYTE = 2**20
-# A client that is still sending does not read a refusal: up to here its bytes are read and dropped.
+# A client that is still sending does not read a refusal: up to this size its bytes are read and dropped.
 DISCARD_BYTES = 256 * 1024
 DISCARDED_TIMES = 4
 _CLOSE = {"Connection": "close"}
@@ -37,7 +36,7 @@ class BodyLimit:
         app: The application behind it.
         timeout_s: How long the client may take to send the body.
         max_bytes: How large it may be.
-        streamed_bytes: How large one that is not held may be; then `timeout_s` is the time of each piece.
+        streamed_bytes: How large a streamed body may be; then `timeout_s` is the time of each piece.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class BodyLimit:
         await self.app(scope, replayed(body, receive), send)
 
     def _counted(self, receive: Receive) -> Receive:
-        """Return a channel that ends with an error where the body is too large, or stops coming."""
+        """Return a channel that raises an error when the body is too large or stops arriving."""
         size, more = 0, True
 
         async def counted() -> Message:
@@ -88,7 +87,7 @@ class BodyLimit:
         return counted
 
     async def _refuse_streamed(self, receive: Receive, *, more: bool = True) -> NoReturn:
-        """Read and drop what the client still sends, up to four times what it may, and then refuse the body."""
+        """Read and drop what the client still sends, up to four times the limit, then refuse the body."""
         left = DISCARDED_TIMES * self.streamed_bytes
         with suppress(TimeoutError):
             async with asyncio.timeout(self.timeout_s):
@@ -108,7 +107,7 @@ def is_streamed(scope: Scope) -> bool:
 
 
 async def _read(headers: Headers, receive: Receive, max_bytes: int) -> bytes | None:
-    """Return the body; None where the client left before its end."""
+    """Return the body; None if the client left before its end."""
     if _declared_length(headers) > DISCARD_BYTES:
         raise _too_large(max_bytes)
     body, size, more = bytearray(), 0, True
@@ -132,7 +131,7 @@ def _too_large(max_bytes: int) -> RequestRefusedError:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a channel that gives the whole body first, and then what `receive` gives."""
+    """Return a channel that returns the whole body first, then whatever `receive` returns."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -147,10 +146,10 @@ def _declared_length(headers: Headers) -> int:
 
 
 def parse_json(body: bytes) -> Any:
-    """Return the value of a body that can also be written again, so that no answer that repeats it can fail.
+    """Return the JSON value of a body, checked so that every response that repeats it can be encoded.
 
     Raises:
-        RequestRefusedError: it is not JSON in UTF-8, holds NaN or half a surrogate pair, or is nested too deep.
+        RequestRefusedError: it is not UTF-8 JSON, contains NaN or an unpaired surrogate, or is nested too deeply.
     """
     try:
         value = json.loads(body.decode("utf-8-sig"))  # From bytes, json would accept UTF-16 and UTF-32 as well.
@@ -185,16 +184,16 @@ class BatchLimit:
             state = Request(scope).state
             state.questions = count_questions(scope["path"], getattr(state, "json", None))
             if state.questions > self.batch_max:
-                msg = f"A batch holds {state.questions} questions; at most {self.batch_max} are answered at once"
+                msg = f"The batch has {state.questions} questions; at most {self.batch_max} are allowed"
                 raise RequestRefusedError(422, msg)
         await self.app(scope, receive, send)
 
 
 def count_questions(path: str, value: Any) -> int:
-    """Return the number of inputs of a batch; any other request counts as one question, unless it asks none."""
+    """Return the number of inputs of a batch; another request counts as one question, or none if it asks none."""
     if path in NO_QUESTIONS:
         return 0
-    if path == MCP_PATH:  # Of its requests, only a tool that is called asks something.
+    if path == MCP_PATH:  # Only tool calls ask something.
         return int(isinstance(value, dict) and value.get("method") == "tools/call")
     inputs = value.get("inputs") if path.endswith("/batch") and isinstance(value, dict) else None
     return len(inputs) if isinstance(inputs, list) else 1

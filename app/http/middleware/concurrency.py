@@ -63,10 +63,10 @@ async def _watch(receive: Receive, gone: asyncio.Event) -> None:
 
 
 class ConcurrencyLimit:
-    """ASGI middleware that answers so many questions at the same time; others wait their turn, then get 503.
+    """ASGI middleware that limits concurrent questions; others wait their turn, then get 503.
 
-    A place is given back when the answer is computed: what a client has not read yet waits in the connection's buffer
-    (BoundedConnection), and a client that reads too slowly is cut off there.
+    A place is released when the answer is computed: what a client has not read yet waits in the connection's buffer
+    (BoundedConnection), which disconnects a client that reads too slowly.
 
     Args:
         app: The application behind it.
@@ -79,7 +79,7 @@ class ConcurrencyLimit:
         self.at_once = at_once
         self.queue_s = queue_s
         self.places = asyncio.Semaphore(at_once)
-        self.front = asyncio.Lock()  # One request at a time gathers places: no two batches wait for each other.
+        self.front = asyncio.Lock()  # One request at a time acquires places, so that two batches cannot deadlock.
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         count = getattr(Request(scope).state, "questions", 0) if scope["type"] == "http" else 0

@@ -1,4 +1,4 @@
-"""Count the requests under way, and refuse new ones while the service drains."""
+"""Count the requests in progress, and refuse new ones while the service drains."""
 
 import asyncio
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from app.http.middleware.pdf_pages import is_pdf_page
 
 Phase = Literal["starting", "ready", "draining"]
 
-# Answered until the end: monitoring, and the page's HTML of an answer that is under way.
+# Answered while draining: monitoring, and rendering of answers in progress.
 ANSWERED_PATHS = ("/health", "/api/health", "/metrics", "/page/render")
 RETRY_AFTER_S = 5
 
 
 class InFlight:
-    """The phase that the service is in, and the requests under way."""
+    """The phase of the service, and the requests in progress."""
 
     def __init__(self) -> None:
         self.phase: Phase = "starting"
@@ -39,7 +39,7 @@ class InFlight:
                 self._idle.set()
 
     async def drain(self, timeout_s: float) -> None:
-        """Let no new request in, and return when those that run have ended, or the time is over."""
+        """Refuse new requests, and return when the running ones have ended or the time is over."""
         self.phase = "draining"
         try:
             await asyncio.wait_for(self._idle.wait(), timeout_s)
@@ -61,8 +61,8 @@ class DrainMiddleware:
         if self.in_flight.phase == "draining":
             # A client on a kept connection has to open a new one, which leads to another process.
             headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
-            raise RequestRefusedError(503, "The service is being restarted. Try again in some seconds.", headers)
-        if is_pdf_page(scope):  # No answer: it may be slow, and the page asks again.
+            raise RequestRefusedError(503, "The service is restarting. Try again in a few seconds.", headers)
+        if is_pdf_page(scope):  # Not for rendering: it may be slow, and the page asks again.
             await self.app(scope, receive, send)
             return
         with self.in_flight.request():

@@ -1,4 +1,4 @@
-"""Know the requests for pages of PDF files: they ask no question, and yet may take seconds of the processor."""
+"""Recognise requests for PDF pages: they ask no question, but may take seconds of CPU time."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Limit how many questions a caller may ask in a period, and how many PDF pages it may read: 429 with Retry-After."""
+"""Limit the questions and PDF pages of a caller in a period: 429 with Retry-After."""
 
 import math
 import time
@@ -20,21 +20,21 @@ from chains.logs import get_logger
 
 log = get_logger(__name__)
 
-# After the shared storage failed, each process counts for itself for so long before it asks again.
+# After the shared storage failed, each process counts in memory for this long before it tries again.
 RETRY_STORAGE_S = 5
 
 
 class RateLimit:
     """ASGI middleware that counts questions in fixed windows; a window starts with a caller's first question.
 
-    A refused request costs nothing, so that a smaller batch may still be answered in the same window. Pages of PDF
-    files are counted apart, at the same rate, so that reading leaves the questions alone.
+    A refused request costs nothing, so a smaller batch may still be answered in the same window. PDF pages are counted
+    separately, at the same rate.
 
     Args:
         app: The application behind it.
         rate: How many questions in how long.
-        storage: Where they are counted; one that fails has to raise StorageError.
-        clock: Measures how long a failed storage is left alone.
+        storage: Where they are counted; it raises StorageError on failure.
+        clock: Measures how long a failed storage is not tried again.
     """
 
     def __init__(self, app: ASGIApp, *, rate: RateLimitItem, storage: Storage, clock: Clock | None = None) -> None:
@@ -89,7 +89,7 @@ class RateLimit:
 async def _hit(
     limiter: FixedWindowRateLimiter, rate: RateLimitItem, caller: str, count: int
 ) -> tuple[bool, WindowStats]:
-    # A hit counts even where it exceeds the rate, so what costs more than one question is tested first.
+    # A hit counts even if it exceeds the rate, so a cost above one is tested first.
     allowed = (count == 1 or await limiter.test(rate, caller, cost=count)) and await limiter.hit(
         rate, caller, cost=count
     )
@@ -97,7 +97,7 @@ async def _hit(
 
 
 def caller_of(request: Request) -> str:
-    """Return whom a question is counted for: the user, or else the address (of IPv6 the /64 network)."""
+    """Return the key that a question is counted under: the user, else the address (for IPv6 the /64 network)."""
     identity = getattr(request.state, "identity", None)
     if identity is not None and identity.user_id is not None:
         return f"user:{identity.user_id}"

@@ -1,4 +1,4 @@
-"""Refuse requests from foreign web pages, and requests for paths that can name nothing."""
+"""Refuse requests from foreign web pages, and paths with control characters."""
 
 from collections.abc import Collection
 from urllib.parse import urlsplit
@@ -12,16 +12,15 @@ from app.wiring.access import is_loopback
 
 
 class OriginCheck:
-    """ASGI middleware for a service that only this machine may ask: it refuses web pages of other origins (CSRF).
+    """ASGI middleware for a local service: it refuses web pages of other origins (CSRF).
 
-    A browser runs the pages of strangers on this machine, and they can post to loopback. Browsers send the page's
-    origin; programs send none and are not checked. A page that has given its own name this machine's address (DNS
-    rebinding) reads without an origin; so reading by a name that is not this machine's is refused as well, but for what
-    is open to everybody.
+    A browser runs foreign pages on this machine, which can post to loopback. Browsers send the page's origin; programs
+    send none and are not checked. A page whose name resolves to this machine (DNS rebinding) reads without an origin,
+    so requests under a foreign host name are refused too, except for open paths.
 
     Args:
         app: The application behind it.
-        allowed: Origins that may ask all the same; `*` allows all.
+        allowed: Other origins that may ask; `*` allows all.
     """
 
     def __init__(self, app: ASGIApp, *, allowed: Collection[str]) -> None:
@@ -36,9 +35,9 @@ class OriginCheck:
     def _check(self, headers: Headers, *, reads: bool) -> None:
         origin, host = headers.get("origin"), headers.get("host")
         if origin is not None and not self._is_allowed(origin):
-            raise RequestRefusedError(403, "Pages of this origin may not ask; name it in CORS_ORIGINS")
+            raise RequestRefusedError(403, "Pages of this origin may not ask; add it to CORS_ORIGINS")
         if reads and host and not any(self._is_allowed(f"{scheme}://{host}") for scheme in ("http", "https")):
-            msg = "This name of the service is not known to it; ask for localhost, or name its origin in CORS_ORIGINS"
+            msg = "Unknown host name; use localhost, or add its origin to CORS_ORIGINS"
             raise RequestRefusedError(403, msg)
 
     def _is_allowed(self, origin: str) -> bool:
@@ -53,7 +52,7 @@ def _host(origin: str) -> str:
 
 
 class PathCheck:
-    """ASGI middleware that answers 404 for a path with control characters; no file can be opened by such a name."""
+    """ASGI middleware that answers 404 for a path with control characters, which no file can have."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -16,12 +16,12 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",  # Answers are for the one who asked; a route may say otherwise.
+    "Cache-Control": "no-store",  # Answers are private to the caller; a route may override it.
 }
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds the headers; a header that a route has set itself is kept."""
+    """ASGI middleware that adds the headers; a route's own header wins."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -35,19 +35,19 @@ class SecurityHeaders:
                     headers.setdefault(name, value)
                 headers.setdefault("Content-Security-Policy", POLICY)
                 if NO_FRAMES not in headers["Content-Security-Policy"]:
-                    del headers["X-Frame-Options"]  # It knows no list of origins; the policy has one.
+                    del headers["X-Frame-Options"]  # It takes no list of origins; the policy does.
             await send(message)
 
         await self.app(scope, receive, add)
 
 
 def page_policy(page: bytes, *, framed_by: Sequence[str] = (), **more: str) -> str:
-    """Return the policy of an HTML page: the inline scripts that it has may run, by their hashes, and no others.
+    """Return the content security policy of an HTML page, which allows its inline scripts by their hashes.
 
     Args:
         page: The page as it is sent.
         framed_by: Origins of the pages that may show it in a frame.
-        more: Sources that it needs beside the service itself, by their kind: `img="data:"`.
+        more: Additional sources by kind: `img="data:"`.
     """
     hashes = [f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in _INLINE_SCRIPT.findall(page)]
     sources = more | {"script": " ".join([*hashes, more.get("script", "")])}

@@ -19,7 +19,7 @@ CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left before the 
 class RequestIds:
     """ASGI middleware that sets `request.state.request_id`, binds it to every log line, and returns it as a header.
 
-    A client's own X-Request-ID is kept where it is short and plain: it ends up in logs, headers and events.
+    A client's own X-Request-ID is kept if it is short and plain: it ends up in logs, headers and events.
     """
 
     def __init__(self, app: ASGIApp) -> None:

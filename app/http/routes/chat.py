@@ -21,7 +21,7 @@ class ChatBody(BaseModel):
     query: str = Field(examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA)
     top_k: ChatTopK = 8
     session_id: SessionId = None
-    model_id: str | None = Field(None, description="Who answers: one of LLM_ALLOWED_MODELS, by default LLM_MODEL.")
+    model_id: str | None = Field(None, description="Model that answers: one of LLM_ALLOWED_MODELS; default: LLM_MODEL.")
 
 
 class ChatCitation(BaseModel):
@@ -44,7 +44,7 @@ class ChatHealth(Health):
     """What the MARP contract's health check adds."""
 
     service: Literal["ChatService"] = "ChatService"
-    retrieval_url: str = Field(description="The retrieval service or Chroma server that is asked, or `in-process`.")
+    retrieval_url: str = Field(description="The retrieval service or Chroma server in use, or `in-process`.")
     openrouter_configured: bool = Field(description="Whether OpenRouter answers the questions.")
     llm_configured: bool = Field(description="Whether any language model is configured; otherwise evidence is quoted.")
     model: str
@@ -66,7 +66,7 @@ _HEALTH = HEALTH | {
 
 
 def chat_router(models: Sequence[str]) -> APIRouter:
-    """Return the routes; `models` are what a client may choose from."""
+    """Return the routes; a client may choose from `models`."""
     router = APIRouter(tags=["MARP"], route_class=JsonRoute)
     choice: Any = Literal[tuple(models)]
     default = ChatBody.model_fields["model_id"]
@@ -88,7 +88,7 @@ async def chat(request: Request, body: Any) -> ChatAnswer:
 
 
 def numbered_citations(answer: Answer) -> list[ChatCitation]:
-    """Return the source of each number in the answer; the position in the list is the number, so none is left out."""
+    """Return the source of each number in the answer; the position in the list is the number."""
     by_number: dict[int, ChatCitation] = {}
     for citation in sorted(answer["citations"], key=lambda citation: not citation["matched"]):
         if citation["number"] is not None:
@@ -99,7 +99,7 @@ def numbered_citations(answer: Answer) -> list[ChatCitation]:
 
 
 async def health(request: Request) -> ChatHealth:
-    """Return that the service is up, and what it works with."""
+    """Return that the service is up, and which model and retrieval it uses."""
     settings = request.app.state.services.settings
     configured = settings.provider != "offline"
     return ChatHealth(

@@ -36,7 +36,7 @@ MOST_MESSAGES = 500
 
 
 class ResponseFormat(BaseModel):
-    """Only text is answered: a schema would leave no room for citations."""
+    """Only text is supported: a schema would leave no room for citations."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -44,7 +44,7 @@ class ResponseFormat(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """What a stream carries beside the words."""
+    """What a stream carries besides the words."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -52,19 +52,19 @@ class StreamOptions(BaseModel):
 
 
 class CompletionBody(BaseModel):
-    """A conversation whose last message is the question. Sampling is the service's own; other fields are not read."""
+    """A conversation whose last message is the question. Sampling is set by the service; other fields are ignored."""
 
     model: str = Field(max_length=200, examples=["llama-3.1-8b-instant"], description="One of GET /v1/models.")
     messages: Annotated[list[Message], Field(min_length=1, max_length=MOST_MESSAGES)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     response_format: ResponseFormat | None = None
-    tools: list[Any] | None = Field(None, description="Refused: the service calls none.")
-    n: Literal[1] | None = Field(None, description="One answer is given.")
+    tools: list[Any] | None = Field(None, description="Refused: the service calls no tools.")
+    n: Literal[1] | None = Field(None, description="Always one answer.")
 
 
 class CompletionMessage(BaseModel):
-    """The answer with its markers and its sources, and the links once more as annotations."""
+    """The answer with markers and sources, and its links as annotations."""
 
     role: Literal["assistant"]
     content: str
@@ -82,7 +82,7 @@ class CompletionChoice(BaseModel):
 
 
 class Completion(BaseModel):
-    """OpenAI's chat completion; `waypoint` has the outcome, the confidence and the trace id beside it."""
+    """OpenAI's chat completion; `waypoint` adds outcome, confidence and trace id."""
 
     id: str
     object: Literal["chat.completion"]
@@ -103,7 +103,7 @@ class Model(BaseModel):
 
 
 class ModelList(BaseModel):
-    """The models that answer, the usual one first."""
+    """The models that answer, the default first."""
 
     object: Literal["list"] = "list"
     data: list[Model]
@@ -145,14 +145,14 @@ _ERRORS = openai_error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 50
 
 
 def completions_router(models: Sequence[str]) -> APIRouter:
-    """Return the routes; `models` are those that answer, the usual one first."""
+    """Return the routes; `models` are those that answer, the default first."""
     router = APIRouter(prefix="/v1", tags=["OpenAI"], route_class=bad_request_route("a JSON object with messages"))
     created = int(time.time())
     offered = {name: Model(id=name, created=created) for name in models}
 
     def find(name: str) -> Model:
         if name not in offered:
-            msg = f"The model {name!r} does not answer here; GET /v1/models lists those that do"
+            msg = f"The model {name!r} is not available; GET /v1/models lists those that are"
             raise RequestRefusedError(404, msg, code="model_not_found", param="model")
         return offered[name]
 
@@ -175,8 +175,8 @@ def completions_router(models: Sequence[str]) -> APIRouter:
             "logprobs": None,
             "finish_reason": finish_reason_of(answer),
         }
-        told = {"choices": [choice], "usage": usage_of(answer).model_dump(), "waypoint": extension_of(answer)}
-        return JSONResponse(_head(model.id, "chat.completion") | told)
+        content = {"choices": [choice], "usage": usage_of(answer).model_dump(), "waypoint": extension_of(answer)}
+        return JSONResponse(_head(model.id, "chat.completion") | content)
 
     async def list_models() -> ModelList:
         """Return the models that answer."""
@@ -198,15 +198,15 @@ def completions_router(models: Sequence[str]) -> APIRouter:
 
 def _refuse_unserved(body: CompletionBody) -> None:
     if body.response_format and body.response_format.type != "text":
-        msg = "response_format is not served: answers are text with citations; leave it out, and read the annotations"
+        msg = "response_format is not supported: answers are text with citations; leave it out and read the annotations"
         raise RequestRefusedError(400, msg, param="response_format")
     if body.tools:
-        msg = "tools are not served here: this model answers from documents; leave them out"
+        msg = "tools are not supported: this model answers from documents; leave them out"
         raise RequestRefusedError(400, msg, param="tools")
 
 
 async def _opened(parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """Return the parts once the first words have come: until then an error still has a status of its own."""
+    """Return the parts once the first words have arrived: until then an error can have its own status."""
     first: list[Any] = []
     try:
         async for part in parts:
@@ -230,7 +230,7 @@ async def _resumed(first: Sequence[Any], rest: AsyncIterator[Any]) -> AsyncItera
 async def _events(
     request: Request, parts: AsyncIterator[Any], head: dict[str, Any], *, usage: bool
 ) -> AsyncIterator[str]:
-    """Yield the chunks; what a stream cannot take back, it says at the end."""
+    """Yield the chunks; a stream cannot take words back, so corrections come at the end."""
     seen: list[Any] = []
     try:
         yield _chunk(head, {"role": "assistant", "content": ""})
@@ -253,10 +253,10 @@ def _ending(head: dict[str, Any], seen: Sequence[Any], *, usage: bool) -> list[s
         last: dict[str, Any] = {"content": WITHDRAWN + answer["answer"] + closest_text(answer["closest"])}
     else:
         last = {"content": below(answer)}
-    if not replaced:  # Else the offsets are those of other words.
+    if not replaced:  # Otherwise the offsets would not match.
         last |= {"annotations": annotations_of(answer["citations"])}
-    told = head | {"waypoint": extension_of(answer)}
-    events = [_chunk(head, last), _chunk(told, {}, finish_reason_of(answer))]
+    extended = head | {"waypoint": extension_of(answer)}
+    events = [_chunk(head, last), _chunk(extended, {}, finish_reason_of(answer))]
     if usage:
         events.append(_event(head | {"choices": [], "usage": usage_of(answer).model_dump()}))
     return events

@@ -33,7 +33,7 @@ from chains.audience import audience_in
 from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
 
 PATH = "/copilot"
-# What a client may see of the chain's state while it runs.
+# The fields of the chain's state that a client may see while it runs.
 VISIBLE_FIELDS = frozenset(Answer.__annotations__) | {"replacement"}
 
 Chain = Runnable[Question, Answer]
@@ -58,13 +58,13 @@ _STREAM: dict[str, Any] = {
 
 
 class BatchError(ErrorBody):
-    """Stands in a batch in the place of an answer that could not be given."""
+    """Replaces an answer in a batch that failed."""
 
     status_code: int
 
 
 class QuestionObject(BaseModel):
-    """The base of the input: an object, where `invoke("text")` sends a text."""
+    """Base of the input model; rejects plain text, as `invoke("text")` sends it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -76,9 +76,9 @@ class QuestionObject(BaseModel):
 
 
 def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHARACTERS) -> type[BaseModel]:
-    """Return the input: a question, and options with the defaults of the settings (none may be optional).
+    """Return the input model: a question of at most `most` characters, and options with defaults.
 
-    The question has at most `most` characters.
+    LangServe's playground fails on optional fields, so there are none.
     """
     return create_model(
         "Question",
@@ -109,7 +109,7 @@ def _add_answers(router: APIRouter, chain: Chain, question: type[BaseModel], bat
         return {"output": await chain.ainvoke(question_of(body.input), config), "metadata": _metadata(config)}
 
     async def batch(request: Request, body: Any) -> Any:
-        """Return the answers to several questions, in their order; an error stands in its answer's place."""
+        """Return the answers to several questions, in order; a failed one is an error object."""
         configs = [call_config(request) for _ in body.inputs]
         runs = [_metadata(config) for config in configs]
         outputs = await _answers(chain, request, body.inputs, configs)
@@ -135,7 +135,7 @@ async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: l
     """Return an answer or an error for each input.
 
     Raises:
-        Exception: the first input's error, where none can be answered.
+        Exception: the first input's error, if none can be answered.
     """
     invalid = {n: _invalid(n, error) for n, error in enumerate(inputs) if isinstance(error, ValidationError)}
     valid = [n for n in range(len(inputs)) if n not in invalid]
@@ -160,14 +160,14 @@ def _invalid(number: int, error: ValidationError) -> RequestValidationError:
 
 def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> None:
     async def stream(request: Request, body: Any) -> Response:
-        """Send the fields of the answer as they come, the words of the answer in pieces."""
+        """Stream the fields of the answer, its words in pieces."""
         config = call_config(request)
         run = event("metadata", json.dumps({"run_id": str(config["run_id"])}))
         parts = chain.astream(question_of(body.input), config)
         return EventStream(events_of(request, parts, first=[run]))
 
     async def stream_events(request: Request, body: Any) -> Response:
-        """Send the events of `astream_events` (version 2), without prompts and passages that the answer lacks."""
+        """Stream the events of `astream_events` (version 2), without prompts and unused passages."""
         config = call_config(request)
         parts = chain.astream_events(question_of(body.input), config, version="v2")
         selection = body.model_dump(exclude={"input", "config", "kwargs"})
@@ -196,21 +196,21 @@ def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
 
 
 def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseModel], **options: Any) -> None:
-    """Add a POST route under the endpoint's name, with a body that LangServe made for the chain."""
+    """Add a POST route named after the endpoint, with LangServe's body model for the chain."""
     endpoint.__annotations__["body"] = body
     options = {"responses": _ERRORS, "path": f"/{endpoint.__name__}"} | options
     router.add_api_route(endpoint=endpoint, methods=["POST"], **options)
 
 
 def question_of(question: BaseModel) -> Question:
-    """Return what the chain is asked, from the body's input."""
+    """Return the chain's input from the body."""
     values = question.model_dump()
     unset = [name for name in ("session_id", "language") if not values[name]]
     return cast("Question", {name: value for name, value in values.items() if name not in unset})
 
 
 def call_config(request: Request) -> RunnableConfig:
-    """Return the config of one question of the request, under a run of its own."""
+    """Return the config of one question of the request, with its own run id."""
     return run_config(request) | {"run_id": uuid4()}
 
 

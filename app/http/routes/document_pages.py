@@ -1,4 +1,4 @@
-"""GET /documents/{doc_id}/pages/{page}: a page of a PDF as a picture, and where the quoted words stand on it."""
+"""GET /documents/{doc_id}/pages/{page}: a PDF page as a picture, and the boxes of the quoted words."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from app.wiring.library import Library
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage
 
-NO_PAGE = "There is no picture of such a page."
+NO_PAGE = "There is no picture of this page."
 BUSY = "Too many pages are being drawn at the moment. Try again soon."
 
 Found = TypeVar("Found")
@@ -29,19 +29,19 @@ _ERRORS = error_responses(401, 403, 404, 422, 429, 500, 503)
 
 
 class PageOfDocument(BaseModel):
-    """A page of a PDF. A box is left, top, width and height, in parts of the page."""
+    """A page of a PDF. A box is left, top, width and height, as fractions of the page."""
 
     page: int
-    pages: int = Field(description="How many the document has.")
+    pages: int = Field(description="Number of pages of the document.")
     width: float = Field(description="In points.")
     height: float
-    words: list[list[float]] = Field(description="The boxes of the words that were asked for.")
+    words: list[list[float]] = Field(description="The boxes of the requested words.")
 
 
 _EXAMPLE = {"page": 3, "pages": 12, "width": 595.0, "height": 842.0, "words": [[0.12, 0.1, 0.5, 0.02]]}
 
 
-# The picture is first: the other route would take `3.png` for a number that is none.
+# The picture is first: the other route would reject `3.png` as a page number.
 @router.get(
     "/documents/{doc_id}/pages/{page}.png",
     response_class=Response,
@@ -56,7 +56,7 @@ _EXAMPLE = {"page": 3, "pages": 12, "width": 595.0, "height": 842.0, "words": [[
 async def page_picture(
     request: Request, doc_id: DocId, page: PageNumber, width: Annotated[int, Query(ge=100, le=2400)] = 900
 ) -> Response:
-    """Return a page as a picture, `width` pixels wide; a very high page is narrower."""
+    """Return a page as a picture, `width` pixels wide; a very tall page is narrower."""
     library, indexed = await run_in_threadpool(_page, request, doc_id, page)
     picture = await _drawn(library, lambda: library.pages.picture(indexed, width))
     return Response(picture, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
@@ -64,7 +64,7 @@ async def page_picture(
 
 @router.get("/documents/{doc_id}/pages/{page}", responses=_ERRORS | ok_response(_EXAMPLE, "The page"))
 async def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Quoted = "") -> PageOfDocument:
-    """Return the size of a page, and where the quoted words stand on it."""
+    """Return the size of a page, and the boxes of the quoted words."""
     library, indexed = await run_in_threadpool(_page, request, doc_id, page)
     found = await _drawn(library, lambda: library.pages.words(indexed, quote))
     return PageOfDocument(page=page, **found)

@@ -1,4 +1,4 @@
-"""GET /api/documents and /documents/{doc_id}: what the index holds, and one document with the quoted words marked."""
+"""GET /api/documents and /documents/{doc_id}: the list of documents, and one with the quoted words marked."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,12 +25,12 @@ UNKNOWN = "There is no such document."
 router = APIRouter(tags=["Documents"])
 
 DocId = Annotated[str, Path(description="From the list, or from a citation.", examples=["01_regulatory_gst"])]
-Quoted = Annotated[str, Query(max_length=4000, description="Words of the document that are to be marked.")]
+Quoted = Annotated[str, Query(max_length=4000, description="Words to mark in the document.")]
 Offset = Annotated[int, Query(ge=0, le=2**40)]
 
 
 class ListedDocument(BaseModel):
-    """What is known of a document."""
+    """Metadata of a document."""
 
     doc_id: str
     title: str
@@ -46,7 +46,7 @@ class ListedDocument(BaseModel):
     source_urls: list[str]
     removable: bool = Field(description="Whether the caller may remove it.")
     uploaded: bool = Field(description="Whether it was added here; its file is deleted with it.")
-    sample: bool = Field(description="Whether it came with the program.")
+    sample: bool = Field(description="Whether it belongs to the sample corpus.")
 
 
 class UploadLimits(BaseModel):
@@ -56,37 +56,37 @@ class UploadLimits(BaseModel):
     max_files: int
     endings: list[str]
     categories: list[str]
-    audiences: list[Literal["internal", "public"]] = Field(description="For whom; the first one where none is chosen.")
+    audiences: list[Literal["internal", "public"]] = Field(description="Possible audiences; the first is the default.")
 
 
 class DocumentList(BaseModel):
-    """Documents by category and title. `total` counts all that fit; `categories` counts without the category."""
+    """Documents by category and title. `total` counts all matches; `categories` ignores the chosen category."""
 
     total: int
     documents: list[ListedDocument]
     categories: dict[str, int]
-    samples: int = Field(description="How many of all documents came with the program.")
-    upload: UploadLimits | None = Field(description="What the caller may add; null where it may not.")
+    samples: int = Field(description="Number of documents of the sample corpus.")
+    upload: UploadLimits | None = Field(description="What the caller may add; null if nothing.")
 
 
 class ReadDocument(ListedDocument):
     """A document as HTML that is safe to show."""
 
     html: str
-    marked: bool = Field(description="Whether the words that were asked for are marked in it.")
-    page: int | None = Field(description="The page on which they stand.")
-    whole: bool = Field(description="Whether this is all of it; of a very long one it is what stands around the words.")
+    marked: bool = Field(description="Whether the requested words are marked in it.")
+    page: int | None = Field(description="Their page.")
+    whole: bool = Field(description="Whether this is the whole document; a very long one is cut around the words.")
 
 
 class Wanted(BaseModel):
-    """The words that are to be marked: as they are quoted, or by their place in the source; the rest tells which."""
+    """The words to mark: as quoted, or by their place in the source; the other fields disambiguate."""
 
     quote: str = Field("", max_length=4000, description="Words of the document.")
-    start: int | None = Field(None, ge=0, le=2**40, description="Where they begin in the source.")
-    end: int | None = Field(None, ge=0, le=2**40, description="Where they end there.")
-    chunk: int | None = Field(None, ge=0, le=2**40, description="The number of the chunk that holds them.")
-    page: int | None = Field(None, ge=1, le=2**40, description="The page on which they stand.")
-    section: str = Field("", max_length=300, description="The heading that they stand under.")
+    start: int | None = Field(None, ge=0, le=2**40, description="Start offset in the source.")
+    end: int | None = Field(None, ge=0, le=2**40, description="End offset in the source.")
+    chunk: int | None = Field(None, ge=0, le=2**40, description="Number of their chunk.")
+    page: int | None = Field(None, ge=1, le=2**40, description="Their page.")
+    section: str = Field("", max_length=300, description="Their heading.")
 
 
 _EXAMPLE: dict[str, Any] = {
@@ -120,7 +120,7 @@ _ERRORS = error_responses(401, 403, 422, 500, 503)
 )
 def list_documents(
     request: Request,
-    search: Annotated[str, Query(max_length=200, description="Words of the title, the category and the like.")] = "",
+    search: Annotated[str, Query(max_length=200, description="Words of the document's metadata.")] = "",
     category: Annotated[str, Query(max_length=300)] = "",
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 100,
@@ -138,7 +138,7 @@ def list_documents(
         total=len(chosen),
         documents=listed,
         categories=dict(sorted(counts.items())),
-        # Internal ones count too, so the number is for those who may replace them.
+        # The number includes internal ones, so only those who may replace them see it.
         samples=sum(map(library.is_sample, library.catalogue().sources.values())) if may_add else 0,
         upload=_limits(request) if may_add else None,
     )
@@ -154,7 +154,7 @@ def read_document(
     doc_id: DocId,
     wanted: Annotated[Wanted, Query()],
 ) -> Response:
-    """Return a document to read; a browser that opens the address gets a page, everything else JSON."""
+    """Return a document: a page for browsers, JSON for everything else."""
     identity = identity_of(request)
     library: Library = request.app.state.services.library
     entry = visible(library, doc_id, identity)
@@ -178,7 +178,7 @@ def read_document(
 
 
 def identity_of(request: Request) -> Identity:
-    """Return the caller; the anonymous one without rights where nobody is known."""
+    """Return the caller, or an anonymous one without rights."""
     return getattr(request.state, "identity", None) or Identity()
 
 
@@ -186,7 +186,7 @@ def visible(library: Library, doc_id: str, identity: Identity) -> Entry:
     """Return a document that the caller may see.
 
     Raises:
-        HTTPException: 404, alike for one that is unknown and one that the caller may not see.
+        HTTPException: 404 for unknown documents and for those the caller may not see.
     """
     entry = library.find(doc_id, identity.audience)
     if entry is None:

@@ -1,4 +1,4 @@
-"""POST /api/feedback: keep a user's score for an answer, and make it an event, a score in LangSmith, a log line."""
+"""POST /api/feedback: store a user's score for an answer; also an event, a LangSmith score and a log line."""
 
 import asyncio
 from typing import Annotated, Any, Literal
@@ -19,7 +19,7 @@ from app.wiring.safety import safe_text
 from chains.logs import get_logger
 
 COMMENT_MAX_CHARACTERS = 2000
-NOT_KEPT = "Feedback cannot be kept at the moment. Try again later, or contact support."
+NOT_KEPT = "Feedback cannot be stored at the moment. Try again later, or contact support."
 
 log = get_logger(__name__)
 router = APIRouter(tags=["Waypoint"], route_class=bad_request_route("a JSON object with a trace_id and a score"))
@@ -34,7 +34,7 @@ class FeedbackBody(BaseModel):
 
 
 class FeedbackAccepted(BaseModel):
-    """The feedback is kept; what else takes it gets it in the background."""
+    """The feedback is stored; other receivers get it in the background."""
 
     status: Literal["accepted"] = "accepted"
 
@@ -45,7 +45,7 @@ _RESPONSES |= ok_response({"status": "accepted"}, "Accepted", status=202)
 
 @router.post("/api/feedback", status_code=202, responses=_RESPONSES)
 async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
-    """Take a score for an answer, with a comment where there is more to say."""
+    """Store a score for an answer, with an optional comment."""
     services, metadata = request.app.state.services, run_config(request)["metadata"]
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
     await _keep(services, body)
@@ -60,7 +60,7 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
 
 
 async def _keep(services: Services, body: FeedbackBody) -> None:
-    """Write it to the file; where that fails, it is taken only if something else takes it."""
+    """Write it to the file; if that fails, accept it only if another receiver does."""
     kept = Feedback(timestamp(), str(body.trace_id), body.score, body.comment)
     try:
         await asyncio.to_thread(services.feedback.add, kept)

@@ -1,4 +1,4 @@
-"""GET /api/health, /health/live, /health/ready and /metrics: whether the service is up, and its figures."""
+"""GET /api/health, /health/live, /health/ready and /metrics: health checks and metrics."""
 
 import asyncio
 import math
@@ -35,10 +35,10 @@ class CheckResult(BaseModel):
     """The result of one check."""
 
     state: Literal["ok", "down"]
-    required: bool = Field(description="Whether the service can answer nothing without it.")
+    required: bool = Field(description="Whether the service cannot answer without it.")
     lap_ms: float = Field(description="How long the check took.")
     detail: str | None = Field(
-        description="Where it is down, the kind of the error; else what the check reports, for the staff alone."
+        description="If it is down, the kind of error; otherwise what the check reports, for staff only."
     )
 
 
@@ -54,7 +54,7 @@ class ReadinessReport(BaseModel):
         return self.status in {"ready", "degraded"}
 
     def for_strangers(self) -> "ReadinessReport":
-        """Return the report without what the checks tell of a store that works, as how much it holds."""
+        """Return the report without details of working parts, such as the number of chunks."""
         checks = {
             name: check.model_copy(update={"detail": None}) if check.state == "ok" else check
             for name, check in self.checks.items()
@@ -65,8 +65,8 @@ class ReadinessReport(BaseModel):
 class Readiness:
     """Runs what `checks` returns, all at once, and keeps the results for a second.
 
-    A check that does not answer in time is down, and is not started again before it has answered: a check that hangs
-    holds one thread, however often probes ask.
+    A check that does not answer in time is down, and is not started again before it has answered, so a hanging check
+    holds one thread at most.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ async def health(request: Request) -> Health:
 
 
 def health_of(request: Request) -> Health:
-    """Return what every contract's health check says."""
+    """Return the fields that all health checks share."""
     return Health(
         timestamp=timestamp(),
         uptime=round(time.monotonic() - request.app.state.started, 3),
@@ -168,7 +168,7 @@ async def live() -> dict[str, str]:
 
 @router.get("/health/ready", responses=_ELSEWHERE | ok_response(_READY, "Send questions here"))
 async def ready(request: Request, response: Response) -> ReadinessReport:
-    """Check what the service depends on; 503 where questions should be sent elsewhere. The staff is told details."""
+    """Check what the service depends on; 503 if questions should be sent elsewhere. Staff see details."""
     report: ReadinessReport = await request.app.state.readiness.report()
     identity: Identity = getattr(request.state, "identity", None) or Identity()
     if not report.ready:
@@ -179,5 +179,5 @@ async def ready(request: Request, response: Response) -> ReadinessReport:
 
 @router.get("/metrics", response_class=Response, responses=error_responses(401, 403, 429) | {200: _FIGURES})
 async def metrics(request: Request) -> Response:
-    """Return the figures in the text form of Prometheus."""
+    """Return the metrics in Prometheus's text format."""
     return Response(request.app.state.services.metrics.text(), media_type=CONTENT_TYPE_LATEST)

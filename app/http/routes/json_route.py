@@ -1,4 +1,4 @@
-"""Routes that take the JSON value that BodyLimit has parsed, and answer an invalid one as their contract says."""
+"""Routes that use the JSON value that BodyLimit parsed, and reject an invalid one as their contract says."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
@@ -35,8 +35,8 @@ def bad_request_route(expected: str, messages: Mapping[str, str] | None = None) 
     """Return a kind of route that answers an invalid body with 400, not with FastAPI's 422.
 
     Args:
-        expected: What the body has to be, for one that is no JSON object.
-        messages: The message for a field that does not fit; by default pydantic's own.
+        expected: What the body must be, for the error message.
+        messages: The message for each invalid field; default: pydantic's.
     """
 
     class BadRequestRoute(JsonRoute):

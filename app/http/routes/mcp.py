@@ -1,4 +1,4 @@
-"""POST /mcp: the Model Context Protocol over streamable HTTP, behind the same identity, audience and limits."""
+"""POST /mcp: the Model Context Protocol over streamable HTTP, with the same identity, audience and limits."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ from app.http.errors import RequestRefusedError
 from app.http.questions import run_config
 from app.wiring import Services
 
-MISSING = "The Model Context Protocol is not installed here; the operators add it by `pip install mcp`"
+MISSING = "The Model Context Protocol is not installed; operators add it with `pip install mcp`"
 
 
 def mcp_router(services: Services) -> APIRouter:

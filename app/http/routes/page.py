@@ -1,4 +1,4 @@
-"""GET /: the page; /embed: the same in a frame; /widget.js puts that on somebody's page; /static: its files."""
+"""GET /: the page; /embed: the page in a frame; /widget.js: a script that embeds it; /static: its files."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,11 @@ READ = ["GET", "HEAD"]
 def page_router(
     examples: ExampleQuestions, teams: Teams, *, framed_by: Sequence[str], most_characters: int
 ) -> APIRouter:
-    """Return the page's routes. They hold no data, so everybody may have them.
+    """Return the page's routes. They hold no data, so they are open to everybody.
 
     Args:
         examples: The questions that the page offers.
-        teams: Whom it names where the documents hold no answer.
+        teams: The teams to contact when the documents have no answer.
         framed_by: Origins of the pages that may show it in a frame.
         most_characters: How long a question may be.
     """
@@ -38,7 +38,7 @@ def page_router(
             teams=teams.by_category(),
         )
 
-    # Nothing here waits: the files are in memory, and the page is put together from them.
+    # No I/O here: the files are in memory.
     @router.api_route("/", methods=READ)
     async def page(request: Request) -> Response:
         return _page(request, visit(request, embedded=False), policy=page_policy(b""))
@@ -62,7 +62,7 @@ def page_router(
 
 
 def language_of(request: Request) -> str:
-    """Return the code of the visitor's language: what the address asks for, was chosen before, or the browser wants."""
+    """Return the visitor's language: from the address, the cookie, or the browser's preference."""
     asked, kept = request.query_params.get("lang"), request.cookies.get("lang")
     return words.choose(asked, kept, request.headers.get("accept-language", ""))
 
@@ -82,7 +82,7 @@ def _page(request: Request, visit: view.Visit, *, policy: str) -> Response:
 
 
 def _file(request: Request, asset: assets.Asset, *, lasting: bool) -> Response:
-    """Return a file; an address with the version never holds anything else, so it is kept without asking again."""
+    """Return a file; an address with a version never changes, so it is cached for good."""
     caching = f"public, max-age={A_YEAR_S}, immutable" if lasting else "public, no-cache"
     smaller = "gzip" in request.headers.get("accept-encoding", "")
     etag = asset.etag.replace('"', '"gzip-', 1) if smaller else asset.etag

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse
 from app.http.middleware.security_headers import page_policy
 
 FILES = "/static-offline-docs"  # Where fastapi-offline serves its files.
-# ReDoc loads its maker's logo from there; these pages ask no other server for anything.
+# ReDoc loads its vendor's logo from there; these pages must not contact other servers.
 LOGO = b"https://cdn.redoc.ly/redoc/logo-mini.svg"
 
 router = APIRouter(include_in_schema=False)
@@ -40,7 +40,7 @@ async def redoc(request: Request) -> Response:
         redoc_favicon_url=f"{root}{FILES}/favicon.png",
         with_google_fonts=False,
     )
-    # It writes its own styles, and searches in a worker that its script carries.
+    # It writes inline styles, and searches in a worker from its own script.
     return _with_policy(page, style="'unsafe-inline'", img="data:", worker="blob:")
 
 

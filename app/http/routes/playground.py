@@ -1,7 +1,7 @@
 """LangServe's playground at /copilot/playground/: its own page, over the same stream that clients read.
 
-The page asks `stream_log`, which is deprecated, shows prompts and inner steps, and is not served. It is given the
-route `run` in its place, which sends the answer's words, and the other fields as steps.
+The page asks `stream_log`, which is deprecated, exposes prompts, and is not served. The route `run` replaces it and
+sends the answer's words, and the other fields as steps.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -33,7 +33,7 @@ def playground_router(chain: Chain, handler: APIHandler, question: type[BaseMode
     async def playground(request: Request, file_path: str) -> Response:
         try:
             response = await playground_file(handler, file_path, request, run_path=RUN)
-        except (OSError, ValueError):  # LangServe tries to open a folder, or a name that is too long.
+        except (OSError, ValueError):  # LangServe tries to open folders and names that are too long.
             raise HTTPException(404) from None
         if response.media_type == "text/html":
             # It compiles the checks of its form from the schema, and writes its own styles.
@@ -50,7 +50,7 @@ def playground_router(chain: Chain, handler: APIHandler, question: type[BaseMode
 
 
 async def patches(parts: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[dict[str, list[Patch]]]:
-    """Yield the JSON patches (RFC 6902) that the page builds its view with, for the parts of an answer."""
+    """Yield the parts of an answer as the JSON patches (RFC 6902) that the page expects."""
     empty: Patch = {"id": None, "streamed_output": [], "final_output": None, "logs": {}}
     yield {"ops": [{"op": "replace", "path": "", "value": empty}]}
     async with aclosing(cast("AsyncGenerator[Mapping[str, Any]]", parts)):
@@ -72,5 +72,5 @@ def _words(words: str) -> Patch:
 
 
 def _error_patch(reply: ErrorReply) -> str:
-    # The page shows data events, and nothing of an error event.
+    # The page shows data events and ignores error events.
     return data_event({"ops": [_words(reply.message)]})

@@ -40,11 +40,11 @@ class QueryCitation(_Camel):
     matched: bool
     source_urls: list[str]
     score: float | None = Field(description="The passage's similarity to the question, 0 to 1; null where unknown.")
-    start: int = Field(description="Where the marker begins in the answer, in characters.")
+    start: int = Field(description="Start offset of the marker in the answer, in characters.")
     end: int
     quote: str = Field(description="The words of the source that support it.")
-    support: float = Field(description="How well they do, 0 to 1.")
-    attributed: bool = Field(description="Found by us and not marked by the model.")
+    support: float = Field(description="How well they support it, 0 to 1.")
+    attributed: bool = Field(description="Attributed by us, without a marker of the model.")
     contradicted: bool
 
 
@@ -59,7 +59,7 @@ class QuerySource(_Camel):
 
 
 class QueryRelatedDocument(_Camel):
-    """A document of which something was retrieved."""
+    """A document with retrieved passages."""
 
     title: str
     category: str | None
@@ -85,15 +85,15 @@ class QueryConfidence(_Camel):
     """How far the answer can be trusted."""
 
     level: Annotated[Literal["High", "Medium", "Low"], BeforeValidator(_level)]
-    score: float = Field(description="0 to 1; what the level is told by.")
+    score: float = Field(description="0 to 1; determines the level.")
     reason: str = Field(examples=["7 relevant sources with 3 citations"])
     factors: _CamelKeys[float]
 
 
 class QueryModeration(_Camel):
-    """What the moderator said of the question."""
+    """The moderator's verdict on the question."""
 
-    result: Literal["allowed", "flagged", "failed"] = Field(description="failed: no verdict came in time.")
+    result: Literal["allowed", "flagged", "failed"] = Field(description="failed: no verdict in time.")
     categories: list[str]
 
 
@@ -102,15 +102,15 @@ class QuerySafety(_Camel):
 
     action: Literal["none", "guarded", "blocked"]
     reason: str | None
-    redacted: list[str] = Field(description="Kinds of personal data that were taken out of the question.")
+    redacted: list[str] = Field(description="Kinds of personal data that were removed from the question.")
     injection: float = Field(description="How likely the question is an attack, 0 to 1.")
     passages_dropped: int
-    links_removed: int = Field(description="Links, images and tags that were taken out of the answer.")
-    moderation: QueryModeration | None = Field(None, description="Null where no moderator was asked.")
+    links_removed: int = Field(description="Links, images and tags that were removed from the answer.")
+    moderation: QueryModeration | None = Field(None, description="Null if no moderator was asked.")
 
 
 class QueryMetadata(_Camel):
-    """What happened on the way; times in milliseconds, usage in tokens."""
+    """Details of the run; times in milliseconds, usage in tokens."""
 
     query: str
     search_query: str
@@ -123,8 +123,8 @@ class QueryMetadata(_Camel):
     finish_reason: str | None
     cache: str | None
     trace_id: str | None
-    intent: str | None = Field(None, description="Of a question that is not answered from documents, what it is about.")
-    safety: QuerySafety | None = Field(description="What the checks found; null where SAFETY_ENABLED is off.")
+    intent: str | None = Field(None, description="Topic of a question that no document answers.")
+    safety: QuerySafety | None = Field(description="What the safety checks found; null if SAFETY_ENABLED is off.")
 
 
 class QueryAnswer(_Camel):
@@ -134,11 +134,11 @@ class QueryAnswer(_Camel):
     outcome: Outcome
     sources: list[QuerySource]
     related_docs: list[QueryRelatedDocument]
-    closest: list[QueryClosest] = Field(description="At most three, where a question has no sure answer.")
+    closest: list[QueryClosest] = Field(description="At most three, if there is no sure answer.")
     unsupported: list[tuple[int, int]] = Field(
         [], description="Ranges of the answer's sentences that no passage supports."
     )
-    draft: str = Field("", description="What the model wrote where no passage supports any of it; else empty.")
+    draft: str = Field("", description="What the model wrote, if no passage supports any of it; otherwise empty.")
     citations: list[QueryCitation]
     confidence: QueryConfidence | None = Field(description="Null for small talk, questions back and redirections.")
     metadata: QueryMetadata

@@ -1,4 +1,4 @@
-"""POST /page/render: an answer, or what has come of it so far, as HTML that is safe to show."""
+"""POST /page/render: an answer, complete or still streaming, as safe HTML."""
 
 from typing import Annotated
 
@@ -11,14 +11,14 @@ from app.web import answer
 
 router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with an answer"))
 
-# Ten times what a model writes by default; markdown's reader takes the square of the length in the worst case.
+# Ten times a default answer; parsing markdown is quadratic in the worst case.
 ANSWER_MAX_CHARACTERS = 20_000
 
 Offset = Annotated[int, Field(ge=0)]
 
 
 class MarkedCitation(BaseModel):
-    """What a chip is made of; the other fields of a citation are not needed."""
+    """The fields of a citation that a chip needs."""
 
     start: Offset
     end: Offset
@@ -32,7 +32,7 @@ class MarkedCitation(BaseModel):
 
 
 class RenderBody(BaseModel):
-    """An answer as it came; `final` where nothing follows, and its citations are known."""
+    """An answer as received; `final` if it is complete and its citations are known."""
 
     answer: str = Field(max_length=ANSWER_MAX_CHARACTERS)
     citations: list[MarkedCitation] = Field(default_factory=list, max_length=500)

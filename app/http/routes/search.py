@@ -12,8 +12,8 @@ from app.wiring.search import search
 from chains.citations.sources import external_urls
 from chains.state import QUESTION_MAX_CHARACTERS, Passage
 
-# What of a passage's metadata is told beside the contract: what a citation needs, and who may see it.
-TOLD = (
+# Metadata of a passage beyond the contract: what a citation needs, and its audience.
+EXTRA_METADATA = (
     *("section", "section_path", "category", "jurisdiction", "source_org", "source_type", "last_updated"),
     *("audience", "start_char", "end_char"),
 )
@@ -22,13 +22,13 @@ router = APIRouter(tags=["MARP"], route_class=bad_request_route("a JSON object w
 
 
 class SearchBody(BaseModel):
-    """What to search for; there is no least score."""
+    """What to search for; no minimum score applies."""
 
     query: str = Field(
         examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA | {"maxLength": QUESTION_MAX_CHARACTERS}
     )
     top_k: TopK = 5
-    audience: Literal["public"] | None = Field(None, description="Leaves out what only the staff may see.")
+    audience: Literal["public"] | None = Field(None, description="Excludes documents that only staff may see.")
 
 
 class SearchResult(BaseModel):
@@ -39,14 +39,14 @@ class SearchResult(BaseModel):
     chunk_index: int
     title: str
     page: int = Field(description="0 where the document has no pages.")
-    url: str = Field(description="The first address of its source; empty where the document is internal.")
+    url: str = Field(description="The first URL of its source; empty if the document is internal.")
     score: float | None = Field(description="0 to 1; null where the retriever gives none.")
     source_urls: list[str]
     metadata: dict[str, Any]
 
 
 class SearchResults(BaseModel):
-    """The passages, best first; the same text comes once."""
+    """The passages, best first, without duplicates."""
 
     query: str
     results: list[SearchResult]
@@ -93,5 +93,5 @@ def _result(passage: Passage) -> SearchResult:
         url=urls[0] if urls else "",
         score=passage["score"],
         source_urls=urls,
-        metadata={name: metadata[name] for name in TOLD if name in metadata},
+        metadata={name: metadata[name] for name in EXTRA_METADATA if name in metadata},
     )

@@ -1,4 +1,4 @@
-"""POST /sign-in and /sign-out: the page's cookie; GET /api/me: who is asking, and what may be done here."""
+"""POST /sign-in and /sign-out: the page's cookie; GET /api/me: the caller and its permissions."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ class SignInBody(BaseModel):
 
 
 class Me(BaseModel):
-    """Who asks, and what the page has to know of the service."""
+    """The caller, and what the page needs to know about the service."""
 
     auth_mode: Literal["none", "session", "api_key"]
     credential: Literal["session", "key"] | None
@@ -36,10 +36,10 @@ class Me(BaseModel):
 
 @router.post("/sign-in", status_code=204)
 async def sign_in(request: Request, body: SignInBody) -> Response:
-    """Keep a valid token in a cookie that no script reads, until the browser is closed."""
+    """Store a valid token in a cookie that no script can read, until the browser is closed."""
     authenticator = request.app.state.services.access.authenticator
     if authenticator is None:
-        raise RequestRefusedError(400, "There is nothing to sign in to: this service asks nobody who they are")
+        raise RequestRefusedError(400, "This service needs no sign-in")
     await caller_with(authenticator, body.token.strip())
     response = Response(status_code=204)
     secure = request.url.scheme == "https"
@@ -49,13 +49,13 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
 
 @router.post("/sign-out", status_code=204)
 def sign_out() -> Response:
-    """Remove the cookie. A session itself ends where it was begun."""
+    """Remove the cookie. The session itself is ended by the service that began it."""
     return _without_cookie(Response(status_code=204))
 
 
 @router.get("/api/me")
 def me(request: Request, response: Response) -> Me:
-    """Tell who asks; a cookie that is no longer valid is removed."""
+    """Return the caller; an expired cookie is removed."""
     services, identity = request.app.state.services, getattr(request.state, "identity", None)
     if identity is None and COOKIE in request.cookies and EMBED_HEADER not in request.headers:
         _without_cookie(response)

@@ -1,4 +1,4 @@
-"""POST and DELETE /api/documents, /api/jobs: add documents, follow how far that is, and remove documents."""
+"""POST and DELETE /api/documents, /api/jobs: add documents, follow their progress, and remove documents."""
 
 import asyncio
 import json
@@ -26,25 +26,25 @@ POLL_S = 0.2
 MAX_FIELDS = 10
 NOT_MULTIPART = "Send the files as multipart/form-data, each in a field named `files`"
 NO_JOB = "There is no such upload."
-ELSEWHERE = "The documents are those of the service at RETRIEVAL_URL; add them there."
-NO_ROOM = "The files cannot be kept on this machine; the disk may be full. Tell the operators."
-QUOTA = "All uploaded files together would be larger than they may be. Remove some, or ask the operators for more room."
-BUSY = "Too many uploads wait at the moment. Try again soon."
+ELSEWHERE = "The documents belong to the service at RETRIEVAL_URL; add them there."
+NO_ROOM = "The files cannot be stored; the disk may be full. Contact the operators."
+QUOTA = "The uploads would exceed their quota. Remove some files, or ask the operators for more space."
+BUSY = "Too many uploads are waiting. Try again soon."
 RETRY_AFTER_S = 10
 FOR_STAFF = (
-    "Files that are not sent with audience=public are for the staff only, and adding those needs the scope "
-    "'ask:internal', which the caller does not have"
+    "Without audience=public files are for staff only, and adding those needs the scope 'ask:internal', which the "
+    "caller does not have"
 )
-TWO_AUDIENCES = "The category `internal` is for the staff only; send another category, or audience=internal"
+TWO_AUDIENCES = "The category `internal` is for staff only; send another category, or audience=internal"
 
 router = APIRouter(tags=["Documents"])
 
 
 class Accepted(BaseModel):
-    """The files are kept, and are added now."""
+    """The files are stored and being added."""
 
     job_id: str
-    events: str = Field(description="Where to follow it: server-sent events `progress` and `end`.")
+    events: str = Field(description="Where to follow the progress: server-sent events `progress` and `end`.")
 
 
 class FileProblem(BaseModel):
@@ -64,19 +64,19 @@ class UploadReport(BaseModel):
     unchanged: int = 0
     seconds: float = 0.0
     audience: Audience = Field("internal", description="Who may see the files that were added.")
-    replaced: list[str] = Field(default_factory=list, description="The files that took the place of older ones.")
+    replaced: list[str] = Field(default_factory=list, description="The files that replaced older ones.")
     problems: list[FileProblem] = Field(default_factory=list)
     warnings: list[FileProblem] = Field(default_factory=list)
 
 
 class UploadState(BaseModel):
-    """How far an upload is."""
+    """The progress of an upload."""
 
     job_id: str
     state: Literal["waiting", "running", "done", "failed"]
     done: int
     total: int
-    file: str = Field(description="The file that was read last.")
+    file: str = Field(description="The last file read.")
     message: str = Field(description="Why it waits, or why it failed.")
     report: UploadReport | None
 
@@ -119,7 +119,7 @@ _FORM = {
 async def upload(request: Request) -> Accepted:
     """Add files to the index, for the staff only unless `audience` is `public`.
 
-    `replace` is `true` where they may take the place of files with their names.
+    With `replace=true` they replace files of the same names.
     """
     services: Services = request.app.state.services
     if services.remote is not None:
@@ -162,10 +162,10 @@ def _busy() -> RequestRefusedError:
 @router.delete(
     "/api/documents/{doc_id}",
     status_code=204,
-    responses=_ERRORS | error_responses(404, 408, 409, 413, 422) | {204: {"description": "It is gone.", "content": {}}},
+    responses=_ERRORS | error_responses(404, 408, 409, 413, 422) | {204: {"description": "Removed.", "content": {}}},
 )
 def remove(request: Request, doc_id: DocId) -> None:
-    """Remove a document from the index: no answer uses it any more. An uploaded file is deleted."""
+    """Remove a document from the index; an uploaded file is deleted too."""
     services: Services = request.app.state.services
     visible(services.library, doc_id, identity_of(request))
     services.uploads.remove(doc_id)
@@ -173,7 +173,7 @@ def remove(request: Request, doc_id: DocId) -> None:
 
 @router.get("/api/jobs/{job_id}", responses=_ERRORS | error_responses(404, 422) | ok_response(_STATE, "Its state"))
 def job_state(request: Request, job_id: UUID) -> UploadState:
-    """Return how far an upload is; any process of the service knows."""
+    """Return the progress of an upload, from any process of the service."""
     return _state(_job(request.app.state.services.uploads, job_id))
 
 
@@ -186,19 +186,19 @@ def job_state(request: Request, job_id: UUID) -> UploadState:
     | {200: {"description": "Events", "content": {"text/event-stream": {"example": "event: progress", "schema": {}}}}},
 )
 async def job_events(request: Request, job_id: UUID) -> EventStream:
-    """Tell the state of an upload whenever it changes, and its end."""
+    """Stream the state of an upload whenever it changes, and its end."""
     uploads = request.app.state.services.uploads
     await asyncio.to_thread(_job, uploads, job_id)
     return EventStream(_follow(request, uploads, job_id))
 
 
 async def _follow(request: Request, uploads: Uploads, job_id: UUID) -> AsyncIterator[str]:
-    told = None
-    while request.app.state.in_flight.phase != "draining":  # A client that is cut off asks again, the next process.
+    sent = None
+    while request.app.state.in_flight.phase != "draining":  # A disconnected client asks again, perhaps another process.
         state = _state(await asyncio.to_thread(_job, uploads, job_id))
-        if state != told:
+        if state != sent:
             yield event("progress", json.dumps(state.model_dump(exclude={"report"})))
-            told = state
+            sent = state
         if state.state in {"done", "failed"}:
             yield event("end", json.dumps(state.model_dump()))
             return
@@ -226,10 +226,10 @@ def _state(job: Job) -> UploadState:
 
 
 def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:
-    """Return the files under the names that they are kept under.
+    """Return the files under the names they are stored with.
 
     Raises:
-        RequestRefusedError: there are none, two have one name, or one cannot be kept; nothing is added then.
+        RequestRefusedError: there are none, two share a name, or one cannot be stored; nothing is added then.
     """
     files: dict[str, IO[bytes]] = {}
     for one in form.getlist("files"):
@@ -251,19 +251,19 @@ def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:
 def _category(form: FormData) -> str:
     category = form.get("category") or ""
     if category not in {"", *CATEGORIES}:
-        raise RequestRefusedError(400, f"The category has to be one of {', '.join(CATEGORIES)}, or empty")
+        raise RequestRefusedError(400, f"The category must be one of {', '.join(CATEGORIES)}, or empty")
     return str(category)
 
 
 def _audience(form: FormData, category: str, seen: Audience) -> Audience:
-    """Return who may see the files: the staff, unless the caller says that everybody may.
+    """Return who may see the files: staff only, unless the caller makes them public.
 
     Raises:
-        RequestRefusedError: the words contradict each other, or the caller may not add files for the staff.
+        RequestRefusedError: audience and category contradict each other, or the caller may not add internal files.
     """
     stated = form.get("audience") or ""
     if stated not in {"", "internal", "public"}:
-        raise RequestRefusedError(400, "The audience has to be `internal` or `public`")
+        raise RequestRefusedError(400, "The audience must be `internal` or `public`")
     if stated == "public" and category == INTERNAL:
         raise RequestRefusedError(400, TWO_AUDIENCES)
     if stated != "public" and seen != "internal":
