@@ -13,14 +13,16 @@ from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
 from chains.errors import ConfigurationError
-from chains.generation import generate
+from chains.generation import Generate, generate
+from chains.generation.reasoning import ReasoningFilter
 from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate
 from chains.retrieval import Retrieve, Retriever
+from chains.rewriting import MessageFilter, Rewrite
 from chains.safety import Moderate, Safety
 from chains.stage import SideBySide, Stage, stage
-from chains.state import Answer, Question, Redirect, Reformulated, Scored, Searching
+from chains.state import Answer, Contextualised, Question, Redirect, Reformulated, Scored, Searching
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
@@ -85,7 +87,7 @@ def build_chain(
     """
     timer = clock or SystemClock()
     cite = citations or CiteSources()
-    answer: Runnable[Any, Any] = generate(
+    answer = generate(
         model,
         system=system,
         reminder=reminder,
@@ -96,13 +98,11 @@ def build_chain(
         history=history,
         clock=timer,
     )
-    if safety is not None:
-        answer = safety.checked(answer)
     steps: list[Runnable[Any, Any]] = [
         stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
         _retrieval(Retrieve(retriever), safety.moderate if safety else None),
         stage("context", context=context or FormatContext()),
-        stage("generation", unpack=True, answer_stream=cite.answer_stream(answer)),
+        stage("generation", unpack=True, rewritten=_rewritten(answer, cite, safety)),
         stage("citations", unpack=True, result=cite),
         stage("confidence", confidence=RateAnswers(confidence)),
     ]
@@ -137,6 +137,20 @@ def _retrieval(search: Runnable[Searching, Any], moderate: Moderate | None) -> S
         return stage("retrieval", unpack=True, found=search)
     beside = SideBySide({"documents": search, "moderation": moderate}, unpack="documents")
     return stage("retrieval", unpack=True, found=beside)
+
+
+def _rewritten(answer: Generate, cite: CiteSources, safety: Safety | None) -> Rewrite:
+    """Return stage 3: the model's words without its thoughts, checked, and with final markers."""
+    filters: list[Callable[[Contextualised], MessageFilter]] = []
+    if not getattr(answer.model, "hides_reasoning", False):
+        filters.append(_reasoning)
+    if safety is None:
+        return Rewrite(answer, cite, filters=filters)
+    return Rewrite(answer, cite, filters=[*filters, safety.output_check], prompted=safety.fenced)
+
+
+def _reasoning(_: Contextualised) -> ReasoningFilter:
+    return ReasoningFilter()
 
 
 def _with_stages(steps: Sequence[Runnable[Any, Any]], own: Mapping[str, Stage]) -> list[Runnable[Any, Any]]:

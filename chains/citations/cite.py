@@ -3,15 +3,13 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import zip_longest
-from typing import Any
-
-from langchain_core.runnables import Runnable
 
 import prompts
 from chains.blocking import is_blocked, withheld_because
 from chains.citations.asked import Asked
-from chains.citations.checking import CheckedText
+from chains.citations.checking import CheckedText, SentenceGate
 from chains.citations.closest import MOST, closest_passages
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.disagreement import find_disagreement
@@ -21,10 +19,10 @@ from chains.citations.paragraphs import headings, unanswered_parts
 from chains.citations.references import read_numbers, read_references, reference_to
 from chains.citations.sentences import Sentence, cited_sentences, sentences_of, without
 from chains.citations.sources import external_urls, related_documents, sources_of
-from chains.citations.streaming import AnswerStream, StreamRewriter, rewrite
 from chains.citations.titles import Reference
 from chains.citations.verification import LEAST_SUPPORT, Verified, asked_about, attribute, verify
 from chains.ports import WordSimilarity
+from chains.rewriting import TextFilter, rewrite
 from chains.state import (
     CLOSEST,
     SMALL_TALK,
@@ -84,17 +82,23 @@ class CiteSources:
     withheld: str | None = None
     translations: Translations = field(default_factory=prompts.translations)
 
-    def answer_stream(self, answer: Runnable[Any, Any]) -> Runnable[Any, Any]:
-        """Return the step that adds the message of `answer` and its text, with every marker whole and final."""
-        return AnswerStream(answer, _REWRITERS[self.style], self._check if self.checked else None)
+    def markers(self, shown: Sequence[Passage]) -> TextFilter:
+        """Return what writes the markers of an answer in this style, whole and final."""
+        return _REWRITERS[self.style](shown)
 
-    def _check(self, text: str, rewriter: StreamRewriter, state: Contextualised) -> CheckedText:
+    def gate(self, markers: TextFilter, state: Contextualised) -> SentenceGate | None:
+        """Return what checks the sentences of a stream; None where words are shown as they come."""
+        if not self.checked or not state["context"]["passages"]:
+            return None
+        return SentenceGate(partial(self._check, markers=markers, state=state))
+
+    def _check(self, text: str, markers: TextFilter, state: Contextualised) -> CheckedText:
         """Return what of a part of the answer the passages support; its markers are final."""
         shown = state["context"]["passages"]
-        if isinstance(rewriter, TitledMarkers):
+        if isinstance(markers, TitledMarkers):
             references, notes = read_references(text, shown)
         else:
-            cited = rewriter.cited if isinstance(rewriter, NumberedMarkers) else []
+            cited = markers.cited if isinstance(markers, NumberedMarkers) else []
             references, notes = read_numbers(text, cited), []
         found = self._cite(text, references, shown, _asked(state), notes=[*notes, *_sources_listed(text, shown)])
         return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported)

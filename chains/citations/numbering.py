@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from chains.citations.code import code_ranges
+from chains.citations.marker_buffer import MarkerBuffer
 from chains.citations.number_scanner import NumberScanner
 from chains.citations.sentences import Sentence
-from chains.citations.streaming import MarkerBuffer
 from chains.naming import UNTITLED, place_name
 from chains.state import Passage
 from chains.text.escaping import escape_brackets, one_line

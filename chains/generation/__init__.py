@@ -5,6 +5,6 @@ it calls each `provider` behind its retries, circuit breaker and `rate_limiter`,
 without them as `degraded`.
 """
 
-from chains.generation.generate import generate
+from chains.generation.generate import Generate, generate
 
-__all__ = ["generate"]
+__all__ = ["Generate", "generate"]

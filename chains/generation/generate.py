@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
@@ -18,7 +18,6 @@ from chains.callbacks.stream_cleanup import register
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
-from chains.generation.reasoning import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
 from chains.state import (
     ASKED,
@@ -97,15 +96,15 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             return canned
         filled = self._filled(input, config)
         if self._keeps_deadline:
-            return without_reasoning(self.model.invoke(filled, config))
-        return without_reasoning(call_in_time(_callbacks(config), self.model.invoke, filled, config))
+            return self.model.invoke(filled, config)
+        return call_in_time(_callbacks(config), self.model.invoke, filled, config)
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
         """Return the message."""
         if canned := self._canned(input):
             return canned
         async with self._limit(config):
-            return without_reasoning(await self.model.ainvoke(self._filled(input, config), config))
+            return await self.model.ainvoke(self._filled(input, config), config)
 
     def stream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
@@ -117,11 +116,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         chunks: Any = self.model.stream(self._filled(input, config), config)
         register(_callbacks(config), chunks.close)
         in_time = chunks if self._keeps_deadline else iterate_in_time(_callbacks(config), chunks)
-        words = ReasoningFilter()
         for piece in pieces(in_time, self._clock.now):
-            yield shown_part(joined(piece), words)
-        if rest := words.flush():
-            yield AIMessageChunk(content=rest)
+            yield joined(piece)
 
     async def astream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
@@ -131,11 +127,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             yield canned
             return
         chunks = self.model.astream(self._filled(input, config), config)
-        words = ReasoningFilter()
         async for piece in apieces(chunks, _callbacks(config), self._limit(config)):
-            yield shown_part(joined(piece), words)
-        if rest := words.flush():
-            yield AIMessageChunk(content=rest)
+            yield joined(piece)
 
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
         context, history = state["context"], self._history.turns(state.get("history"))

@@ -14,14 +14,9 @@ from chains.callbacks.deadline import left_s
 from chains.clock import Clock
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation import compat
-from chains.generation.allowance import awithin, cut, within
+from chains.generation.allowance import Reply, readable
 from chains.generation.degraded import broken_off
 from chains.generation.rate_limiter import RateLimiter, Reservation
-from chains.generation.reasoning import (
-    achunks_without_reasoning,
-    chunks_without_reasoning,
-    result_without_reasoning,
-)
 from chains.logs import get_logger
 from chains.resilience.breaker import CircuitBreaker
 from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, retrying
@@ -139,7 +134,7 @@ class Provider:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
             reply = compat.generate(self.model, **self._arguments(request))
-            result = cut(result_without_reasoning(reply), request.longest_reply)
+            result = readable(reply, request.longest_reply)
             _reconcile(reservation, result.generations[0].message)
             _describe_retries(request, result.generations[0].message)
             return result
@@ -148,7 +143,7 @@ class Provider:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
             reply = await compat.agenerate(self.model, **self._arguments(request))
-            result = cut(result_without_reasoning(reply), request.longest_reply)
+            result = readable(reply, request.longest_reply)
             _reconcile(reservation, result.generations[0].message)
             _describe_retries(request, result.generations[0].message)
             return result
@@ -176,22 +171,29 @@ class Provider:
         return head, chunks
 
     def _stream(self, request: Request) -> Chunks:
+        reply = Reply(request.longest_reply)
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
             with closing(compat.stream(self.model, **self._arguments(request))) as chunks:
-                for chunk in chunks_without_reasoning(within(chunks, request.longest_reply)):
+                for chunk in chunks:
                     _reconcile(reservation, chunk.message)
-                    yield chunk
+                    yield reply.feed(chunk)
+                    if reply.is_full:
+                        break
+            yield from reply.flush()
 
     async def _astream(self, request: Request) -> AsyncChunks:
+        reply = Reply(request.longest_reply)
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
-            source = compat.astream(self.model, **self._arguments(request))
-            allowed = awithin(source, request.longest_reply)
-            async with aclosing(source), aclosing(allowed), aclosing(achunks_without_reasoning(allowed)) as chunks:
+            async with aclosing(compat.astream(self.model, **self._arguments(request))) as chunks:
                 async for chunk in chunks:
                     _reconcile(reservation, chunk.message)
-                    yield chunk
+                    yield reply.feed(chunk)
+                    if reply.is_full:
+                        break
+            for rest in reply.flush():
+                yield rest
 
     @contextmanager
     def _attempt(self, request: Request) -> Iterator[tuple[Reservation, float]]:

@@ -1,11 +1,9 @@
 """Leave out what a reasoning model thinks aloud, `<think>...</think>`: of whole messages, and of streams."""
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.messages import BaseMessage
 
 OPENING, CLOSING = "<think>", "</think>"
 
@@ -41,6 +39,10 @@ class ReasoningFilter:
         rest, self._held = self._passed(self._held), ""
         return rest
 
+    def findings(self) -> dict[str, Any]:
+        """Return nothing: the message does not say that its model thought."""
+        return {}
+
     @property
     def _tag(self) -> re.Pattern[str]:
         return _CLOSING if self._thinking else _OPENING
@@ -61,49 +63,6 @@ def without_reasoning(message: Message) -> Message:
         return message
     words = ReasoningFilter()
     return message.model_copy(update={"content": words.feed(content) + words.flush()})
-
-
-def shown_part(message: Message, words: ReasoningFilter) -> Message:
-    """Return a piece of a streamed message with what can be shown of its words."""
-    content = message.content
-    if not isinstance(content, str) or not content:
-        return message
-    shown = words.feed(content)
-    return message if shown == content else message.model_copy(update={"content": shown})
-
-
-def result_without_reasoning(result: ChatResult) -> ChatResult:
-    """Return the result with messages without thoughts."""
-    generations = [
-        ChatGeneration(message=without_reasoning(one.message), generation_info=one.generation_info)
-        for one in result.generations
-    ]
-    return ChatResult(generations=generations, llm_output=result.llm_output)
-
-
-def chunks_without_reasoning(chunks: Iterator[ChatGenerationChunk]) -> Iterator[ChatGenerationChunk]:
-    """Yield the chunks of a stream without thoughts."""
-    words = ReasoningFilter()
-    for chunk in chunks:
-        yield _shown_chunk(chunk, words)
-    if rest := words.flush():
-        yield ChatGenerationChunk(message=AIMessageChunk(content=rest))
-
-
-async def achunks_without_reasoning(chunks: AsyncIterator[ChatGenerationChunk]) -> AsyncGenerator[ChatGenerationChunk]:
-    """Yield the chunks of a stream without thoughts."""
-    words = ReasoningFilter()
-    async for chunk in chunks:
-        yield _shown_chunk(chunk, words)
-    if rest := words.flush():
-        yield ChatGenerationChunk(message=AIMessageChunk(content=rest))
-
-
-def _shown_chunk(chunk: ChatGenerationChunk, words: ReasoningFilter) -> ChatGenerationChunk:
-    message = shown_part(chunk.message, words)
-    if message is chunk.message:
-        return chunk
-    return ChatGenerationChunk(message=message, generation_info=chunk.generation_info)
 
 
 def _begun(text: str, tag: str) -> int:

@@ -39,6 +39,7 @@ class ResilientChatModel(BaseChatModel):
         last_resort: Answers without a network where no provider did; None makes it an error.
         max_tokens: The longest reply, in tokens; the rate limiter counts it beside the prompt.
         tokens: Counts the prompt's tokens.
+        hides_reasoning: What a provider's model thinks aloud is in no message.
         keeps_deadline: Each request is made within the time of its call, so that the last resort can still answer.
     """
 
@@ -46,6 +47,7 @@ class ResilientChatModel(BaseChatModel):
     last_resort: BaseChatModel | None = Field(None, exclude=True)
     max_tokens: int = 500
     tokens: SkipValidation[TokenCounter] = Field(default_factory=FourCharacters, exclude=True)
+    hides_reasoning: ClassVar[bool] = True
     keeps_deadline: ClassVar[bool] = True
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

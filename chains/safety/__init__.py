@@ -2,24 +2,24 @@
 
 `CleanQuestions` stands around the chain: what nobody sees in a question goes before anything is logged, traced or
 cached. `CheckQuestion` is a step before the first stage. `Moderate` asks a moderator while passages are retrieved, and
-`Screen` drops those that look like an attack. `CheckedAnswer` stands between the model and the citations:
-links that lead elsewhere than the sources do, images, HTML and the recited prompt never reach a reader, and in a stream
-they are gone before they are shown.
+`Screen` drops those that look like an attack. `OutputCheck` filters the model's words: links that lead elsewhere than
+the sources do, images, HTML and the recited prompt never reach a reader, and in a stream they are gone before they are
+shown.
 """
 
 from chains.safety.checks import Safety
 from chains.safety.leaks import SystemPrompt
 from chains.safety.moderation import Moderate
-from chains.safety.output import CheckedAnswer
+from chains.safety.output import OutputCheck
 from chains.safety.questions import CleanQuestions, clean
 from chains.safety.sanitizing import sanitize
 from chains.safety.verdict import CheckQuestion, Reason, Thresholds
 
 __all__ = [
     "CheckQuestion",
-    "CheckedAnswer",
     "CleanQuestions",
     "Moderate",
+    "OutputCheck",
     "Reason",
     "Safety",
     "SystemPrompt",

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable
-
+from chains.safety.fencing import protected
 from chains.safety.leaks import SystemPrompt
 from chains.safety.moderation import Moderate
-from chains.safety.output import CheckedAnswer
+from chains.safety.output import OutputCheck
 from chains.safety.screening import IsSuspicious, Screen, remembered
 from chains.safety.verdict import CheckQuestion
 from chains.state import Contextualised
@@ -37,6 +35,11 @@ class Safety:
         """Return what tells the passages that may go on."""
         return Screen(remembered(self.is_suspicious) if self.is_suspicious else None)
 
-    def checked(self, answer: Runnable[Contextualised, BaseMessage]) -> Runnable[Contextualised, BaseMessage]:
-        """Return the step that makes the message, with the message checked before it is handed on."""
-        return CheckedAnswer(answer, self.prompt, self.guard)
+    def output_check(self, state: Contextualised) -> OutputCheck:
+        """Return the check of one answer's words."""
+        verdict = state.get("safety")
+        return OutputCheck(state["context"]["passages"], self.prompt, verdict["canary"] if verdict else "")
+
+    def fenced(self, state: Contextualised) -> Contextualised:
+        """Return the state with its documents fenced, and for a suspicious question the guard before it."""
+        return protected(state, self.guard)

@@ -3,10 +3,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from chains.citations.code import code_ranges
+from chains.citations.marker_buffer import MarkerBuffer
 from chains.citations.markers import find_markers
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, number_markers
 from chains.citations.references import read_references
-from chains.citations.streaming import MarkerBuffer, rewrite
+from chains.rewriting import rewrite
 from tests.chains.desk import SHOWN, read
 
 

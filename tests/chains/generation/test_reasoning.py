@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from chains.generation.reasoning import ReasoningFilter, without_reasoning
+from chains.output import merge
 from tests.chains.generation.test_resilient import resilient
 from tests.chains.gst import ANSWER, QUESTION, gst_chain, lasting
 from tests.chains.test_composition import called, every_way
@@ -76,6 +77,21 @@ async def test_the_model_of_the_service_hands_out_no_thought_either(groq, clock,
         text = (model.invoke("Rate?") if way == "invoke" else await model.ainvoke("Rate?")).text
 
     assert text == "Nine percent."
+
+
+async def test_thoughts_are_taken_out_once(groq, clock, monkeypatch):
+    fed: list[str] = []
+    feed = ReasoningFilter.feed
+
+    def watched(words: ReasoningFilter, piece: str) -> str:
+        fed.append(piece)
+        return feed(words, piece)
+
+    monkeypatch.setattr(ReasoningFilter, "feed", watched)
+    groq.replies = [Reply(ANSWER)]
+    merge(gst_chain(model=resilient(groq, clock)).stream(QUESTION))
+
+    assert "".join(fed) == ANSWER
 
 
 def test_what_is_no_text_is_left_alone():

@@ -1,0 +1,172 @@
+"""Rewrite an answer as it comes: filters take out what no reader may see, and make its markers final."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import reduce
+from operator import add
+from typing import Any, Protocol
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.graph import Graph
+from langchain_core.runnables.utils import AddableDict
+
+from chains.state import Contextualised, Passage, joined
+
+Record = dict[str, Any]
+
+
+class TextFilter(Protocol):
+    """Rewrites a text piece by piece."""
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece, and return what can be shown."""
+
+    def flush(self) -> str:
+        """Return the rest, once the text has ended."""
+
+
+class MessageFilter(TextFilter, Protocol):
+    """Rewrites the words of the model's message."""
+
+    def findings(self) -> Record:
+        """Return what the message's metadata says of the filter's work."""
+
+
+class TextGate(Protocol):
+    """Holds the text of an answer back until it is checked."""
+
+    def feed(self, words: str) -> Iterator[Record]:
+        """Take the next words; yield what can be shown, with what is known of it."""
+
+    def flush(self) -> Iterator[Record]:
+        """Yield the rest, once the answer has ended."""
+
+
+class Citing(Protocol):
+    """Makes what an answer's text passes on its way to the reader."""
+
+    def markers(self, shown: Sequence[Passage]) -> TextFilter:
+        """Return what makes the markers of an answer final, from the passages that the model was shown."""
+
+    def gate(self, markers: Any, state: Contextualised) -> TextGate | None:
+        """Return what checks the text of a stream; None where words are shown as they come."""
+
+
+class Rewrite(Runnable[Contextualised, Record]):
+    """Add the message of `answer`, and its text with final markers.
+
+    In a stream the text comes first, in pieces, and then the whole message. Calls of tools are left out: nothing here
+    runs any.
+
+    Args:
+        answer: makes the message of a state with its context.
+        citing: makes the markers of the text final, and may check a stream.
+        filters: each makes a filter for the message of a state; they apply in this order, before the markers.
+        prompted: returns the state that `answer` gets; by default the state itself.
+    """
+
+    def __init__(
+        self,
+        answer: Runnable[Contextualised, BaseMessage],
+        citing: Citing,
+        *,
+        filters: Sequence[Callable[[Contextualised], MessageFilter]] = (),
+        prompted: Callable[[Contextualised], Contextualised] | None = None,
+    ) -> None:
+        self._answer = answer
+        self._citing = citing
+        self._filters = tuple(filters)
+        self._prompted = prompted or _as_it_is
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """Return the graph of what makes the message."""
+        return self._answer.get_graph(config)
+
+    def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Record:
+        """Return the message and its text."""
+        return self._whole(input, self._answer.invoke(self._prompted(input), config))
+
+    async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Record:
+        """Return the message and its text."""
+        return self._whole(input, await self._answer.ainvoke(self._prompted(input), config))
+
+    def stream(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Record]:
+        """Yield the text as it comes, or as its sentences are checked, and then the message."""
+        text = self._text(input, streamed=True)
+        for piece in self._answer.stream(self._prompted(input), config):
+            yield from text.feed(piece)
+        yield from text.flush()
+
+    async def astream(
+        self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Record]:
+        """Yield the text as it comes, or as its sentences are checked, and then the message."""
+        text = self._text(input, streamed=True)
+        async for piece in self._answer.astream(self._prompted(input), config):
+            for record in text.feed(piece):
+                yield record
+        for record in text.flush():
+            yield record
+
+    def _whole(self, state: Contextualised, message: BaseMessage) -> Record:
+        text = self._text(state)
+        return reduce(add, map(AddableDict, [*text.feed(message), *text.flush()]))
+
+    def _text(self, state: Contextualised, *, streamed: bool = False) -> "_Text":
+        markers = self._citing.markers(state["context"]["passages"])
+        gate = self._citing.gate(markers, state) if streamed else None
+        return _Text([make(state) for make in self._filters], markers, gate)
+
+
+class _Text:
+    """The words of one message on their way to the reader."""
+
+    def __init__(self, filters: Sequence[MessageFilter], markers: TextFilter, gate: TextGate | None) -> None:
+        self._filters = filters
+        self._markers = markers
+        self._gate = gate
+        self._pieces: list[BaseMessage] = []
+        self._words: list[str] = []
+
+    def feed(self, piece: BaseMessage) -> Iterator[Record]:
+        """Take the next piece of the message; yield what can be shown."""
+        self._pieces.append(piece)
+        words = str(piece.text)
+        for one in self._filters:
+            words = one.feed(words)
+        yield from self._shown(words)
+
+    def flush(self) -> Iterator[Record]:
+        """Yield the rest, once the message has ended: an `answer` in any case, and the message."""
+        rest = ""
+        for one in self._filters:
+            rest = one.feed(rest) + one.flush()
+        yield from self._shown(rest)
+        words = self._markers.flush()
+        yield {"answer": "" if self._gate else words}
+        if self._gate:
+            yield from self._gate.feed(words)
+            yield from self._gate.flush()
+        yield {"message": self._message()}
+
+    def _shown(self, words: str) -> Iterator[Record]:
+        self._words.append(words)
+        if shown := self._markers.feed(words):
+            yield from self._gate.feed(shown) if self._gate else [{"answer": shown}]
+
+    def _message(self) -> AIMessage:
+        """Return the message with the words that passed the filters."""
+        message = joined(self._pieces)
+        findings: Record = reduce(dict.__or__, (one.findings() for one in self._filters), {})
+        shown = AIMessage("".join(self._words), id=message.id, response_metadata=message.response_metadata | findings)
+        # A copy is not validated: LangChain's own cache of models makes a usage without tokens.
+        return shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})
+
+
+def _as_it_is(state: Contextualised) -> Contextualised:
+    return state
+
+
+def rewrite(text: str, by: TextFilter) -> str:
+    """Return a whole text rewritten."""
+    return by.feed(text) + by.flush()
