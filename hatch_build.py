@@ -1,4 +1,4 @@
-"""Build the wheel: the packages of this tree move below `waypoint`, and their imports of each other with them.
+"""Build the wheel: the packages of this tree move below `waypoint`, with their imports and their entry points.
 
 In the tree they are top-level packages. Installed so, they would hide the `app`, `chains` or `prompts` of the program
 that uses them, or be hidden by those.
@@ -41,6 +41,8 @@ class WheelHook(BuildHookInterface):  # type: ignore[type-arg]
         else:
             build_tree(Path(self.root), self._folder / NAME)
             build_data["force_include"][str(self._folder / NAME)] = NAME
+            for parts in self.metadata.core.entry_points.values():
+                parts.update({name: f"{NAME}.{place}" for name, place in parts.items() if _OURS.match(place)})
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the copy."""

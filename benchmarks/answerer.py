@@ -14,12 +14,12 @@ from typing import Final
 
 import numpy as np
 
-from app.adapters.llm.offline.evidence import FEATURES, Evidence
-from app.adapters.llm.offline.passages import entries
-from app.adapters.llm.offline.question import read
-from app.adapters.llm.offline.ranker import Feature, Ranker
 from app.observability.logs import configure_logs
 from app.settings import load_settings
+from app.wings.offline.evidence import FEATURES, Evidence
+from app.wings.offline.passages import entries
+from app.wings.offline.question import read
+from app.wings.offline.ranker import Feature, Ranker
 from app.wiring import Services
 from benchmarks.corpora import Asked, KeptVectors, asked, question_sets, read_arguments
 from benchmarks.figures import write_figures

@@ -16,9 +16,9 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 
-from app.adapters.llm.offline import OfflineChatModel
 from app.observability.logs import configure_logs
 from app.settings import load_settings
+from app.wings.offline import OfflineChatModel
 from app.wiring import Services
 from benchmarks.corpora import Asked, KeptVectors, asked, question_sets, read_arguments
 from benchmarks.figures import write_figures

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from app.adapters.llm.offline import OfflineChatModel
 from app.observability.logs import configure_logs
 from app.settings import load_settings
+from app.wings.offline import OfflineChatModel
 from app.wiring import Services
 from benchmarks.answerer import examples, fit, holds_evidence
 from benchmarks.confidence import KeptEmbeddings, KeptPassages

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from app.adapters.llm.offline import OfflineChatModel
+from app.wings.offline import OfflineChatModel
 from chains.citations.evidence import prepare
 
 FACTOR = 4

@@ -24,7 +24,7 @@ TRIED = (
     ("langgraph", "node of a graph as function and object, `stream_mode` messages", "tests/chains/test_reuse.py"),
     ("openai", "`/v1/chat/completions` whole, streamed and awaited", "tests/app/http/routes/test_completions.py"),
     ("langchain-openai", "ChatOpenAI against it", "tests/app/http/routes/test_completions.py"),
-    ("mcp", "the SDK's client over stdio and streamable HTTP", "tests/app/mcp/test_mcp.py"),
+    ("mcp", "the SDK's client over stdio and streamable HTTP", "tests/app/wings/mcp/test_mcp.py"),
     ("langsmith", "inside of a `@traceable` function", "tests/chains/test_reuse.py"),
     ("langchain-core", "tools, batches, retries, fallbacks, collected runs", "tests/chains/test_composition.py"),
 )

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from app.wings.safety.injection import Scanner
+from app.wings.safety.pii import find_entities
 from app.wiring import sample_corpus
 from app.wiring.safety import THRESHOLDS
 from benchmarks.figures import write_figures
-from chains.safety.injection import Scanner
-from chains.safety.pii import find_entities
 from evals.safety import measure_injection, measure_pii, read_labelled, summary
 
 CHARACTERS = 4000

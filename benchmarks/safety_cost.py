@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from app.wings.safety.injection import Scanner
+from app.wings.safety.pii import redact
 from app.wiring import sample_corpus
 from benchmarks.figures import write_figures
 from chains.safety import sanitize
-from chains.safety.injection import Scanner
-from chains.safety.pii import redact
 
 ROOT = Path(__file__).parents[1]
 QUESTION = (
@@ -38,8 +38,8 @@ def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
 before = resident()
 from chains.safety import sanitize
-from chains.safety.injection import Scanner
-from chains.safety.pii import redact
+from app.wings.safety.injection import Scanner
+from app.wings.safety.pii import redact
 Scanner().question(redact(sanitize(sys.argv[1])).text)
 Scanner().is_suspicious(sys.argv[1] * 40)
 print(resident() - before)

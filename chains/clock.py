@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -32,3 +33,8 @@ class SystemClock:
     async def asleep(self, seconds: float) -> None:
         """Wait without holding up the event loop."""
         await asyncio.sleep(seconds)
+
+
+def timestamp() -> str:
+    """Return the time now, ISO 8601 in UTC, with microseconds and Z."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

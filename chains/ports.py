@@ -98,3 +98,18 @@ Moderator = Runnable[str, ModerationResult]
 """Judges a text. Categories of self-harm begin with `SELF_HARM`."""
 
 SELF_HARM = "self-harm"
+
+
+class Entity(NamedTuple):
+    """Personal data of a kind: `text[start:end]`."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Redacted(NamedTuple):
+    """A text with `<KIND>` in place of personal data, and the kinds in it, each once, in their order."""
+
+    text: str
+    kinds: list[str]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chains.errors import WaypointError
-from chains.safety.pii import Entity
+from chains.ports import Entity
 from evals.metrics.measure import Measure, Metric, Numbers, mean, table, with_intervals
 from evals.questions import QuestionSetError, read_lines
 

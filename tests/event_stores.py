@@ -6,12 +6,12 @@ from pathlib import Path
 
 import psycopg
 
-from app.adapters.events.file_events import FileEvents
-from app.adapters.events.outbox import Outbox
-from app.adapters.events.postgres_events import PostgresEvents
-from app.adapters.events.publisher import Publisher
-from app.adapters.events.store import EventStore, Message
-from app.adapters.postgres.database import Database
+from app.ports import EventStore, Message
+from app.wings.events.file_events import FileEvents
+from app.wings.events.outbox import Outbox
+from app.wings.events.publisher import Publisher
+from app.wings.postgres.database import Database
+from app.wings.postgres.events import PostgresEvents
 from tests.rabbit import url
 
 TIMEOUT_S = 5

@@ -14,11 +14,11 @@ from app.adapters.stores.chroma import DocumentChroma
 from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
 from app.adapters.stores.folder import FileBackedIndex
 from app.adapters.stores.memory import MemoryIndex, SavedMemoryStore
-from app.adapters.stores.postgres.index import PostgresIndex
-from app.adapters.stores.postgres.records import PostgresRecords
-from app.adapters.stores.postgres.store import PostgresStore
 from app.cli import main
 from app.settings import load_settings
+from app.wings.postgres.index import PostgresIndex
+from app.wings.postgres.records import PostgresRecords
+from app.wings.postgres.store import PostgresStore
 from app.wiring import Parts, Services
 from chains.ingestion import writing
 from chains.ingestion.index import Report

@@ -11,14 +11,13 @@ from io import TextIOWrapper
 
 import typer
 
+from app import hooks
 from app.cli.ask import ask
 from app.cli.chat import chat
 from app.cli.copy import copy
 from app.cli.doctor import doctor
 from app.cli.evaluate import evaluate
 from app.cli.ingest import ingest
-from app.cli.mcp import mcp
-from app.cli.migrate import migrate
 from app.cli.rendering import complain
 from app.cli.serve import serve
 from app.settings import SettingsError
@@ -37,13 +36,14 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask,
     "ingest": ingest,
     "serve": serve,
-    "mcp": mcp,
     "chat": chat,
     "eval": evaluate,
     "doctor": doctor,
     "copy": copy,
-    "migrate": migrate,
 }
+for name in hooks.names("commands"):
+    with suppress(ConfigurationError):  # The folder of its wing was left out.
+        COMMANDS[name] = hooks.load("commands", name)
 for name, command in COMMANDS.items():
     app.command(name=name)(command)
 

@@ -14,10 +14,9 @@ def evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | N
         ConfigurationError: no file is given.
         WaypointError: a file cannot be read.
     """
+    from app import hooks
     from app.wiring.safety import THRESHOLDS
     from chains.errors import ConfigurationError
-    from chains.safety.injection import Scanner
-    from chains.safety.pii import find_entities
     from evals.output import write_page
     from evals.safety import measure_injection, measure_pii, read_labelled, summary
 
@@ -27,9 +26,9 @@ def evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | N
     found: dict[str, Any] = {}
     if injection is not None:
         rows = read_labelled(injection, "prompt", "label")
-        found["injection"] = measure_injection(rows, Scanner().question, THRESHOLDS.guard)
+        found["injection"] = measure_injection(rows, hooks.load("checks", "injection")().question, THRESHOLDS.guard)
     if pii is not None:
-        found["pii"] = measure_pii(read_labelled(pii, "full_text", "spans"), find_entities)
+        found["pii"] = measure_pii(read_labelled(pii, "full_text", "spans"), hooks.load("checks", "pii_entities"))
     show(summary(found))
     if json_out is not None:
         write_page(json_out, json.dumps(found, indent=2) + "\n")

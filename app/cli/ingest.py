@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,8 +33,8 @@ def ingest(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     engine: Annotated[
-        Literal["plain", "ray"],
-        typer.Option("--engine", help="Where files are read and embedded: in this process or on Ray."),
+        str,
+        typer.Option("--engine", help="Where files are read and embedded: plain, in this process; ray, on a cluster."),
     ] = "plain",
     ray_address: Annotated[
         str | None,

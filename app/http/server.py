@@ -9,6 +9,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
+from app import hooks
 from app.http.compat import langserve
 from app.http.errors import add_error_handlers
 from app.http.middleware import middleware
@@ -16,13 +17,11 @@ from app.http.middleware.drain import InFlight
 from app.http.openapi import TAGS, describe
 from app.http.routes import (
     chat,
-    completions,
     copilot,
     document_pages,
     documents,
     feedback,
     health,
-    mcp,
     page,
     pages,
     playground,
@@ -31,7 +30,6 @@ from app.http.routes import (
     search,
     sessions,
     sign_in,
-    uploads,
 )
 from app.wiring import Services
 
@@ -70,9 +68,7 @@ def create_app(services: Services) -> FastAPI:
 
 def _add_routes(app: FastAPI, services: Services) -> None:
     settings, chain = services.settings, services.chain
-    models = (completions.OFFLINE,) if settings.provider == "offline" else settings.allowed_models
-    routers = (chat.chat_router(settings.allowed_models), completions.completions_router(models))
-    for router in (query.router, *routers, search.router, feedback.router):
+    for router in (query.router, chat.chat_router(settings.allowed_models), search.router, feedback.router):
         app.include_router(router)
     question = copilot.question_model(
         top_k=settings.retrieval_top_k,
@@ -83,7 +79,6 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.batch_max))
     app.include_router(playground.playground_router(chain, handler, question))
     app.include_router(health.router)
-    app.include_router(mcp.mcp_router(services))
     page_router = page.page_router(
         services.examples,
         services.teams,
@@ -98,6 +93,6 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         sign_in.router,
         document_pages.router,
         documents.router,
-        uploads.router,
+        *(make(services) for make in hooks.each("routes")),
     ):
         app.include_router(router)

@@ -272,9 +272,8 @@ class AnsweringFields(BaseSettings):
     @property
     def asks_a_server(self) -> bool:
         """Return whether the index is on a server rather than in this process."""
-        return self.vector_store_type == "postgres" or (
-            self.vector_store_type == "chroma" and self.chroma_host is not None
-        )
+        in_process = {"memory": True, "chroma": self.chroma_host is None}
+        return not in_process.get(self.vector_store_type, False)
 
     def context_tokens(self, model: str) -> int:
         """Return the context window of the model in tokens, from LLM_CONTEXT_TOKENS."""

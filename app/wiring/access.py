@@ -7,6 +7,7 @@ from functools import cached_property
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
+from app import hooks
 from app.adapters.sessions.identity import Authenticator, Identity, Scope
 from app.settings import Settings
 from chains.errors import ConfigurationError
@@ -32,19 +33,9 @@ class Access:
         Under AUTH_MODE=none a key of API_KEYS is optional: it opens what anonymous callers may not do, like /metrics.
         """
         settings = self.settings
-        if settings.auth_mode == "session" and settings.auth_url is not None:
-            from app.adapters.sessions.auth_service import AuthService
-
-            return AuthService(settings.auth_url)
-        if settings.has_redis_sessions:
-            from app.adapters.sessions.redis_sessions import RedisSessions
-
-            return RedisSessions(self.redis)
-        if settings.api_keys is not None:
-            from app.adapters.sessions.api_keys import ApiKeys
-
-            return ApiKeys(settings.api_keys.get_secret_value())
-        return None
+        # A key is optional where anybody may ask.
+        mode = "api_key" if settings.auth_mode == "none" and settings.api_keys is not None else settings.auth_mode
+        return None if mode == "none" else hooks.load("authenticators", mode)(settings, self)
 
     @cached_property
     def anonymous(self) -> Identity | None:
@@ -101,6 +92,13 @@ class Access:
                 await self.authenticator.aclose()
             if self.settings.access_uses_redis:
                 await self.redis.disconnect()
+
+
+def api_keys(settings: Settings, _access: Access) -> Authenticator:
+    """Return what finds callers by the keys of API_KEYS."""
+    from app.adapters.sessions.api_keys import ApiKeys
+
+    return ApiKeys(settings.api_keys.get_secret_value() if settings.api_keys else "")
 
 
 def require_authentication(settings: Settings, host: str) -> None:

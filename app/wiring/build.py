@@ -12,8 +12,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
+from app import hooks
 from app.adapters.feedback_file import MEGABYTE, FeedbackFile
 from app.observability.answer_log import AnswerLog
+from app.ports import Moderation, Outbox
 from app.settings import Settings
 from app.wiring.access import Access
 from app.wiring.around import AROUND, Surroundings
@@ -25,14 +27,12 @@ from app.wiring.examples import ExampleQuestions
 from app.wiring.library import Library, folder_beside
 from app.wiring.llm import chat_model, close, providers_of
 from app.wiring.models import current_retriever, embedding_model, remote_retriever, token_counter, word_similarity
-from app.wiring.moderation import Moderation, moderation_of
-from app.wiring.observability import Tracing, event_observers, metrics_of, outbox_of, tracing_of
+from app.wiring.observability import Tracing, metrics_of, tracing_of
 from app.wiring.parts import Parts
 from app.wiring.reformulation import reformulation_of
 from app.wiring.scope import sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
 from app.wiring.teams import Teams
-from app.wiring.uploads import Uploads
 from chains.clock import Clock, SystemClock
 from chains.conversations import ConversationStore
 from chains.observers import Observer
@@ -42,7 +42,6 @@ from chains.retrieval import ChunkRetriever
 from chains.state import Answer, CitationStyle, Question, Redirect, Searching
 
 if TYPE_CHECKING:
-    from app.adapters.events.outbox import Outbox
     from app.adapters.retrieval import RemoteRetriever
     from app.adapters.stores.index import Store, StoredIndex, Words
     from app.observability.metrics import Metrics
@@ -100,9 +99,10 @@ class Services:
         return Library(self.settings, self.index, sample_corpus().resolve())
 
     @cached_property
-    def uploads(self) -> Uploads:
-        """Return what adds and removes documents over HTTP."""
-        return Uploads(self.settings, self.library, self.ingestion)
+    def uploads(self) -> Any:
+        """Return what adds and removes documents over HTTP; None where that is left out of this installation."""
+        made = [make(self.settings, self.library, self.ingestion) for make in hooks.each("uploads")]
+        return made[0] if made else None
 
     @cached_property
     def feedback(self) -> FeedbackFile:
@@ -167,7 +167,11 @@ class Services:
     @cached_property
     def moderation(self) -> Moderation | None:
         """Return what judges whether questions are harmful; None where nothing does."""
-        return moderation_of(self.settings, self.clock)
+        settings = self.settings
+        if not settings.safety_enabled or settings.moderation_provider == "off":
+            return None
+        moderation: Moderation = hooks.load("checks", "moderation")(settings, self.clock)
+        return moderation
 
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:
@@ -222,13 +226,19 @@ class Services:
         """Return the observers of every call of the chain."""
         observers: list[Observer] = [AnswerLog(questions=self.settings.log_questions), *self.tracing.observers]
         if self.serving:
-            observers += [self.metrics, *event_observers(self.settings, self.outbox)]
+            observers.append(self.metrics)
+        if self.serving and self.outbox is not None:
+            observers.append(
+                self.outbox.observer("offline" if self.settings.provider == "offline" else self.settings.llm_model)
+            )
         return observers
 
     @cached_property
-    def outbox(self) -> "Outbox | None":
+    def outbox(self) -> Outbox | None:
         """Return where events are handed over for the broker; None where they are off."""
-        return self.parts.outbox or outbox_of(self.settings)
+        if self.parts.outbox is not None or not self.settings.events_enabled:
+            return self.parts.outbox
+        return next((made for make in hooks.each("events") if (made := make(self.settings))), None)
 
     @cached_property
     def metrics(self) -> "Metrics":
@@ -251,8 +261,9 @@ class Services:
                 if service is not None:
                     life.push_async_callback(service.aclose)
             life.callback(self.library.close)
-            life.push_async_callback(asyncio.to_thread, self.uploads.close)
-            await asyncio.to_thread(self.uploads.resume)
+            if self.uploads is not None:
+                life.push_async_callback(asyncio.to_thread, self.uploads.close)
+                await asyncio.to_thread(self.uploads.resume)
             parts: list[Any] = [self.caches, self.access, self.outbox]
             for part in filter(None, parts):
                 await life.enter_async_context(part.running())

@@ -8,6 +8,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
 
 import prompts
+from app import hooks
 from app.settings import Settings
 from app.wiring.safety import FENCE_TOKENS, safety_of
 from chains.citations import CiteSources
@@ -112,16 +113,25 @@ def confidence_strategy(settings: Settings) -> ConfidenceStrategy:
     """
     if not settings.confidence_enabled:
         return without_confidence
-    strategy = _rating(settings)
+    strategy: ConfidenceStrategy = hooks.load("confidence", settings.confidence_strategy)(settings)
     return strategy if settings.confidence_include_factors else WithoutFactors(strategy)
 
 
-def _rating(settings: Settings) -> ConfidenceStrategy:
-    bounds = (settings.confidence_low_threshold, settings.confidence_medium_threshold)
-    thresholds = Thresholds(*bounds, settings.confidence_high_threshold)
-    match settings.confidence_strategy:
-        case "calibrated":
-            return CalibratedConfidence(load_model(settings.confidence_model, WORDS), thresholds)
-        case "composite":
-            return CompositeConfidence(thresholds, top_k=settings.retrieval_top_k)
+def calibrated(settings: Settings) -> ConfidenceStrategy:
+    """Rate by the probability that the answer is right."""
+    return CalibratedConfidence(load_model(settings.confidence_model, WORDS), _thresholds(settings))
+
+
+def composite(settings: Settings) -> ConfidenceStrategy:
+    """Rate by four factors."""
+    return CompositeConfidence(_thresholds(settings), top_k=settings.retrieval_top_k)
+
+
+def tiered(_settings: Settings) -> ConfidenceStrategy:
+    """Rate by similarity."""
     return score_confidence
+
+
+def _thresholds(settings: Settings) -> Thresholds:
+    bounds = (settings.confidence_low_threshold, settings.confidence_medium_threshold)
+    return Thresholds(*bounds, settings.confidence_high_threshold)

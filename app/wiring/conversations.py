@@ -1,5 +1,6 @@
 """Build where conversations are kept by their session."""
 
+from app import hooks
 from app.adapters.sessions.conversations import MemoryConversations
 from app.settings import Settings
 from app.wiring.access import Access
@@ -9,13 +10,10 @@ from chains.conversations import ConversationStore
 
 def conversations_of(settings: Settings, access: Access, clock: Clock) -> ConversationStore:
     """Return what SESSION_BACKEND names."""
-    if settings.session_backend == "redis":
-        from app.adapters.sessions.redis_conversations import RedisConversations
+    store: ConversationStore = hooks.load("conversations", settings.session_backend)(settings, access, clock)
+    return store
 
-        return RedisConversations(access.redis, ttl_s=settings.session_ttl, capacity=settings.sessions_max)
-    if settings.session_backend == "postgres":
-        from app.adapters.sessions.postgres_conversations import PostgresConversations
-        from app.wiring.storage import database_of
 
-        return PostgresConversations(database_of(settings), ttl_s=settings.session_ttl, capacity=settings.sessions_max)
+def memory_conversations(settings: Settings, _access: Access, clock: Clock) -> ConversationStore:
+    """Return what keeps them in this process."""
     return MemoryConversations(ttl_s=settings.session_ttl, capacity=settings.sessions_max, clock=clock)

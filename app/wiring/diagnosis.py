@@ -15,10 +15,11 @@ from chains.logs import masked
 from chains.ports import Moderator
 
 if TYPE_CHECKING:
-    from app.adapters.events.outbox import Outbox
+    from app.ports import Outbox
 
 QUESTION = "Which documents are needed?"
 TIMEOUT_S = 5
+STORE_SETTINGS = {"memory": "MEMORY_STORE_PATH", "chroma": "CHROMA_PATH or CHROMA_HOST", "postgres": "DATABASE_URL"}
 
 State = Literal["ok", "failed", "off"]
 
@@ -55,7 +56,7 @@ def summary(services: Services) -> dict[str, Any]:
         "provider": settings.provider,
         "model": None if settings.provider == "offline" else settings.llm_model,
         "base_url": masked(_base_url(settings)),
-        "store": _store(settings),
+        "store": _place(services),
         "chunks": services.store.count() if services.remote is None else None,
         "without_token": strangers,
     }
@@ -91,11 +92,11 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
         found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
         count = services.store.count()
         empty = "; `waypoint ingest PATH` fills it, and `waypoint ask` with the sample corpus" if count == 0 else ""
-        return f"{_store(settings)}: {count} chunks, a search found {len(found)}{empty}"
+        return f"{_place(services)}: {count} chunks, a search found {len(found)}{empty}"
 
     def ask() -> str:
         found = services.retriever.invoke(QUESTION, {"configurable": {"audience": "internal"}})
-        return f"{_store(settings)}: a search found {len(found)}"
+        return f"{_place(services)}: a search found {len(found)}"
 
     if settings.embedding_provider == "openai-compatible":
         yield _Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
@@ -104,7 +105,8 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
     if services.remote is not None:
         yield _Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
         return
-    yield _Trial("vector store", search, f"check VECTOR_STORE_TYPE, {_place(settings)}; `waypoint ingest --reset PATH`")
+    place = STORE_SETTINGS.get(settings.vector_store_type, "its settings")
+    yield _Trial("vector store", search, f"check VECTOR_STORE_TYPE, {place}; `waypoint ingest --reset PATH`")
 
 
 def _models(settings: Settings) -> Iterator[_Trial]:
@@ -180,21 +182,6 @@ def _base_url(settings: Settings) -> str | None:
     return settings.llm_base_url or usual
 
 
-def _store(settings: Settings) -> str:
-    if settings.retrieval_url:
-        return str(masked(settings.retrieval_url))
-    if settings.vector_store_type == "memory":
-        return f"memory in {settings.memory_store_path}"
-    if settings.vector_store_type == "postgres":
-        from app.wiring.storage import database_of
-
-        return f"postgres at {database_of(settings).address}"
-    if settings.chroma_host is None:
-        return f"chroma in {settings.chroma_path}"
-    return f"chroma at {settings.chroma_host}:{settings.chroma_port}"
-
-
-def _place(settings: Settings) -> str:
-    """Return the settings that say where the index is."""
-    places = {"memory": "MEMORY_STORE_PATH", "postgres": "DATABASE_URL"}
-    return places.get(settings.vector_store_type, "CHROMA_PATH or CHROMA_HOST")
+def _place(services: Services) -> str:
+    remote = services.settings.retrieval_url
+    return services.stored.place if remote is None else str(masked(remote))

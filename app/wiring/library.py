@@ -13,7 +13,7 @@ from langchain_core.utils import batch_iterate
 
 from app.settings import Settings
 from app.wiring.storage import IndexReader
-from chains.audience import Audience
+from chains.audience import INTERNAL, Audience
 from chains.ingestion.sources import Source
 from chains.library import Entry, describe
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from app.adapters.stores.index import Snapshot
 
 CHUNKS_AT_ONCE = 1000
+UPLOAD_CATEGORIES = ("regulatory", "carrier", "reference", INTERNAL)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
+from app import hooks
 from app.settings import Settings
 from app.settings.presets import LISTED_MODEL, LOCAL_SERVERS
 from chains.clock import Clock
@@ -20,6 +21,7 @@ from chains.ports import TokenCounter, WordSimilarity
 from chains.resilience.breaker import CircuitBreaker
 from chains.resilience.retry import RetryPolicy
 
+OFFLINE = "offline"
 # What the question that stands alone may take; a longer reply is none.
 CONDENSED_TOKENS = 100
 
@@ -28,15 +30,20 @@ def chat_model(
     settings: Settings, embeddings: Embeddings, *, clock: Clock, tokens: TokenCounter, similarity: WordSimilarity
 ) -> BaseChatModel:
     """Return the chat model; without a provider it is the offline answerer alone."""
-    offline = offline_model(embeddings, similarity)
-    if settings.provider == "offline":
-        return offline
+    if settings.provider == OFFLINE:
+        return offline_model(embeddings, similarity)
     return ResilientChatModel(
         providers=providers(settings, clock),
-        last_resort=offline if settings.llm_fallback else None,
+        last_resort=offline_model(embeddings, similarity) if settings.llm_fallback else None,
         max_tokens=settings.llm_max_tokens,
         tokens=tokens,
     )
+
+
+def offline_model(embeddings: Embeddings, similarity: WordSimilarity) -> BaseChatModel:
+    """Return the answerer that needs no network."""
+    model: BaseChatModel = hooks.load("models", OFFLINE)(embeddings=embeddings, similarity=similarity)
+    return model
 
 
 def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> Runnable[Any, BaseMessage] | None:
@@ -57,13 +64,6 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
     provider = replace(model.providers[0], breaker=breaker, policy=once, timeout_s=timeout_s)
     asked = ResilientChatModel(providers=(provider,), max_tokens=CONDENSED_TOKENS, tokens=model.tokens)
     return asked.bind(temperature=0, max_tokens=CONDENSED_TOKENS)
-
-
-def offline_model(embeddings: Embeddings, similarity: WordSimilarity) -> BaseChatModel:
-    """Return the answerer that needs no network."""
-    from app.adapters.llm.offline import OfflineChatModel
-
-    return OfflineChatModel(embeddings=embeddings, similarity=similarity)
 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:

@@ -8,6 +8,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
 import prompts
+from app import hooks
 from app.adapters.executors import half_of_the_cores
 from app.settings import Settings
 from chains.clock import Clock
@@ -110,27 +111,40 @@ def retriever_of(
     settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
 ) -> ChunkRetriever:
     """Return the retriever that RETRIEVER_TYPE names; `model` is asked for by compression only."""
-    limits = _limits(settings)
-    # A server does the work itself, and is asked as often as there are questions.
-    in_process = not settings.asks_a_server
-    threads: dict[str, Any] = {"executor": half_of_the_cores("search") if in_process else None}
-    match settings.retriever_type:
-        case "compression":
-            base = retriever_of(
-                settings.model_copy(update={"retriever_type": settings.compression_base}),
-                store=store,
-                words=words,
-                model=model,
-            )
-            prompt = prompts.load("compression", settings.prompts_path)
-            return CompressionRetriever(retriever=base, model=model(), prompt=prompt, **limits)
-        case "similarity":
-            return SimilarityRetriever(store=store, **limits, **threads)
-        case "mmr":
-            options: dict[str, Any] = {"fetch_k": settings.mmr_fetch_k, "weight": settings.mmr_lambda}
-            return MmrRetriever(store=store, **options, **limits, **threads)
-        case "hybrid":
-            return HybridRetriever(store=store, words=words, **limits, **threads)
+    retriever: ChunkRetriever = hooks.load("retrieval", settings.retriever_type)(settings, store, words, model)
+    return retriever
+
+
+Model = Callable[[], BaseChatModel]
+
+
+def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
+    """Search by meaning and by words."""
+    return HybridRetriever(store=store, words=words, **_limits(settings), **_threads(settings))
+
+
+def similarity(settings: Settings, store: ChunkStore, _words: WordIndex, _model: Model) -> ChunkRetriever:
+    """Search by meaning."""
+    return SimilarityRetriever(store=store, **_limits(settings), **_threads(settings))
+
+
+def mmr(settings: Settings, store: ChunkStore, _words: WordIndex, _model: Model) -> ChunkRetriever:
+    """Search by meaning, with less repetition."""
+    options: dict[str, Any] = {"fetch_k": settings.mmr_fetch_k, "weight": settings.mmr_lambda}
+    return MmrRetriever(store=store, **options, **_limits(settings), **_threads(settings))
+
+
+def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> ChunkRetriever:
+    """Search by COMPRESSION_BASE, and have the language model shorten what is found."""
+    base = settings.model_copy(update={"retriever_type": settings.compression_base})
+    found = retriever_of(base, store=store, words=words, model=model)
+    prompt = prompts.load("compression", settings.prompts_path)
+    return CompressionRetriever(retriever=found, model=model(), prompt=prompt, **_limits(settings))
+
+
+def _threads(settings: Settings) -> dict[str, Any]:
+    """Return where a search runs: a server does the work itself, and is asked as often as there are questions."""
+    return {"executor": None if settings.asks_a_server else half_of_the_cores("search")}
 
 
 def _limits(settings: Settings) -> dict[str, Any]:

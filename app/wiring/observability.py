@@ -10,6 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
+from app.ports import EventStoreError, Outbox, UploadFolder
 from app.settings import Settings
 from app.wiring.llm import providers_of
 from chains.caching.stats import EVENTS, LEVELS, CacheStats, Event
@@ -19,18 +20,13 @@ from chains.logs import get_logger
 from chains.observers import Observer
 
 if TYPE_CHECKING:
-    from app.adapters.events.outbox import Outbox
-    from app.adapters.events.store import EventStore
     from app.adapters.tracing.experiments import Experiments
     from app.adapters.tracing.langsmith import Score
     from app.observability.metrics import Labels, Metrics
-    from app.wiring.uploads import Uploads
 
 SPANS_WAITING, SPANS_A_BATCH = 4096, 512
 SCORES_WAITING = 1000
 PROVIDER = ("model", "provider")
-# A database that does not answer delays the end of the service by no more.
-EVENTS_TIMEOUT_S = 5
 BREAKER_STATES = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 log = get_logger(__name__)
@@ -117,49 +113,16 @@ def _trace_to_collector(tracing: Tracing, endpoint: str) -> None:
     tracing.connections.append(collector.close)
 
 
-def outbox_of(settings: Settings) -> "Outbox | None":
-    """Return the outbox for RABBITMQ_URL; nothing is opened before it runs."""
-    if settings.rabbitmq_url is None or not settings.events_enabled:
-        return None
-    from app.adapters.events.outbox import Outbox
-    from app.adapters.events.publisher import Publisher
-
-    publisher = Publisher(settings.rabbitmq_url.get_secret_value())
-    return Outbox(partial(_event_store, settings), publisher, capacity=settings.events_max)
-
-
-def _event_store(settings: Settings) -> "EventStore":
-    if settings.events_backend == "postgres":
-        from app.adapters.events.postgres_events import PostgresEvents
-        from app.wiring.storage import database_of
-
-        return PostgresEvents(database_of(settings, most_s=EVENTS_TIMEOUT_S), capacity=settings.events_max)
-    from app.adapters.events.file_events import FileEvents
-
-    return FileEvents(settings.events_path, capacity=settings.events_max)
-
-
-def check_outbox(outbox: "Outbox") -> None:
+def check_outbox(outbox: Outbox) -> None:
     """Try where events wait; a database that is away is warned of, because it may come back.
 
     Raises:
         ConfigurationError: the file cannot be used, or the tables do not fit this program.
     """
-    from app.adapters.events.store import EventStoreError
-
     try:
         outbox.check()
     except EventStoreError as error:
         log.warning("events_wait_in_memory", error=str(error))
-
-
-def event_observers(settings: Settings, outbox: "Outbox | None") -> list[Observer]:
-    """Return the observer that makes events of calls; none without an outbox."""
-    if outbox is None:
-        return []
-    from app.observability.analytics_events import Events
-
-    return [Events(outbox.submit, model="offline" if settings.provider == "offline" else settings.llm_model)]
 
 
 def metrics_of(
@@ -167,9 +130,9 @@ def metrics_of(
     *,
     tracing: Tracing,
     caches: CacheStats,
-    outbox: "Outbox | None",
+    outbox: Outbox | None,
     models: Mapping[str, BaseChatModel],
-    uploads: "Uploads",
+    uploads: UploadFolder | None,
 ) -> "Metrics":
     """Return the metrics of GET /metrics; `models` may grow."""
     from app.observability.metrics import Metrics
@@ -181,7 +144,9 @@ def metrics_of(
     for event in EVENTS:
         read = partial(_by_level, caches, event)
         metrics.counts(f"waypoint_cache_{event}", f"Cache {event}", ("level",), read)
-    metrics.counts("waypoint_uploaded_files", "Files that were sent to be added", ("result",), partial(_files, uploads))
+    if uploads is not None:
+        read_files = partial(_files, uploads)
+        metrics.counts("waypoint_uploaded_files", "Files that were sent to be added", ("result",), read_files)
     if outbox is not None:
         _add_events(metrics, outbox)
     return metrics
@@ -208,7 +173,7 @@ def _add_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> N
     )
 
 
-def _add_events(metrics: "Metrics", outbox: "Outbox") -> None:
+def _add_events(metrics: "Metrics", outbox: Outbox) -> None:
     waiting = "Events that the broker has not confirmed yet"
     metrics.gauges("waypoint_events_waiting", waiting, (), lambda: {(): outbox.waiting})
     metrics.counts(
@@ -219,7 +184,7 @@ def _add_events(metrics: "Metrics", outbox: "Outbox") -> None:
     )
 
 
-def _files(uploads: "Uploads") -> Mapping["Labels", float]:
+def _files(uploads: UploadFolder) -> Mapping["Labels", float]:
     return {("added",): uploads.added, ("failed",): uploads.failed}
 
 

@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 if TYPE_CHECKING:
-    from app.adapters.events.outbox import Outbox
+    from app.ports import Outbox
     from chains.caching.stores import ExpiringStore
 
 

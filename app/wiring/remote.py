@@ -2,26 +2,26 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
+from app import hooks
+from app.ports import OpenedSource
 from app.settings import Settings
 from app.wiring.library import folder_beside
 from app.wiring.storage import parser
 from chains.errors import IngestionError
-from chains.ingestion.mirror import Mirrored, RemoteSource, mirror
+from chains.ingestion.mirror import Mirrored, mirror
 
 if TYPE_CHECKING:
     from chains.ports import Progress
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-BUCKETS = ("s3", "gs", "az")
-WEB = ("https", "http")
 
 
 @dataclass
@@ -81,8 +81,8 @@ def _checked(address: str) -> tuple[str, str]:
         IngestionError: it holds a user name or a key, or nothing here reads its scheme.
     """
     parts = urlsplit(address)
-    if parts.scheme not in (*BUCKETS, *WEB):
-        msg = f"{parts.scheme}:// cannot be read; an address begins with s3://, gs://, az://, https:// or http://"
+    if parts.scheme not in (schemes := hooks.names("sources")):
+        msg = f"{parts.scheme}:// cannot be read; an address begins with {', '.join(f'{one}://' for one in schemes)}"
         raise IngestionError(msg)
     if "@" in parts.netloc:
         msg = "an address with a user or a key in it is not taken, because it is kept and shown; leave it out"
@@ -93,38 +93,6 @@ def _checked(address: str) -> tuple[str, str]:
     return parts.scheme, f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
-def _opened(settings: Settings, scheme: str, address: str) -> tuple[RemoteSource, Path, str]:
-    """Return the source, the folder of its copies, and the name of the one file that is wanted of it, or nothing."""
-    endings = parser(settings).endings
-    opened = _bucket if scheme in BUCKETS else _site
-    return opened(settings, address, endings)
-
-
-def _bucket(settings: Settings, address: str, endings: Collection[str]) -> tuple[RemoteSource, Path, str]:
-    from app.adapters.sources.bucket import Bucket
-
-    bucket = Bucket(address, endings, settings.source_max_mb * 2**20, settings.source_timeout_s)
-    parts = urlsplit(address)
-    folder = _folder(parts.scheme, parts.netloc, parts.path)
-    return (bucket, folder.parent, folder.name) if bucket.is_file else (bucket, folder, "")
-
-
-def _site(settings: Settings, address: str, endings: Collection[str]) -> tuple[RemoteSource, Path, str]:
-    from app.adapters.sources.public_network import PublicTransport
-    from app.adapters.sources.site import Site
-    from app.adapters.sources.web_client import WebClient
-
-    client = WebClient(
-        PublicTransport(allow_private=settings.web_allow_private),
-        settings.source_max_mb * 2**20,
-        settings.source_timeout_s,
-        settings.web_delay_s,
-    )
-    site = Site(address, client, endings, settings.web_max_pages, settings.web_max_depth)
-    folder = _folder(site.scope.scheme, site.scope.host, site.scope.folder)
-    return site, folder, PurePosixPath(unquote(urlsplit(address).path)).name if site.is_file else ""
-
-
-def _folder(scheme: str, place: str, path: str) -> Path:
-    names = [name for name in path.split("/") if name not in {"", ".", ".."}]
-    return Path(scheme, place.replace(":", "_"), *names)
+def _opened(settings: Settings, scheme: str, address: str) -> OpenedSource:
+    opened: OpenedSource = hooks.load("sources", scheme)(settings, address, parser(settings).endings)
+    return opened

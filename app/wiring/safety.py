@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import prompts
+from app import hooks
 from app.settings import Settings
 from chains.safety import CheckQuestion, Moderate, Reason, Safety, SystemPrompt, Thresholds, clean
-from chains.safety.injection import Scanner
-from chains.safety.pii import Redacted, redact
+from chains.safety.questions import Redact
 from chains.safety.screening import suspicious_chunks
 
 # What the fences around the documents, and the guard of a suspicious question, add to a prompt.
@@ -21,9 +22,9 @@ def safe_text(settings: Settings, text: str) -> str:
     return clean(text, redact_of(settings)).text if settings.safety_enabled else text
 
 
-def redact_of(settings: Settings) -> Callable[[str], Redacted] | None:
+def redact_of(settings: Settings) -> Redact | None:
     """Return what takes personal data out of a text; None where SAFETY_PII is off."""
-    return None if settings.safety_pii == "off" else redact
+    return None if settings.safety_pii == "off" else hooks.load("checks", "pii")
 
 
 def safety_of(settings: Settings, system: str, moderate: Moderate | None = None) -> Safety | None:
@@ -54,9 +55,11 @@ def safety_of(settings: Settings, system: str, moderate: Moderate | None = None)
     )
 
 
-def scanner_of(settings: Settings) -> Scanner | None:
+def scanner_of(settings: Settings) -> Any:
     """Return what looks for attacks in questions and documents; None where SAFETY_INJECTION is off."""
-    return Scanner() if settings.safety_enabled and settings.safety_injection != "off" else None
+    if not settings.safety_enabled or settings.safety_injection == "off":
+        return None
+    return hooks.load("checks", "injection")()
 
 
 def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], set[int]] | None:

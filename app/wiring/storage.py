@@ -1,19 +1,17 @@
 """The index that the settings name, opened again whenever it changes; and how files become its chunks."""
 
-import math
 import threading
 from shutil import which
 from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
+from app import hooks
 from app.adapters.stores.index import Recipe, Snapshot, StoredIndex
 from app.settings import Settings
-from chains.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from app.adapters.documents.isolation import IsolatedParser
-    from app.adapters.postgres.database import Database
 
 
 def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
@@ -21,14 +19,19 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
     from chains.ingestion.index import indexed_fields, indexed_text
 
     recipe = Recipe(embeddings, settings.embedding_model, indexed_text, indexed_fields)
-    if settings.vector_store_type == "memory":
-        from app.adapters.stores.memory import MemoryIndex
+    index: StoredIndex = hooks.load("stores", settings.vector_store_type)(settings, recipe)
+    return index
 
-        return MemoryIndex(settings.memory_store_path, recipe)
-    if settings.vector_store_type == "postgres":
-        from app.adapters.stores.postgres.index import PostgresIndex
 
-        return PostgresIndex(database_of(settings), settings.collection_name, recipe)
+def memory_index(settings: Settings, recipe: Recipe) -> StoredIndex:
+    """Return the index in one JSON file."""
+    from app.adapters.stores.memory import MemoryIndex
+
+    return MemoryIndex(settings.memory_store_path, recipe)
+
+
+def chroma_index(settings: Settings, recipe: Recipe) -> StoredIndex:
+    """Return the index of Chroma: in a folder, or on the server of CHROMA_HOST."""
     from app.adapters.stores.chroma.client import Server
     from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
 
@@ -39,32 +42,6 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
         settings.chroma_host, settings.chroma_port, settings.chroma_ssl, key, settings.vector_store_timeout_s
     )
     return ServerIndex(server, settings.collection_name, settings.chroma_path, recipe)
-
-
-def database_of(settings: Settings, *, most_s: float = math.inf) -> "Database":
-    """Return the database at DATABASE_URL, which may take `most_s` to answer; no connection is opened yet."""
-    from app.adapters.postgres.database import Database
-
-    url = settings.database_url.get_secret_value() if settings.database_url else ""
-    timeout_s = min(settings.vector_store_timeout_s, most_s)
-    return Database(url, pool_size=settings.database_pool_size, timeout_s=timeout_s)
-
-
-def migrate_database(settings: Settings) -> str:
-    """Bring the tables of the database up to date, and say so.
-
-    Raises:
-        ConfigurationError: there is no database, or it lacks pgvector.
-        VectorStoreError: it does not answer, or refuses.
-    """
-    if settings.database_url is None:
-        msg = "there is no database: set DATABASE_URL, like postgresql://user:password@host:5432/name"
-        raise ConfigurationError(msg)
-    from app.adapters.postgres.schema import migrate
-
-    database = database_of(settings)
-    version = migrate(database)
-    return f"The tables in {database.address} are of version {version}, as this program needs them."
 
 
 class IndexReader:

@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from app.wings.safety.injection import DOCUMENT_THRESHOLD, Scanner
+from app.wings.safety.injection.classifier import Classifier, packaged_classifier
+from app.wings.safety.injection.folding import views
 from app.wiring.safety import THRESHOLDS
 from benchmarks.figures import write_figures
 from benchmarks.injection.fitting import fit, left_out
 from benchmarks.injection.texts import PROSE_OF, Labelled, prose, templated
 from benchmarks.safety import parts_of
-from chains.safety.injection import DOCUMENT_THRESHOLD, Scanner
-from chains.safety.injection.classifier import Classifier, packaged_classifier
-from chains.safety.injection.folding import views
 from evals.safety import Row, measure_injection, read_labelled
 
 FILE = Path(__file__).parents[2] / "chains" / "safety" / "injection" / "classifier.json"

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
+from app.wings.safety.injection.classifier import Classifier
+from app.wings.safety.injection.features import features, stretches
+from app.wings.safety.injection.folding import fold
 from benchmarks.injection.texts import Labelled
-from chains.safety.injection.classifier import Classifier
-from chains.safety.injection.features import features, stretches
-from chains.safety.injection.folding import fold
 from evals.logistic import Numbers, logistic
 
 FOLDS: Final = 6

@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from chains.around import Around
-from chains.safety.pii import Redacted
+from chains.ports import Redacted
 from chains.safety.sanitizing import sanitize
 from chains.state import Answer, Question
 

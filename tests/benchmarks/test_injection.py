@@ -2,10 +2,10 @@
 
 import json
 
+from app.wings.safety.injection.folding import fold, views
+from app.wings.safety.injection.patterns import PHRASES
 from benchmarks.injection.fitting import fit, left_out
 from benchmarks.injection.texts import Labelled, templated
-from chains.safety.injection.folding import fold, views
-from chains.safety.injection.patterns import PHRASES
 from tests.conftest import SHARED
 
 DROPPED = ("rules", "orders", "commands", "guidelines", "instructions")

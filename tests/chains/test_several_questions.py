@@ -8,8 +8,8 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 import prompts
-from app.adapters.llm.offline import OfflineChatModel
-from app.adapters.llm.offline.answer import Answer, decline, together
+from app.wings.offline import OfflineChatModel
+from app.wings.offline.answer import Answer, decline, together
 from chains.blocking import WITHHELD
 from chains.generation.generate import generate
 from chains.retrieval import ChunkRetriever, Filters, retrieve

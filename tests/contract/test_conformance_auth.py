@@ -8,7 +8,7 @@ import pytest
 from redis import Redis
 from redis.asyncio import ConnectionPool
 
-from app.adapters.sessions.redis_sessions import RedisSessions
+from app.wings.sessions.redis_sessions import RedisSessions
 from tests.access import POSTED, open_redis, serving, settings_over, write_corpus
 from tests.conftest import SHARED
 

@@ -11,8 +11,8 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 
-from app.adapters.events.store import Message
-from app.observability.analytics_events import ROUTING_KEYS, Events
+from app.ports import Message
+from app.wings.events.analytics import ROUTING_KEYS, Events
 from chains import build_chain
 from chains.citations import CiteSources
 from chains.observers import ObservedRunnable

@@ -8,15 +8,15 @@ import pytest
 from langchain_core.documents import Document
 from pytest_httpserver import HTTPServer
 
-from app.adapters.moderation.openai import OpenAIModeration
+from app.wings.safety.injection import Scanner
+from app.wings.safety.moderation.openai import OpenAIModeration
+from app.wings.safety.pii import redact
 from app.wiring.safety import THRESHOLDS
 from chains import build_chain
 from chains.clock import Clock
 from chains.errors import QuestionError
 from chains.resilience.retry import RetryPolicy
 from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt, sanitize
-from chains.safety.injection import Scanner
-from chains.safety.pii import redact
 from tests.chains.gst import writing
 from tests.clocks import StoppedClock
 from tests.conftest import SHARED

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from app.wings.safety.pii import find_entities
 from chains.errors import WaypointError
-from chains.safety.pii import find_entities
 from evals.safety import measure_injection, measure_pii, read_labelled
 
 PROMPTS: list[dict[str, Any]] = [

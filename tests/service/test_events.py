@@ -10,9 +10,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from app.adapters.events.outbox import Outbox
 from app.http.server import create_app
 from app.settings import load_settings
+from app.wings.events.outbox import Outbox
 from app.wiring import Parts, Services
 from benchmarks.proxy import Proxy
 from tests.event_stores import Place, emptied

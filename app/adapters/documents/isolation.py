@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app import hooks
 from app.adapters.documents.process import LimitedProcess
 from chains.errors import IngestionError
 from chains.ingestion import text_files
@@ -17,11 +18,6 @@ from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import open_file
 
-# The formats whose libraries only the worker imports.
-ENDINGS = frozenset(
-    {".csv", ".docx", ".eml", ".epub", ".htm", ".html", ".jsonl", ".ndjson", ".pdf", ".pptx", ".tsv", ".xhtml", ".xlsm"}
-    | {".xlsx"}
-)
 # Files of text up to this size are parsed in the calling process.
 LOCAL_BYTES = 64 * 1024
 # The scanned pages of a file may take so many times as long by the clock; the worker as a whole WALL_TIMES as long.
@@ -48,7 +44,7 @@ class IsolatedParser:
     @property
     def endings(self) -> Collection[str]:
         """Return the endings that a loader reads."""
-        return {*text_files.LOADERS, *ENDINGS}
+        return {*text_files.LOADERS, *(f".{name}" for name in hooks.names("readers"))}
 
     def close(self) -> None:
         """End the worker."""

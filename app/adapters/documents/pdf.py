@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import pypdfium2
 from pypdfium2 import raw
 
-from app.adapters.documents.ocr import OcrError, TextRecognition
 from app.adapters.documents.pdf_headings import headings, without_running
 from app.adapters.documents.pdf_lines import Line, read_lines, text_of
 from app.adapters.documents.pdf_tables import tables
@@ -23,6 +22,21 @@ COVER_PAGES = 2
 
 _PRINTED_FROM = re.compile(r"^Microsoft (?:Word|Excel|PowerPoint) - |\.(?:docx?|xlsx?|pptx?|rtf|pdf)$", re.IGNORECASE)
 _DATE = re.compile(r"^(?:D:)?(\d{4})-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])")
+
+
+class RecognitionError(Exception):
+    """A page could not be read; the message says why, in words that follow the number of the page."""
+
+
+class TextRecognition(Protocol):
+    """Reads the words of pages that are pictures."""
+
+    def lines(self, page: pypdfium2.PdfPage) -> list[Line]:
+        """Return the lines on the picture of a page; none where there are no letters.
+
+        Raises:
+            RecognitionError: the page could not be read.
+        """
 
 
 class ReadPage(NamedTuple):
@@ -56,7 +70,7 @@ def _read(document: pypdfium2.PdfDocument, number: int, recognition: TextRecogni
     page = document[number]
     try:
         found = recognition.lines(page)
-    except OcrError as error:
+    except RecognitionError as error:
         return ReadPage([], f"has no text; it may be a scanned image, and {error}")
     finally:
         page.close()

@@ -5,41 +5,39 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from app import hooks
 from app.adapters.documents import limits
-from app.adapters.documents.book import load_epub
-from app.adapters.documents.docx import load_docx
-from app.adapters.documents.html import load_html
-from app.adapters.documents.json_lines import load_json_lines
-from app.adapters.documents.mail import load_eml
-from app.adapters.documents.ocr import TextRecognition
-from app.adapters.documents.pdf import load_pdf
-from app.adapters.documents.slides import load_pptx
-from app.adapters.documents.spreadsheet import load_csv, load_xlsx
-from chains.errors import IngestionError
+from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion import text_files
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import parse_file
-from chains.ingestion.source import Loader
+from chains.ingestion.source import Loader, SourceText
 
-LOADERS: dict[str, Loader] = {
-    **text_files.LOADERS,
-    **dict.fromkeys((".htm", ".html", ".xhtml"), load_html),
-    **dict.fromkeys((".csv", ".tsv"), load_csv),
-    **dict.fromkeys((".jsonl", ".ndjson"), load_json_lines),
-    **dict.fromkeys((".xlsm", ".xlsx"), load_xlsx),
-    ".docx": load_docx,
-    ".eml": load_eml,
-    ".epub": load_epub,
-    ".pdf": load_pdf,
-    ".pptx": load_pptx,
-}
+
+def _loader(name: str) -> Loader:
+    """Return a plugged-in reader; where its package is not installed, one that says so of each file."""
+    try:
+        loader: Loader = hooks.load("readers", name)
+    except ConfigurationError as error:
+        reason = str(error)
+
+        def refuse(_path: Path) -> SourceText:
+            raise IngestionError(reason)
+
+        return refuse
+    return loader
+
+
+# Imported before the first file, whose time is limited.
+LOADERS: dict[str, Loader] = {**text_files.LOADERS, **{f".{name}": _loader(name) for name in hooks.names("readers")}}
 
 
 def _loaders(task: dict[str, Any]) -> dict[str, Loader]:
     """Return the loaders; scanned pages of PDF files are read where the task names a program for that."""
     if not task.get("recognition"):
         return LOADERS
-    recognition = TextRecognition(**task["recognition"])
+    recognition = hooks.load("text_recognition", "tesseract")(**task["recognition"])
+    load_pdf = hooks.load("readers", "pdf")
     return {**LOADERS, ".pdf": partial(load_pdf, recognition=recognition)}
 
 

@@ -161,6 +161,11 @@ class StoredIndex(ABC):
         other.recipe = recipe
         return other
 
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Return where the index is, without a secret, for messages: `chroma in storage/chroma`."""
+
     @abstractmethod
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None where it cannot be kept."""

@@ -167,6 +167,11 @@ class MemoryIndex(ChangedInPlace):
         self._file = file
         self._beside = self.folder / "building" / "store.json"
 
+    @property
+    def place(self) -> str:
+        """Return where the index is, for messages."""
+        return f"memory in {self._file}"
+
     def holds_own_documents(self) -> bool:
         """Say whether a user's documents ever went in; of a file that an earlier version made it is not known."""
         return super().holds_own_documents() or (self._file.exists() and not self.folder.exists())

@@ -15,8 +15,8 @@ from app.http.openapi import error_responses, ok_response
 from app.http.routes.page import language_of
 from app.web import document, view
 from app.wiring import Services
-from app.wiring.library import Library
-from app.wiring.upload_places import CATEGORIES
+from app.wiring.library import UPLOAD_CATEGORIES, Library
+from app.wiring.storage import parser
 from chains.library import Entry, Kind, around, locate, parts_of
 
 MOST_LISTED = 500
@@ -196,12 +196,12 @@ def visible(library: Library, doc_id: str, identity: Identity) -> Entry:
 
 def _limits(request: Request) -> UploadLimits:
     services: Services = request.app.state.services
-    settings, endings = services.settings, services.uploads.endings
+    settings = services.settings
     return UploadLimits(
         max_mb=settings.upload_max_mb,
         max_files=settings.upload_max_files,
-        endings=endings,
-        categories=list(CATEGORIES),
+        endings=sorted(parser(settings).endings),
+        categories=list(UPLOAD_CATEGORIES),
         audiences=["internal", "public"] if identity_of(request).audience == "internal" else ["public"],
     )
 

@@ -13,9 +13,9 @@ from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route
-from app.observability.analytics_events import message, timestamp
 from app.wiring import Services
 from app.wiring.safety import safe_text
+from chains.clock import timestamp
 from chains.logs import get_logger
 
 COMMENT_MAX_CHARACTERS = 2000
@@ -52,7 +52,7 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     if services.outbox:
         correlation_id = metadata.get("request_id") or str(uuid4())
         payload = feedback_payload(body, user_id=metadata.get("user_id"))
-        services.outbox.submit(message("FeedbackReceived", payload, correlation_id=correlation_id))
+        services.outbox.publish("FeedbackReceived", payload, correlation_id=correlation_id)
     if services.tracing.scores:
         services.tracing.scores.put(Score(body.trace_id, body.score, body.comment))
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)

@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 from app.adapters.sessions.identity import Identity
 from app.http.middleware.drain import RETRY_AFTER_S, InFlight
 from app.http.openapi import error_responses, ok_response
-from app.observability.analytics_events import timestamp
 from app.wiring.checks import ANSWER_WITHIN_S, Check
+from chains.clock import timestamp
 
 # Probes of several load balancers share one round of checks.
 FRESH_S = 1.0

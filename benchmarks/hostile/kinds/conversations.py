@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import redis
 
-from app.adapters.sessions.redis_conversations import ORDER, PREFIX
+from app.wings.sessions.redis_conversations import ORDER, PREFIX
 from benchmarks.hostile.tried import Tried
 from tests.access import QUESTION, serving, settings_over, write_corpus
 from tests.processes import PATIENCE_S

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.adapters.events.store import Message
-from app.observability.analytics_events import Events
+from app.ports import Message
+from app.wings.events.analytics import Events
 from chains.errors import LLMUnavailableError
 from chains.observers import Call
 

@@ -1,7 +1,7 @@
 import pytest
 
-from app.adapters.llm.offline import OfflineChatModel
 from app.settings import SettingsError, load_settings
+from app.wings.offline import OfflineChatModel
 from app.wiring.llm import chat_model, providers
 from app.wiring.models import word_similarity
 from chains.clock import SystemClock

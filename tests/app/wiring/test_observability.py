@@ -11,8 +11,9 @@ import app
 from app.http.middleware.drain import InFlight
 from app.http.routes.health import Readiness
 from app.settings import SettingsError, load_settings
+from app.wings.events.plugin import outbox as outbox_of
 from app.wiring import Services
-from app.wiring.observability import check_outbox, outbox_of
+from app.wiring.observability import check_outbox
 from chains.errors import ConfigurationError, LLMUnavailableError
 from chains.observers import Call
 from tests.fakes import FakeGroq, Reply

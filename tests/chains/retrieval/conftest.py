@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from app.adapters.postgres.database import Database
 from app.adapters.stores.chroma import DocumentChroma, open_chroma
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.index import Recipe
 from app.adapters.stores.memory import SavedMemoryStore
-from app.adapters.stores.postgres.index import PostgresIndex
-from app.adapters.stores.postgres.store import PostgresStore
+from app.wings.postgres.database import Database
+from app.wings.postgres.index import PostgresIndex
+from app.wings.postgres.store import PostgresStore
 from chains.ports import WordIndex
 from tests.fakes import WordEmbeddings
 

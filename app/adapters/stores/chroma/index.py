@@ -48,6 +48,11 @@ class FolderIndex(FileBackedIndex):
         self._earlier = path / DATABASE
         self._building = self.folder / "building"
 
+    @property
+    def place(self) -> str:
+        """Return where the index is, for messages."""
+        return f"chroma in {self._earlier.parent}"
+
     def version(self) -> str | None:
         """Return the name of the generation in use; None before there is one."""
         return self._read_version() or None
@@ -204,6 +209,11 @@ class ServerIndex(ChangedInPlace):
         super().__init__(folder / f"{server.host}-{server.port}_{collection}", recipe)
         self._server = server
         self._collection = collection
+
+    @property
+    def place(self) -> str:
+        """Return where the index is, for messages."""
+        return f"chroma at {self._server.host}:{self._server.port}"
 
     def holds_own_documents(self) -> bool:
         """Say whether a user's documents ever went in, from this machine or another."""

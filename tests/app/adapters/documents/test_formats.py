@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.documents.docx import load_docx
 from app.adapters.documents.html import load_html, markdown_of
 from app.adapters.documents.pdf import day, load_pdf
 from app.adapters.documents.worker import LOADERS
+from app.wings.office.docx import load_docx
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.parsing import Parsed, parse_file

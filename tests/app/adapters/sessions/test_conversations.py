@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from redis.asyncio import ConnectionPool, Redis
 
-from app.adapters.postgres.database import Database
-from app.adapters.postgres.schema import check_schema
 from app.adapters.sessions.conversations import MOST_CHARACTERS, MOST_TURNS, MemoryConversations
-from app.adapters.sessions.postgres_conversations import PostgresConversations
-from app.adapters.sessions.redis_conversations import ORDER, PREFIX, RedisConversations
+from app.wings.postgres.conversations import PostgresConversations
+from app.wings.postgres.database import Database
+from app.wings.postgres.schema import check_schema
+from app.wings.sessions.redis_conversations import ORDER, PREFIX, RedisConversations
 from chains.conversations import ConversationStore
 from chains.errors import SessionError, SessionNotFoundError
 from chains.history import Turn

@@ -12,9 +12,9 @@ from pydantic import BaseModel, SecretStr
 
 import prompts
 from app.http.errors import RequestRefusedError
-from app.http.openai_messages import Message, closest_text, history_of, question_of
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
 from app.http.server import create_app
+from app.wings.openai.messages import Message, closest_text, history_of, question_of
 from chains.state import ClosestPassage
 from tests.access import key_entry, serving, settings_over
 from tests.fakes import MODEL, FakeGroq, Reply, fake_groq

@@ -1,1 +1,0 @@
-"""Engines of ingestion that run outside of this process."""

@@ -1,1 +1,0 @@
-"""Events for other services: stored, then delivered to a RabbitMQ exchange in order, at least once."""

@@ -1,1 +1,0 @@
-"""Sources of documents beside folders: buckets and web sites."""

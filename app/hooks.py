@@ -1,0 +1,87 @@
+"""What can be plugged in, by name: this program's own parts and those of packages that others install.
+
+A part is an entry point (https://packaging.python.org/specifications/entry-points) of a group `waypoint.KIND`.
+pyproject.toml lists what is built in; another package lists its parts in its own pyproject.toml, in the same way. Where
+both have a part of one name, the other package's is taken. `examples/plugin` is such a package.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from chains.errors import ConfigurationError
+
+DISTRIBUTION = "waypoint-copilot"
+KINDS = {
+    "stores": "VECTOR_STORE_TYPE: (settings, recipe) -> StoredIndex",
+    "readers": "a file name's ending, without its dot: (path) -> SourceText",
+    "text_recognition": "tesseract: (program, languages, seconds) -> TextRecognition",
+    "sources": "an address's scheme: (settings, address, endings) -> OpenedSource",
+    "retrieval": "RETRIEVER_TYPE: (settings, store, words, model) -> ChunkRetriever",
+    "confidence": "CONFIDENCE_STRATEGY: (settings) -> ConfidenceStrategy",
+    "checks": "injection: () -> Scanner; pii: (text) -> Redacted; moderation: (settings, clock) -> Moderation or None",
+    "routes": "(services) -> APIRouter",
+    "events": "(settings) -> Outbox, or None where the settings want none",
+    "event_stores": "EVENTS_BACKEND: (settings) -> EventStore",
+    "engines": "`waypoint ingest --engine`: (settings, reading, embeddings, address) -> Engine",
+    "models": "offline, for when no provider answers: (embeddings, similarity) -> BaseChatModel",
+    "conversations": "SESSION_BACKEND: (settings, access, clock) -> ConversationStore",
+    "authenticators": "AUTH_MODE: (settings, access) -> Authenticator",
+    "uploads": "(settings, library, ingestion) -> Uploads",
+    "commands": "a function that Typer takes as `waypoint NAME`",
+}
+
+_WING = re.compile(r"\bapp\.wings\.(\w+)")
+
+
+def names(kind: str) -> list[str]:
+    """Return the names of the parts of a kind."""
+    return sorted(_parts(kind))
+
+
+def load(kind: str, name: str) -> Any:
+    """Import a part.
+
+    Raises:
+        ConfigurationError: nobody offers it, or a package that it needs is not installed.
+    """
+    if name not in _parts(kind):
+        msg = f"no installed package offers {name!r} among the {kind}; there are {', '.join(names(kind))}"
+        raise ConfigurationError(msg)
+    part = _parts(kind)[name]
+    try:
+        return part.load()
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(_missing(part, str(error.name))) from error
+
+
+def each(kind: str) -> Iterator[Any]:
+    """Import every part of a kind; those whose packages are not installed are left out."""
+    for name in names(kind):
+        try:
+            yield load(kind, name)
+        except ConfigurationError:
+            continue
+
+
+@cache
+def _parts(kind: str) -> dict[str, EntryPoint]:
+    found = sorted(entry_points(group=f"waypoint.{kind}"), key=lambda part: not _is_ours(part))
+    return {part.name: part for part in found}
+
+
+def _is_ours(part: EntryPoint) -> bool:
+    return part.dist is not None and part.dist.name == DISTRIBUTION
+
+
+def _missing(part: EntryPoint, module: str) -> str:
+    """Say what to install; a wing's extra has the wing's name."""
+    wing = _WING.search(part.value)
+    if wing and wing[0] in module:
+        return f"{part.name!r} is not part of this installation: the folder of `{wing[1]}` was left out of it"
+    if wing:
+        return f"{part.name!r} needs the package {module}: pip install '{DISTRIBUTION}[{wing[1]}]'"
+    package = part.dist.name if part.dist else part.value
+    return f"{part.name!r} of {package} needs the package {module}, which is not installed"

@@ -1,0 +1,128 @@
+"""The interfaces of what is plugged in (`app.hooks`) and has none in LangChain or `chains.ports`."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from chains.errors import WaypointError
+from chains.ingestion.mirror import RemoteSource
+from chains.observers import Observer
+from chains.ports import Moderator
+from chains.safety import Moderate
+
+
+class OpenedSource(NamedTuple):
+    """A bucket or site to copy; `name` is the one file that is wanted of it, or empty for all."""
+
+    source: RemoteSource
+    folder: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class Moderation:
+    """A moderator, the step of the chain that asks it, and what closes its connections."""
+
+    moderator: Moderator
+    step: Moderate
+    aclose: Callable[[], Awaitable[None]]
+
+
+class UploadFolder(Protocol):
+    """The documents that are added and removed over HTTP."""
+
+    added: int
+    failed: int
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are kept, by category."""
+
+    def resume(self) -> None:
+        """Go on with what waited when the service ended."""
+
+    def close(self) -> None:
+        """Stop; what waits goes on at the next start."""
+
+
+class Outbox(Protocol):
+    """Publishes events about questions and answers, without waiting.
+
+    Attributes:
+        sent: Events that the broker has confirmed.
+        dropped: Events that could not be kept.
+    """
+
+    sent: int
+    dropped: int
+
+    @property
+    def waiting(self) -> int:
+        """The number of events that the broker has not confirmed yet."""
+
+    def check(self) -> str:
+        """Open once what keeps the events, and say where they wait.
+
+        Raises:
+            ConfigurationError: it cannot be used.
+            EventStoreError: it does not answer now.
+        """
+
+    def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
+        """Take an event, from any thread; while nothing runs, it is dropped."""
+
+    def observer(self, model: str) -> Observer:
+        """Return what publishes the events of each call; `model` is the one asked where a call names none."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Deliver while the body runs."""
+
+
+class EventStoreError(WaypointError):
+    """Messages cannot be stored or read at the moment, or another process delivers them now."""
+
+    stage = "events"
+    code = "EVENT_STORE_ERROR"
+
+
+class Message(NamedTuple):
+    """A JSON text with its id, its routing key, and the id of the request that it belongs to."""
+
+    id: str
+    routing_key: str
+    correlation_id: str
+    body: str
+
+
+class EventStore(Protocol):
+    """Messages in the order in which they were stored, up to a capacity; used by one thread at a time.
+
+    Every method but `close` raises EventStoreError where the store does not answer; the same call may succeed later.
+    """
+
+    def check(self) -> str:
+        """Read once, and say where messages wait.
+
+        Raises:
+            ConfigurationError: the store does not fit this program, or the settings.
+        """
+
+    def put(self, messages: Sequence[Message]) -> int:
+        """Store the messages but those whose id is there, and return how many of the oldest were dropped for them."""
+
+    def first(self, limit: int) -> list[Message]:
+        """Return the oldest messages, at most `limit`, to the process that delivers."""
+
+    def remove_through(self, id_: str) -> int:
+        """Remove a message and all before it, and return how many there were."""
+
+    def count(self) -> int:
+        """Return the number of messages."""
+
+    def claim(self) -> bool:
+        """Return whether this process is the one that delivers; no other is, until it closes the store or ends."""
+
+    def close(self) -> None:
+        """Leave the delivery to another process."""

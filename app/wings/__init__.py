@@ -1,0 +1,1 @@
+"""What some users do without: each folder is whole, plugs in through `app.hooks`, and can be left out."""

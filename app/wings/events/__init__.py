@@ -1,0 +1,1 @@
+"""Events about questions and answers, published to RabbitMQ."""

@@ -1,0 +1,1 @@
+"""The documents as tools and resources for agents (Model Context Protocol)."""

@@ -1,0 +1,47 @@
+"""POST /mcp: the Model Context Protocol over streamable HTTP, with the same identity, audience and limits."""
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.types import Receive, Scope, Send
+
+from app.http.errors import RequestRefusedError
+from app.http.questions import run_config
+from app.wiring import Services
+
+MISSING = "The Model Context Protocol is not installed; operators add it with `pip install mcp`"
+
+
+def mcp_router(services: Services) -> APIRouter:
+    """Return the route; the SDK is imported when the first request comes."""
+    router = APIRouter()
+
+    @cache
+    def server() -> Any:
+        from app.wings.mcp.server import build_server
+
+        return build_server(services, run_config)
+
+    async def mcp(request: Request) -> Response:
+        """Answer one message of the protocol."""
+        if find_spec("mcp") is None:
+            raise RequestRefusedError(501, MISSING)
+        return _Message(server())
+
+    router.add_api_route("/mcp", mcp, methods=["POST"], include_in_schema=False)
+    return router
+
+
+class _Message(Response):
+    """The answer that the SDK sends."""
+
+    def __init__(self, server: Any) -> None:
+        super().__init__()
+        self.server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from app.wings.mcp.server import answer_request
+
+        await answer_request(self.server, scope, receive, send)

@@ -1,0 +1,1 @@
+"""Readers of Word, Excel, PowerPoint, CSV, mail, EPUB, and of scanned pages."""

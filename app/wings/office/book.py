@@ -1,0 +1,68 @@
+"""Read books (.epub): an archive of XHTML pages in the order of its spine; chapters become sections."""
+
+import posixpath
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from zipfile import ZipFile
+
+from bs4 import BeautifulSoup
+
+from app.adapters.documents.html import PARSER, main_part, markdown_of, words_of
+from app.wings.office.archives import open_archive
+from chains.errors import IngestionError
+from chains.ingestion.source import SourceText, open_file, require_words, title_of
+
+CONTAINER = "META-INF/container.xml"
+RIGHTS = "META-INF/rights.xml"
+# What is not unpacked: pictures, sounds and fonts.
+MEDIA = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".mp3", ".mp4", ".ttf", ".otf", ".woff", ".woff2")
+CHAPTERS = {"application/xhtml+xml", "text/html"}
+HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
+
+
+def load_epub(path: Path) -> SourceText:
+    """Read the chapters of a book as markdown; the table of contents is left out.
+
+    Raises:
+        IngestionError: it cannot be opened, is protected, unpacks to too much, or has no text. Others mean damage.
+    """
+    with open_file(path) as file, open_archive(file, besides=MEDIA) as archive:
+        if RIGHTS in archive.namelist():
+            msg = "the book is protected against copying, and cannot be read"
+            raise IngestionError(msg)
+        place = str(_xml(archive, CONTAINER).find("rootfile")["full-path"])
+        package = _xml(archive, place)
+        title = words_of(package.find("title")) or title_of(path)
+        chapters = [_chapter(archive, name, title) for name in dict.fromkeys(_spine(package, posixpath.dirname(place)))]
+    text = "\n".join(filter(None, chapters))
+    require_words(text)
+    date = words_of(package.find("meta", property="dcterms:modified")) or words_of(package.find("date"))
+    metadata = {"title": title, "author": words_of(package.find("creator")), "last_updated": date[:10]}
+    return SourceText(text, 0, {name: value for name, value in metadata.items() if value})
+
+
+def _spine(package: Any, folder: str) -> Iterator[str]:
+    """Yield the names of the chapters' files, in the order of reading."""
+    items = {item["id"]: item for item in package.find_all("item")}
+    for reference in package.find_all("itemref"):
+        item = items.get(reference["idref"])
+        if item and item["media-type"] in CHAPTERS and "nav" not in item.get("properties", "").split():
+            yield posixpath.normpath(posixpath.join(folder, unquote(item["href"])))
+
+
+def _chapter(archive: ZipFile, name: str, book: str) -> str:
+    """Return a chapter as markdown; one without a heading gets its own title, if that is not the book's."""
+    page = BeautifulSoup(archive.read(name), PARSER)
+    title = words_of(page.title)
+    part = main_part(page)
+    heading = "" if part.find(HEADINGS) or title == book else title
+    with suppress(IngestionError):  # Covers and pages of pictures have no text.
+        return f"# {heading}\n\n{markdown_of(part)}" if heading else markdown_of(part)
+    return ""
+
+
+def _xml(archive: ZipFile, name: str) -> Any:
+    return BeautifulSoup(archive.read(name), "lxml-xml")

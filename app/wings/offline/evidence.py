@@ -1,0 +1,228 @@
+"""Measure how each statement of the context answers a question: the numbers that the ranker weighs."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from app.wings.offline.answer_kinds import COMPANY, CURRENT, GLOSSARY, fits, subject
+from app.wings.offline.matching import WORD_FLOOR, Matcher, Matrix
+from app.wings.offline.passages import Block, Entry, is_label, is_worked
+from app.wings.offline.question import Kind, Question, join_initials, names_country, pairs_of
+from chains.ports import WordSimilarity
+
+FEATURES: Final = (
+    *("near", "focus", "names", "pairs", "kind", "definition", "voice", "place"),
+    *("background", "score", "meaning", "meaning_above"),
+)
+"""What is measured; a similarity that is not known is not a number."""
+
+EMBEDDED_CHARACTERS: Final = 160
+# What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
+LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
+FIXED: Final = 0.6
+"""How strongly a statement has to hold a name: a country may stand for its city."""
+MOST_OF_NAME: Final = 0.5
+MEASURED: Final[frozenset[Kind]] = frozenset({"number", "date"})
+"""The kinds of answer that a figure or a time stands in."""
+_LEAST_RARITY: Final = 0.3
+# How much each feature tells of a statement before it is embedded.
+_FIRST_LOOK: Final = {"near": 1.5, "pairs": 0.3, "definition": 0.4, "place": 0.2}
+
+
+@dataclass(slots=True, eq=False)
+class Statement:
+    """One statement that may be quoted: its words, where it stands, and how strongly it holds each term."""
+
+    text: str
+    block: Block
+    entry: int
+    strengths: Matrix
+
+
+class Evidence:
+    """The statements of a context, a row of features for each.
+
+    Args:
+        question: what is asked.
+        entries: the passages shown, best first.
+        similarity: cosines between words, to let a near word count.
+        scores: the similarity of each passage to the question; None or missing where it is not known.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        entries: Sequence[Entry],
+        similarity: WordSimilarity | None = None,
+        scores: Sequence[float | None] = (),
+    ) -> None:
+        self.question, self.entries = question, entries
+        found = [(text, block, n) for n, entry in enumerate(entries) for text, block in self._quotable(entry)]
+        texts = [text for text, *_ in found]
+        leads = [block.announced for _, block, _ in found]
+        headers = [entry.header for entry in entries]
+        self.matcher = Matcher(question, [*texts, *leads, *headers], similarity)
+        self._headers = self.matcher.rows(headers)
+        numbers = np.array([n for *_, n in found], dtype=int)
+        placed = np.maximum(self.matcher.rows(texts), LEAD * self.matcher.rows(leads))
+        self.placed = np.maximum(placed, HEADER * self._headers[numbers])
+        self.statements = [Statement(*one, row) for one, row in zip(found, self.placed, strict=True)]
+        self.weights = self._weigh(self._by_entry(placed))
+        self.quotable = [self._is_quotable(one) for one in self.statements]
+        self.values = self._measure(numbers, scores)
+
+    def _quotable(self, entry: Entry) -> list[tuple[str, Block]]:
+        """Return the statements of an entry that may answer: no glossary for anything but a meaning, nothing stale."""
+        asked = self.question
+        if not all(code in entry.header + entry.text for code in asked.codes):
+            return []
+        blocks = [one for one in entry.blocks if "definition" in asked.wants or not _is_glossary(one, entry)]
+        return [(text, one) for one in blocks for text in one.statements if not asked.live or CURRENT.search(text)]
+
+    def _is_quotable(self, one: Statement) -> bool:
+        """Return whether a statement may stand as an answer: it holds what is asked for, and is a whole statement."""
+        asked = self.question
+        return (
+            all(self.holds(one, name) for name in asked.names if name not in asked.sides)
+            and (not asked.sides or any(self.holds(one, side) for side in asked.sides))
+            and self._stands_on(one)
+            and self._is_about(one)
+            and fits(one.text, asked.wants & MEASURED, listed=False) >= 0
+            and not is_worked(one.text, f"{self.entries[one.entry].section} {one.block.heading} {one.block.label}")
+            and not (is_label(one.text, one.block.kind) and not (one.block.kind == "list" and one.block.label))
+        )
+
+    def _stands_on(self, one: Statement) -> bool:
+        """Return whether a statement speaks of what the question is asked on: one of its names, or of no country."""
+        named = [name for name in self.question.background if any(self.question.terms[row].named for row in name)]
+        known = [*named, *(name for name in self.question.background if name not in named and self._is_known(name))]
+        if not known or any(self.holds(one, name) for name in known):
+            return True
+        return bool(named) and not names_country(f"{self.entries[one.entry].header} {one.block.announced} {one.text}")
+
+    def _is_known(self, name: Sequence[int]) -> bool:
+        """Return whether a statement holds an abbreviation as it is written; else it is one of the asker's own."""
+        return any(one.strengths[name].min() >= HEADER for one in self.statements)
+
+    def _is_about(self, one: Statement) -> bool:
+        """Return whether a statement is about what is asked: a figure about all of it, other words about half of it."""
+        sides = {row for side in self.question.sides for row in side}
+        nouns = [row for row, term in enumerate(self.question.terms) if term.carries and row not in sides]
+        lacked = sum(one.strengths[row] < WORD_FLOOR for row in nouns)
+        return bool(lacked <= (0 if self.question.wants & MEASURED else len(nouns) / 2))
+
+    def holds(self, one: Statement, name: Sequence[int]) -> bool:
+        """Return whether a statement holds a name, or most of one with several words; its heading and title count."""
+        held = one.strengths[name] >= FIXED
+        weights = self.weights[name]
+        return bool(held @ weights >= MOST_OF_NAME * weights.sum())
+
+    def _by_entry(self, rows: Matrix) -> Matrix:
+        """Return the strongest hold on each term in each entry."""
+        found = self._headers.copy()
+        for one, row in zip(self.statements, rows, strict=True):
+            found[one.entry] = np.maximum(found[one.entry], row)
+        return found
+
+    def _weigh(self, held: Matrix) -> Matrix:
+        """Return what each term carries, times how rare it is among the entries; a term of none is the rarest."""
+        count = (held >= LEAD).sum(axis=0)
+        carried = np.array([term.weight for term in self.question.terms])
+        return np.asarray(carried * (_LEAST_RARITY + np.log((len(self.entries) + 1) / (count + 0.5))))
+
+    def covered(self, strengths: Matrix) -> Matrix:
+        """Return the share of the question's weight that each row of strengths holds."""
+        total = float(self.weights.sum())
+        return np.asarray(strengths @ self.weights / total if total else np.zeros(len(strengths)))
+
+    def _measure(self, numbers: "np.ndarray[tuple[int], np.dtype[np.int_]]", scores: Sequence[float | None]) -> Matrix:
+        asked, count = self.question, len(self.statements)
+        near, entry = self._spread(), self._by_entry(self.placed)[numbers]
+        if asked.sides and count:  # Each side may stand in an entry of its own.
+            sides = [row for side in asked.sides for row in side]
+            near[:, sides] = entry[:, sides] = entry[:, sides].max(axis=0)
+        known = [*scores, *[None] * len(self.entries)]
+        unknown = np.full(count, np.nan)
+        columns: dict[str, Matrix | list[float]] = {
+            "near": self.covered(near),
+            "focus": self._focus(near),
+            "names": self._names(entry),
+            "pairs": [self._pairs(one.text) for one in self.statements],
+            "kind": [fits(one.text, asked.wants, listed=one.block.kind != "prose") for one in self.statements],
+            "definition": self._definition(),
+            "voice": [float(asked.addressed and not self._is_ours(one)) for one in self.statements],
+            "place": 1 / (1 + numbers),
+            "background": np.full(count, _mean(scores)),
+            "score": np.array([known[n] for n in numbers], dtype=np.float64),
+            "meaning": unknown,
+            "meaning_above": unknown,
+        }
+        return np.column_stack([columns[name] for name in FEATURES]).astype(np.float64)
+
+    def _spread(self) -> Matrix:
+        """Return the strengths of each statement and, less, of its neighbours in the same entry."""
+        near = self.placed.copy()
+        for step, worth in NEIGHBOURS:
+            for left, right in zip(range(len(near)), range(step, len(near)), strict=False):
+                if self.statements[left].entry == self.statements[right].entry:
+                    near[left] = np.maximum(near[left], worth * self.placed[right])
+                    near[right] = np.maximum(near[right], worth * self.placed[left])
+        return np.asarray(near)
+
+    def _focus(self, near: Matrix) -> Matrix:
+        """Return how strongly what the question turns on is held: the first of its words that does not only ask."""
+        first = next((row for row, term in enumerate(self.question.terms) if not term.asks), None)
+        return np.asarray(np.ones(len(near)) if first is None else near[:, first])
+
+    def _names(self, held: Matrix) -> Matrix:
+        """Return the share of the question's names that is held; 1 where it has none."""
+        named = [row for row, term in enumerate(self.question.terms) if term.named]
+        return np.asarray(held[:, named].mean(axis=1) if named else np.ones(len(held)))
+
+    def _pairs(self, text: str) -> float:
+        """Return the share of the question's neighbouring terms that stand close in the statement as well."""
+        asked = self.question.pairs
+        return len(asked & pairs_of(join_initials(text), reach=2)) / len(asked) if asked else 0.0
+
+    def _definition(self) -> Matrix:
+        """Return how much of the question's subject stands before the words that define it."""
+        if "definition" not in self.question.wants:
+            return np.zeros(len(self.statements))
+        return self.covered(self.matcher.rows([subject(one.text) for one in self.statements]))
+
+    def _is_ours(self, one: Statement) -> bool:
+        return bool(COMPANY.search(self.entries[one.entry].text))
+
+    def first_look(self, limit: int) -> list[int]:
+        """Return the rows of the statements that deserve a closer look, by their words alone."""
+        weights = np.array([_FIRST_LOOK.get(name, 0.0) for name in FEATURES])
+        promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed) + self.quotable
+        return [int(row) for row in np.argsort(-promise, kind="stable")[:limit]]
+
+    def in_place(self, one: Statement) -> str:
+        """Return a statement below its section and its label, short enough to embed quickly."""
+        parts = (self.entries[one.entry].section, one.block.label, one.text)
+        return ": ".join(dict.fromkeys(part for part in parts if part))[:EMBEDDED_CHARACTERS]
+
+    def keep(self, rows: Sequence[int], meanings: Sequence[float] = ()) -> None:
+        """Keep these statements only; `meanings` are their cosines to the question, where they are known."""
+        self.statements = [self.statements[row] for row in rows]
+        self.quotable = [self.quotable[row] for row in rows]
+        self.values = self.values[list(rows)]
+        if meanings:
+            found = np.array(meanings)
+            self.values[:, FEATURES.index("meaning")] = found
+            self.values[:, FEATURES.index("meaning_above")] = found - found.mean()
+
+
+def _is_glossary(block: Block, entry: Entry) -> bool:
+    return block.kind != "prose" and bool(GLOSSARY.search(f"{block.announced} {entry.section}"))
+
+
+def _mean(scores: Sequence[float | None]) -> float:
+    """Return the mean of the known scores: how near the index as a whole is to the question."""
+    known = [score for score in scores if score is not None]
+    return sum(known) / len(known) if known else math.nan

@@ -1,0 +1,107 @@
+"""Tell how strongly texts hold the terms of a question: by the same word, by a near one, or by its initials."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.wings.offline.question import Question, join_initials
+from chains.ports import WordSimilarity
+from chains.text.tokens import Token, fold, tokens
+from chains.text.words import one_error_away
+
+Matrix = NDArray[np.float64]
+
+WORD_FLOOR: Final = 0.4  # Cosines of words below this are chance.
+NAME_FLOOR: Final = 0.6  # A city and its country are this near, two cities often nearer than two things.
+SPELLED_OUT: Final = 0.9
+"""What the abbreviation of a question's words is worth."""
+LONGEST_ACRONYM: Final = 5
+SHORTEST_MISTYPED: Final = 5  # Shorter words have too many neighbours to tell a typing error from another word.
+MISTYPED: Final = 0.9
+"""What a word one typing error away is worth."""
+
+
+class Words(NamedTuple):
+    """The content words of a text by key, the short ones among them, and the initials of its words.
+
+    An abbreviation that the text spells out is a part of the initials.
+    """
+
+    keys: dict[str, str]
+    short: frozenset[str]
+    initials: str
+
+
+@lru_cache(maxsize=1 << 12)
+def words_of(text: str) -> Words:
+    """Return the words of a text."""
+    found = tokens(join_initials(text))
+    keys = {token.key: fold(token.text) for token in found if token.weight}
+    short = frozenset(word for word in keys.values() if 1 < len(word) <= LONGEST_ACRONYM)
+    return Words(keys, short, _initials(found))
+
+
+def _initials(found: Sequence[Token]) -> str:
+    """Return the first letters of all words, and on a second line those of the words that are not of grammar."""
+    runs = (found, [token for token in found if token.weight])
+    return "\n".join(
+        "".join(token.text[0].lower() if token.text[0].isalpha() else " " for token in run) for run in runs
+    )
+
+
+class Matcher:
+    """Compares texts with the terms of a question.
+
+    Args:
+        question: what is asked.
+        texts: every text that will be compared, for the words in them.
+        similarity: cosines between words, to let a near word count; without it only the same stems do.
+    """
+
+    def __init__(self, question: Question, texts: Sequence[str], similarity: WordSimilarity | None) -> None:
+        self._terms = question.terms
+        self._asked = words_of(question.text).initials
+        vocabulary = {key: word for text in texts for key, word in words_of(text).keys.items()}
+        self._column = {key: column for column, key in enumerate(vocabulary)}
+        self._near = self._nearness(list(vocabulary.values()), similarity)
+        # A short word that no text holds may be an abbreviation that a text spells out.
+        self._short = [
+            row
+            for row, term in enumerate(self._terms)
+            if term.word.isalpha() and 1 < len(term.word) <= LONGEST_ACRONYM and term.key not in vocabulary
+        ]
+
+    def _nearness(self, vocabulary: Sequence[str], similarity: WordSimilarity | None) -> Matrix:
+        """Return how near each word is to each term, shape (terms, words + 1); the last column is of no word."""
+        near = np.zeros((len(self._terms), len(vocabulary) + 1))
+        if similarity is not None and self._terms and vocabulary:
+            found = similarity([term.word for term in self._terms], vocabulary)
+            floors = np.array([[NAME_FLOOR if term.named else WORD_FLOOR] for term in self._terms])
+            numbers = np.array([[term.word[0].isdigit()] for term in self._terms])
+            near[:, :-1] = np.where((found >= floors) & ~numbers, np.sqrt(np.maximum(found, 0.0)), 0.0)
+        for row, term in enumerate(self._terms):
+            if term.key in self._column:
+                near[row, self._column[term.key]] = 1.0
+            elif term.key.isalpha() and len(term.key) >= SHORTEST_MISTYPED:
+                mistyped = [self._column[key] for key in one_error_away(term.key) & self._column.keys()]
+                near[row, mistyped] = np.maximum(near[row, mistyped], MISTYPED)
+        return near
+
+    def rows(self, texts: Sequence[str]) -> Matrix:
+        """Return how strongly each text holds each term, 0-1, shape (texts, terms)."""
+        return np.array([self._strengths(words_of(text)) for text in texts]).reshape(len(texts), len(self._terms))
+
+    def _strengths(self, words: Words) -> Matrix:
+        columns = [self._column.get(key, -1) for key in words.keys]
+        found = self._near[:, columns].max(axis=1) if columns else np.zeros(len(self._terms))
+        for row in self._short:
+            if self._terms[row].word in words.initials:
+                found[row] = 1.0
+        for letters in (word for word in words.short if word in self._asked):
+            for row, term in enumerate(self._terms):
+                if term.word[0] in letters and len(term.word) > len(letters):
+                    found[row] = max(found[row], SPELLED_OUT)
+        return np.asarray(found)

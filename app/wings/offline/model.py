@@ -1,0 +1,179 @@
+"""A chat model that needs no network: it quotes sentences of the context, with their citations."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import ConfigDict, Field, SkipValidation
+
+from app.wings.offline.answer import Answer, answer, decline, together
+from app.wings.offline.evidence import FEATURES, Evidence
+from app.wings.offline.passages import Entry, context_of, entries
+from app.wings.offline.question import read
+from app.wings.offline.ranker import Ranker, packaged_ranker
+from chains.history import turns_of
+from chains.ports import WordSimilarity
+from chains.reformulation import standalone
+from chains.reformulation.spelling import corrected
+from chains.state import ASKED, CLOSEST, MATCH, PARTS, SCORES, SEARCHED, UNSURE
+from chains.tokens import FourCharacters
+from chains.vectors import cosines
+
+MODEL_NAME = "offline-extractive"
+
+
+class OfflineChatModel(BaseChatModel):
+    """Answer by quoting the best evidence of the context in the system message, each quote with its citation.
+
+    The system message holds the context between the lines `<context>` and `</context>`, entries best first, each
+    below its header `[Title > Section]`. Where no evidence addresses the question, the answer is a sentence that
+    declines. The reply's `response_metadata` tells the probability that the best evidence answers the question; the
+    question's `additional_kwargs` may tell the similarities of the entries.
+
+    Attributes:
+        embeddings: Adds nearness in meaning to the lexical evidence; without it the model judges by words alone.
+        similarity: Lets near words count as well; without it only words of the same stem do.
+        max_sentences: The most statements quoted; a list or the rows of a table count as one.
+        candidates: The most statements that are embedded for one question.
+        ranker: The weights; by default the packaged ones.
+    """
+
+    embeddings: Embeddings | None = Field(default=None, exclude=True)
+    similarity: SkipValidation[WordSimilarity | None] = Field(default=None, exclude=True)
+    max_sentences: int = Field(default=3, ge=1)
+    candidates: int = Field(default=6, ge=1)
+    ranker: Ranker | None = Field(default=None, exclude=True)
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    @property
+    def _llm_type(self) -> str:
+        return MODEL_NAME
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {
+            "model_name": MODEL_NAME,
+            "max_sentences": self.max_sentences,
+            "embeddings": type(self.embeddings).__name__ if self.embeddings else None,
+        }
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        reply = self._reply(messages, stop)
+        message = AIMessage(
+            content=reply.text, response_metadata=_metadata(reply), usage_metadata=_usage(messages, reply.text)
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for chunk in _chunks(messages, self._reply(messages, stop)):
+            if run_manager:
+                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
+
+    def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> Answer:
+        reply = self._answer(messages)
+        for mark in stop or ():
+            reply = reply._replace(text=reply.text.split(mark, 1)[0] if mark else reply.text)
+        return reply
+
+    def _answer(self, messages: Sequence[BaseMessage]) -> Answer:
+        context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
+        shown = entries(context or "")
+        parts = _fact(messages, PARTS)
+        if not parts:
+            return self._quoted(_asked(messages), shown, _fact(messages, SCORES))
+        return together([(part["question"], self._part(part, shown)) for part in parts])
+
+    def _part(self, part: Mapping[str, Any], shown: Sequence[Entry]) -> Answer:
+        """Answer one question of several from the passages that were found for it."""
+        places = [place for place in part["places"] if place < len(shown)]
+        found = self._quoted(part["query"], [shown[place] for place in places], part["scores"], own=part["question"])
+        return found._replace(closest=[places[place] for place in found.closest])
+
+    def _quoted(self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = "") -> Answer:
+        """Answer a question; what is not in the user's `own` words, where they are given, is what it is asked on."""
+        if self.similarity is not None:
+            texts = [f"{one.header} {one.text}" for one in shown]
+            asked, own = (corrected(words, texts, self.similarity) for words in (asked, own))
+        question = read(asked, own)
+        if not shown or not question.terms or question.unanswerable:
+            return decline()
+        evidence = Evidence(question, shown, self.similarity, scores)
+        self._compare_meaning(evidence)
+        return answer(evidence, self.ranker or packaged_ranker(FEATURES), self.max_sentences)
+
+    def _compare_meaning(self, evidence: Evidence) -> None:
+        """Keep the most promising statements, with their cosine similarity to the question."""
+        rows = evidence.first_look(self.candidates)
+        if self.embeddings is None or not rows:
+            evidence.keep(rows)
+            return
+        vectors = self.embeddings.embed_documents([evidence.in_place(evidence.statements[row]) for row in rows])
+        asked = self.embeddings.embed_query(evidence.question.text)
+        evidence.keep(rows, cosines(np.asarray(vectors, dtype=np.float32), asked).tolist())
+
+
+def _asked(messages: Sequence[BaseMessage]) -> str:
+    """Return the query that was searched for; else the last question, with what it takes from those before it."""
+    said = [message for message in messages if isinstance(message, HumanMessage | AIMessage)]
+    last = next((place for place in range(len(said) - 1, -1, -1) if isinstance(said[place], HumanMessage)), None)
+    if last is None:
+        return ""
+    told = said[last].additional_kwargs
+    return told.get(SEARCHED) or standalone(told.get(ASKED) or said[last].text, turns_of(said[:last]))
+
+
+def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
+    """Return a fact that the chain attached to the question: the similarities of the entries, or its parts."""
+    asked = (message for message in reversed(messages) if isinstance(message, HumanMessage))
+    return next((message.additional_kwargs[fact] for message in asked if fact in message.additional_kwargs), ())
+
+
+def _metadata(reply: Answer) -> dict[str, Any]:
+    """Return what the message tells beside its text."""
+    told = {"model_name": MODEL_NAME, "finish_reason": "stop", MATCH: round(reply.probability, 4)}
+    return told | {UNSURE: reply.unsure, CLOSEST: list(reply.closest)}
+
+
+def _usage(messages: Sequence[BaseMessage], text: str) -> UsageMetadata:
+    """Return token counts estimated from the characters."""
+    count = FourCharacters().count
+    asked, told = sum(count(str(message.text)) for message in messages), max(1, count(text))
+    return UsageMetadata(input_tokens=asked, output_tokens=told, total_tokens=asked + told)
+
+
+def _words(text: str) -> list[str]:
+    """Split after each space; joined again the words are the text."""
+    return [word + " " for word in text.split(" ")[:-1]] + [text.rsplit(" ", 1)[-1]]
+
+
+def _chunks(messages: Sequence[BaseMessage], reply: Answer) -> Iterator[ChatGenerationChunk]:
+    """Yield the text word by word; the last chunk, which is empty, carries usage and metadata."""
+    for word in _words(reply.text):
+        yield ChatGenerationChunk(message=AIMessageChunk(content=word))
+    last = AIMessageChunk(
+        content="",
+        response_metadata=_metadata(reply),
+        usage_metadata=_usage(messages, reply.text),
+        chunk_position="last",
+    )
+    yield ChatGenerationChunk(message=last)

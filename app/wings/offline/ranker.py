@@ -1,0 +1,102 @@
+"""Weigh the features of statements: which answers best, and how likely it answers at all."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Final
+
+import numpy as np
+
+from app.wings.offline.matching import Matrix
+
+VERSION: Final = 2
+STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meaning"}
+"""Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
+FARTHEST: Final = 3.0
+"""A feature further away from its mean than so many standard deviations tells no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature's mean and standard deviation where it was fitted, and its two weights.
+
+    Attributes:
+        ranks: its weight among the statements of one question.
+        answers: its weight in whether the best statement answers the question.
+    """
+
+    mean: float
+    scale: float
+    ranks: float = 0.0
+    answers: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranker:
+    """A linear ranker, and a logistic regression on the features of the statement that it puts first.
+
+    Attributes:
+        features: by name, in the order of the columns.
+        intercept: of the logistic regression.
+        threshold: the least probability with which a question is answered.
+        fitted_on: what the weights were fitted on, in words.
+    """
+
+    features: Mapping[str, Feature]
+    intercept: float
+    threshold: float
+    fitted_on: str
+
+    def standardised(self, values: Matrix) -> Matrix:
+        """Return the values in standard deviations from their means.
+
+        A similarity that is not known is taken to be as far from its mean as what stands in for it.
+        """
+        means = np.array([feature.mean for feature in self.features.values()])
+        scales = np.array([feature.scale for feature in self.features.values()])
+        found, place = np.clip((values - means) / scales, -FARTHEST, FARTHEST), list(self.features).index
+        for name, other in STAND_INS.items():
+            known = found[..., place(name)]
+            found[..., place(name)] = np.where(np.isnan(known), found[..., place(other)], known)
+        return np.asarray(np.nan_to_num(found))
+
+    def scores(self, values: Matrix) -> Matrix:
+        """Return how well each statement answers, against the others of the same question; shape (statements,)."""
+        return np.asarray(self.standardised(values) @ [feature.ranks for feature in self.features.values()])
+
+    def probability(self, values: Matrix) -> float:
+        """Return the probability, 0-1, that a statement with these values answers the question."""
+        odds = self.standardised(values) @ [feature.answers for feature in self.features.values()]
+        return 1 / (1 + math.exp(-(self.intercept + float(odds))))
+
+    def text(self) -> str:
+        """Return the ranker as it is kept in its file, a feature on each line."""
+        kept = {"version": VERSION, **asdict(self)}
+        kept["features"] = {name: _rounded(asdict(feature)) for name, feature in self.features.items()}
+        return json.dumps(_rounded(kept)).replace('}, "', '},\n"').replace('{"near', '{\n"near') + "\n"
+
+
+def _rounded(kept: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in kept.items()}
+
+
+def read_ranker(text: str, names: Sequence[str]) -> Ranker:
+    """Return the ranker of a file's text.
+
+    Raises:
+        ValueError: it is of another version, or weighs other features.
+    """
+    kept = json.loads(text)
+    if kept.pop("version") != VERSION or tuple(kept["features"]) != tuple(names):
+        msg = "the offline answerer's weights are of another version; fit them by `python -m benchmarks.answerer`"
+        raise ValueError(msg)
+    return Ranker(**kept | {"features": {name: Feature(**found) for name, found in kept["features"].items()}})
+
+
+@lru_cache(maxsize=1)
+def packaged_ranker(names: tuple[str, ...]) -> Ranker:
+    """Return the ranker that is part of the application."""
+    return read_ranker(files(__package__).joinpath("ranker.json").read_text("utf-8"), names)

@@ -1,0 +1,1 @@
+"""PostgreSQL with pgvector: index, conversations, waiting events."""

@@ -1,0 +1,56 @@
+"""What PostgreSQL offers: the index, conversations, and events that wait."""
+
+import math
+
+from app.adapters.stores.index import Recipe, StoredIndex
+from app.ports import EventStore
+from app.settings import Settings
+from app.wings.postgres.conversations import PostgresConversations
+from app.wings.postgres.database import Database
+from app.wings.postgres.events import PostgresEvents
+from app.wings.postgres.index import PostgresIndex
+from app.wings.postgres.schema import migrate
+from app.wiring.access import Access
+from chains.clock import Clock
+from chains.conversations import ConversationStore
+from chains.errors import ConfigurationError
+
+# A database that does not answer delays the end of the service by no more.
+EVENTS_TIMEOUT_S = 5
+
+
+def index(settings: Settings, recipe: Recipe) -> StoredIndex:
+    """Return the index in the database."""
+    return PostgresIndex(database_of(settings), settings.collection_name, recipe)
+
+
+def conversations(settings: Settings, _access: Access, _clock: Clock) -> ConversationStore:
+    """Return where all hosts keep the conversations of sessions."""
+    return PostgresConversations(database_of(settings), ttl_s=settings.session_ttl, capacity=settings.sessions_max)
+
+
+def events(settings: Settings) -> EventStore:
+    """Return where the events of all hosts wait for the broker."""
+    return PostgresEvents(database_of(settings, most_s=EVENTS_TIMEOUT_S), capacity=settings.events_max)
+
+
+def database_of(settings: Settings, *, most_s: float = math.inf) -> Database:
+    """Return the database at DATABASE_URL, which may take `most_s` to answer; no connection is opened yet."""
+    url = settings.database_url.get_secret_value() if settings.database_url else ""
+    timeout_s = min(settings.vector_store_timeout_s, most_s)
+    return Database(url, pool_size=settings.database_pool_size, timeout_s=timeout_s)
+
+
+def migrate_database(settings: Settings) -> str:
+    """Bring the tables of the database up to date, and say so.
+
+    Raises:
+        ConfigurationError: there is no database, or it lacks pgvector.
+        VectorStoreError: it does not answer, or refuses.
+    """
+    if settings.database_url is None:
+        msg = "there is no database: set DATABASE_URL, like postgresql://user:password@host:5432/name"
+        raise ConfigurationError(msg)
+    database = database_of(settings)
+    version = migrate(database)
+    return f"The tables in {database.address} are of version {version}, as this program needs them."

@@ -1,0 +1,103 @@
+"""What was read of the words of an index since it was opened, so that questions which share words read them once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, text
+
+from app.wings.postgres.tokens import Tokenizer
+from chains.text.words import one_error_away
+
+# Words that are remembered: a question may hold any.
+MOST_REMEMBERED = 10_000
+TERMS = "SELECT term, number, {count} FROM {table} WHERE term = ANY(:terms) AND {count} > 0"
+MOST_FREQUENT = """
+SELECT term FROM {table} WHERE term = ANY(:terms) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1
+"""
+T = TypeVar("T")
+
+
+class Term(NamedTuple):
+    """The number of a term, and how many chunks hold it: none, of one that the index does not know."""
+
+    number: int
+    chunks: int
+
+
+class PostgresVocabulary:
+    """The words in a table of terms, for any number of threads; an index that changes is opened anew.
+
+    `count` is the column that says how many chunks hold a term: of all chunks, or of the public ones alone.
+
+    Raises:
+        VectorStoreError: the database does not answer. So does what `over` returns.
+    """
+
+    def __init__(self, table: str, count: str, tokenizer: Tokenizer) -> None:
+        self.shape = {"table": table, "count": count}
+        self.tokenizer = tokenizer
+        self.names: dict[str, list[str]] = {}  # The terms of a word: it may be several, or none.
+        self.terms: dict[str, Term] = {}
+        # By the unknown word: its hundreds of neighbours as a key would take 40 kB for each.
+        self.nearest: dict[str, str] = {}
+
+    def over(self, connection: Connection) -> "Reading":
+        """Return the words as a question reads them, over this connection."""
+        memories: tuple[dict[Any, Any], ...] = (self.names, self.terms, self.nearest)
+        for memory in memories:
+            if len(memory) > MOST_REMEMBERED:
+                memory.clear()
+        return Reading(self, connection)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One question's look at the words of an index."""
+
+    vocabulary: PostgresVocabulary
+    connection: Connection
+
+    def frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """Return the number of chunks that hold each word; 0 for one that none does."""
+        terms = self._terms(words)
+        return {word: min((term.chunks for term in terms[word]), default=0) for word in words}
+
+    def nearest(self, unknown: str) -> str | None:
+        """Return the stem one typing error away that most chunks hold, of several the first by letters, or None."""
+        memory = self.vocabulary.nearest
+        found = memory.get(unknown)
+        if found is None:
+            query = MOST_FREQUENT.format(**self.vocabulary.shape)
+            found = self.connection.execute(text(query), {"terms": list(one_error_away(unknown))}).scalar() or ""
+            memory[unknown] = found
+        return found or None
+
+    def terms_of(self, words: Sequence[str]) -> list[Term]:
+        """Return the terms of the words that the index holds."""
+        return [term for terms in self._terms(words).values() for term in terms if term.chunks]
+
+    def _terms(self, words: Sequence[str]) -> dict[str, list[Term]]:
+        names = _remembered(self.vocabulary.names, words, self._names)
+        terms = _remembered(self.vocabulary.terms, sorted({*chain.from_iterable(names.values())}), self._read)
+        return {word: [terms[name] for name in names[word]] for word in words}
+
+    def _names(self, words: Sequence[str]) -> dict[str, list[str]]:
+        return dict(zip(words, map(list, self.vocabulary.tokenizer.counts(words)), strict=True))
+
+    def _read(self, names: Sequence[str]) -> dict[str, Term]:
+        rows = self.connection.execute(text(TERMS.format(**self.vocabulary.shape)), {"terms": list(names)})
+        return dict.fromkeys(names, Term(0, 0)) | {name: Term(*counts) for name, *counts in rows}
+
+
+def _remembered(
+    memory: dict[str, T], names: Sequence[str], read: Callable[[Sequence[str]], dict[str, T]]
+) -> dict[str, T]:
+    """Return the values by name, reading those that are not in the memory, which another thread may clear."""
+    known = {name: value for name in names if (value := memory.get(name)) is not None}
+    if new := [name for name in names if name not in known]:
+        found = read(new)
+        memory |= found
+        known |= found
+    return known

@@ -1,0 +1,31 @@
+"""What Ray offers: an engine for ingestions."""
+
+from collections.abc import Callable
+from functools import partial
+
+from langchain_core.embeddings import Embeddings
+
+from app.adapters.embeddings.huggingface import torch_embeddings
+from app.adapters.embeddings.onnx import OnnxEmbeddings
+from app.settings import Settings
+from app.wings.ray.engine import RayEngine
+from chains.errors import ConfigurationError
+from chains.ingestion.engine import Engine, Reading
+
+
+def engine(settings: Settings, reading: Reading, _embeddings: Embeddings, address: str | None) -> Engine:
+    """Return the engine on the cluster at `address`; without one, Ray is started on this machine."""
+    gpu = settings.embedding_backend == "torch" and settings.embedding_device != "cpu"
+    return RayEngine(reading, _actor_embeddings(settings), address=address, gpu=gpu)
+
+
+def _actor_embeddings(settings: Settings) -> Callable[[], Embeddings]:
+    """Return what makes the model in a process of the cluster; it carries no secret."""
+    if settings.embedding_provider != "huggingface":
+        msg = (
+            "--engine ray runs the model in the cluster; EMBEDDING_PROVIDER=openai-compatible asks a service: use plain"
+        )
+        raise ConfigurationError(msg)
+    if settings.embedding_backend == "torch":
+        return partial(torch_embeddings, settings.embedding_model, device=settings.embedding_device)
+    return partial(OnnxEmbeddings, threads=1)

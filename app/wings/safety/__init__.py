@@ -1,0 +1,1 @@
+"""Checks of questions and documents: attacks on the model, personal data, moderation."""

@@ -1,0 +1,1 @@
+"""Sessions and conversations that several processes share."""

@@ -1,0 +1,1 @@
+"""Documents from buckets and web sites."""

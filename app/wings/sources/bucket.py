@@ -1,0 +1,152 @@
+"""List and fetch the documents of a bucket: s3://, gs:// and az://, by fsspec."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import fsspec
+
+from app.wings.sources.download import save
+from chains.errors import IngestionError
+from chains.ingestion.mirror import Copy, RemoteDocument, Unread, is_safe_name
+
+EXTRAS = {"s3": "s3", "gs": "gcs", "az": "azure"}
+# What tells of a change, the best first; the services name it differently.
+MARKS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "last_modified", "updated", "mtime")
+PART_BYTES = 2**20
+# Beside documents: what of the folder is no knowledge, and what it cannot answer.
+ALSO = {".waypointignore", "scope.yaml"}
+
+
+@dataclass
+class Bucket:
+    """The documents below an address like s3://bucket/folder, or the one at it.
+
+    Args:
+        address: Where; it holds no key and no password: the services' own variables and files do.
+        endings: The endings of the files that are fetched.
+        max_bytes: The largest file that is.
+        timeout_s: How long one file may take.
+
+    Raises:
+        IngestionError: the package that speaks to the service is not installed.
+    """
+
+    address: str
+    endings: Collection[str]
+    max_bytes: int
+    timeout_s: float
+    is_complete: bool = field(default=True, init=False)
+    _files: Any = field(init=False, repr=False)
+    _root: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        scheme = self.address.partition("://")[0]
+        options = {"use_listings_cache": False, "skip_instance_cache": True} | _patience(scheme, self.timeout_s)
+        # Else gcsfs asks over gRPC what kind of bucket it is, and waits for a minute where no one answers that.
+        fsspec.register_implementation("gs", "gcsfs.core.GCSFileSystem", clobber=True)
+        try:
+            with _translated("be opened"):
+                self._files, root = fsspec.url_to_fs(self.address, **options)
+                if scheme == "gs":
+                    self._files.credentials.maybe_refresh()  # Refused later, it would be tried again for a minute.
+        except ImportError as error:
+            extra = EXTRAS[scheme]
+            msg = f"{scheme}:// needs the extra {extra!r}: pip install 'waypoint-copilot[{extra}]'"
+            raise IngestionError(msg) from error
+        self._root = root.rstrip("/")
+
+    @property
+    def is_file(self) -> bool:
+        """Say whether the address is that of one file."""
+        with _translated("be read"):
+            return PurePosixPath(self._root).suffix.lower() in self.endings and bool(self._files.isfile(self._root))
+
+    def documents(self, known: Mapping[str, Copy], folder: Path) -> Iterator[RemoteDocument | Unread]:
+        """Yield the documents, a folder of the bucket after the other.
+
+        Raises:
+            IngestionError: they cannot be listed.
+        """
+        scheme = self.address.partition("://")[0]
+        for name, about in self._listed():
+            address = f"{scheme}://{about['name']}"
+            if reason := self._reason_to_skip(name, about):
+                yield reason if isinstance(reason, Unread) else Unread(address, reason, on_purpose=True)
+                continue
+            try:
+                yield self._document(name, address, about, known.get(address), folder)
+            except IngestionError as error:
+                yield Unread(address, str(error))
+
+    def _listed(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the name of each file below the root and what the service tells of it."""
+        with _translated("be listed"):
+            if self.is_file:
+                about = self._files.info(self._root)
+                yield PurePosixPath(self._root).name, about
+                return
+            for _, _, files in self._files.walk(self._root, detail=True, on_error="raise"):
+                for about in files.values():
+                    if not about["name"].endswith("/"):
+                        yield about["name"].removeprefix(f"{self._root}/"), about
+
+    def _reason_to_skip(self, name: str, about: Mapping[str, Any]) -> str | Unread | None:
+        path = PurePosixPath(name)
+        if path.name not in ALSO and path.suffix.lower() not in self.endings:
+            return f"no loader reads {path.suffix or 'files without an ending'}"
+        address = f"{self.address.partition('://')[0]}://{about['name']}"
+        if not is_safe_name(name):
+            return Unread(address, "its name cannot be that of a file here; rename it")
+        if (about.get("size") or 0) > self.max_bytes:
+            return Unread(address, f"it is larger than SOURCE_MAX_MB={self.max_bytes // 2**20}")
+        return None
+
+    def _document(
+        self, name: str, address: str, about: Mapping[str, Any], before: Copy | None, folder: Path
+    ) -> RemoteDocument:
+        mark = _mark(about)
+        fingerprint = json.dumps([mark, about.get("size")])
+        if mark and before is not None and before.fingerprint == fingerprint:
+            return RemoteDocument(before.name, address, fingerprint, None)
+        return RemoteDocument(name, address, fingerprint, self._fetch(about["name"], folder))
+
+    def _fetch(self, path: str, folder: Path) -> Path:
+        with _translated("be fetched"), self._files.open(path, "rb") as content:
+            return save(self._parts(content, path), folder, max_bytes=self.max_bytes, timeout_s=self.timeout_s)
+
+    def _parts(self, content: Any, path: str) -> Iterator[bytes]:
+        """Yield what an object holds; a large one is read in several requests, which may meet another version."""
+        yield from iter(lambda: content.read(PART_BYTES), b"")
+        if _mark(self._files.info(path)) != _mark(content.details):
+            msg = "it changed while it was fetched; ingest it again"
+            raise IngestionError(msg)
+
+
+def _mark(about: Mapping[str, Any]) -> str:
+    """Return the version of an object, such as its ETag; empty if the service gives none."""
+    return next((str(about[one]) for one in MARKS if about.get(one)), "")
+
+
+def _patience(scheme: str, seconds: float) -> dict[str, Any]:
+    """Return the options of a service's package for how long one request may take; gcsfs would wait for ever."""
+    if scheme == "s3":
+        return {"config_kwargs": {"connect_timeout": seconds, "read_timeout": seconds}}
+    if scheme == "gs":
+        return {"requests_timeout": seconds}
+    return {"connection_timeout": seconds, "read_timeout": seconds}
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    """Say what failed without the service's own words, which may hold a key."""
+    try:
+        yield
+    except (IngestionError, ImportError, GeneratorExit):
+        raise
+    except Exception as error:  # Each service has errors of its own, and none a common parent.
+        msg = f"it cannot {what} ({type(error).__name__}); check the address, and the credentials of its service"
+        raise IngestionError(msg) from error

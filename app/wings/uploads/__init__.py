@@ -1,0 +1,1 @@
+"""Documents added and removed over HTTP."""

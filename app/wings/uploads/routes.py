@@ -1,0 +1,271 @@
+"""POST and DELETE /api/documents, /api/jobs: add documents, follow their progress, and remove documents."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import IO, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Request
+from pydantic import BaseModel, Field
+from starlette.datastructures import FormData, UploadFile
+from starlette.responses import StreamingResponse
+
+from app.http.errors import RequestRefusedError
+from app.http.events import EventStream, event
+from app.http.openapi import error_responses, ok_response
+from app.http.routes.documents import DocId, identity_of, visible
+from app.wings.uploads.jobs import Job
+from app.wings.uploads.names import FileNameError, safe_name
+from app.wings.uploads.uploads import NamesTakenError, NoRoomError, Uploads, UploadsBusyError
+from app.wiring import Services
+from app.wiring.library import UPLOAD_CATEGORIES
+from chains.audience import INTERNAL, Audience
+
+POLL_S = 0.2
+MAX_FIELDS = 10
+NOT_MULTIPART = "Send the files as multipart/form-data, each in a field named `files`"
+NO_JOB = "There is no such upload."
+ELSEWHERE = "The documents belong to the service at RETRIEVAL_URL; add them there."
+NO_ROOM = "The files cannot be stored; the disk may be full. Contact the operators."
+QUOTA = "The uploads would exceed their quota. Remove some files, or ask the operators for more space."
+BUSY = "Too many uploads are waiting. Try again soon."
+RETRY_AFTER_S = 10
+FOR_STAFF = (
+    "Without audience=public files are for staff only, and adding those needs the scope 'ask:internal', which the "
+    "caller does not have"
+)
+TWO_AUDIENCES = "The category `internal` is for staff only; send another category, or audience=internal"
+
+router = APIRouter(tags=["Documents"])
+
+
+class Accepted(BaseModel):
+    """The files are stored and being added."""
+
+    job_id: str
+    events: str = Field(description="Where to follow the progress: server-sent events `progress` and `end`.")
+
+
+class FileProblem(BaseModel):
+    """A file that was not added."""
+
+    path: str
+    reason: str
+
+
+class UploadReport(BaseModel):
+    """What an upload did, counted in chunks."""
+
+    files: int = 0
+    chunks: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    seconds: float = 0.0
+    audience: Audience = Field("internal", description="Who may see the files that were added.")
+    replaced: list[str] = Field(default_factory=list, description="The files that replaced older ones.")
+    problems: list[FileProblem] = Field(default_factory=list)
+    warnings: list[FileProblem] = Field(default_factory=list)
+
+
+class UploadState(BaseModel):
+    """The progress of an upload."""
+
+    job_id: str
+    state: Literal["waiting", "running", "done", "failed"]
+    done: int
+    total: int
+    file: str = Field(description="The last file read.")
+    message: str = Field(description="Why it waits, or why it failed.")
+    report: UploadReport | None
+
+
+_DONE: dict[str, Any] = {"files": 2, "chunks": 31, "added": 31, "updated": 0, "unchanged": 0, "seconds": 0.8}
+_DONE |= {
+    "audience": "public",
+    "replaced": ["gst.md"],
+    "problems": [{"path": "scan.pdf", "reason": "none of its 2 pages has text"}],
+}
+_STATE: dict[str, Any] = {"job_id": "6f2d0c", "state": "done", "done": 3, "total": 3, "file": "", "message": ""}
+_STATE |= {"report": _DONE | {"warnings": []}}
+_JOB = {"job_id": "6f2d0c", "events": "/api/jobs/6f2d0c/events"}
+_ERRORS = error_responses(401, 403, 500, 503)
+_FORM = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "required": ["files"],
+                "properties": {
+                    "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
+                    "category": {"type": "string", "enum": ["", *UPLOAD_CATEGORIES]},
+                    "audience": {"type": "string", "enum": ["", "internal", "public"]},
+                    "replace": {"type": "string", "enum": ["", "true"]},
+                },
+            }
+        }
+    },
+}
+
+
+@router.post(
+    "/api/documents",
+    status_code=202,
+    responses=_ERRORS | error_responses(400, 408, 409, 413, 429, 507) | ok_response(_JOB, "Accepted", status=202),
+    openapi_extra={"requestBody": _FORM},
+)
+async def upload(request: Request) -> Accepted:
+    """Add files to the index, for the staff only unless `audience` is `public`.
+
+    With `replace=true` they replace files of the same names.
+    """
+    services: Services = request.app.state.services
+    if services.remote is not None:
+        raise RequestRefusedError(409, ELSEWHERE)
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise RequestRefusedError(400, NOT_MULTIPART)
+    try:
+        await asyncio.to_thread(services.uploads.receive)
+    except UploadsBusyError:
+        raise _busy() from None
+    try:
+        async with request.form(max_files=services.settings.upload_max_files, max_fields=MAX_FIELDS) as form:
+            job = await _accepted(services.uploads, form, seen=identity_of(request).audience)
+    finally:
+        services.uploads.received()
+    return Accepted(job_id=job.job_id, events=f"/api/jobs/{job.job_id}/events")
+
+
+async def _accepted(uploads: Uploads, form: FormData, *, seen: Audience) -> Job:
+    files, category = _files(form, uploads.endings), _category(form)
+    options: dict[str, Any] = {"audience": _audience(form, category, seen), "replace": form.get("replace") == "true"}
+    try:
+        return await asyncio.to_thread(uploads.accept, files, category, seen=seen, **options)
+    except NamesTakenError as error:
+        names = ", ".join(map(repr, error.names))
+        msg = f"{names} already exists. Send replace=true to replace it."
+        raise RequestRefusedError(409, msg) from None
+    except UploadsBusyError:
+        raise _busy() from None
+    except NoRoomError:
+        raise RequestRefusedError(507, QUOTA) from None
+    except OSError:
+        raise RequestRefusedError(507, NO_ROOM) from None
+
+
+def _busy() -> RequestRefusedError:
+    return RequestRefusedError(429, BUSY, {"Retry-After": str(RETRY_AFTER_S)})
+
+
+@router.delete(
+    "/api/documents/{doc_id}",
+    status_code=204,
+    responses=_ERRORS | error_responses(404, 408, 409, 413, 422) | {204: {"description": "Removed.", "content": {}}},
+)
+def remove(request: Request, doc_id: DocId) -> None:
+    """Remove a document from the index; an uploaded file is deleted too."""
+    services: Services = request.app.state.services
+    visible(services.library, doc_id, identity_of(request))
+    services.uploads.remove(doc_id)
+
+
+@router.get("/api/jobs/{job_id}", responses=_ERRORS | error_responses(404, 422) | ok_response(_STATE, "Its state"))
+def job_state(request: Request, job_id: UUID) -> UploadState:
+    """Return the progress of an upload, from any process of the service."""
+    return _state(_job(request.app.state.services.uploads, job_id))
+
+
+@router.get(
+    "/api/jobs/{job_id}/events",
+    response_class=StreamingResponse,
+    status_code=200,
+    responses=_ERRORS
+    | error_responses(404, 422)
+    | {200: {"description": "Events", "content": {"text/event-stream": {"example": "event: progress", "schema": {}}}}},
+)
+async def job_events(request: Request, job_id: UUID) -> EventStream:
+    """Stream the state of an upload whenever it changes, and its end."""
+    uploads = request.app.state.services.uploads
+    await asyncio.to_thread(_job, uploads, job_id)
+    return EventStream(_follow(request, uploads, job_id))
+
+
+async def _follow(request: Request, uploads: Uploads, job_id: UUID) -> AsyncIterator[str]:
+    sent = None
+    while request.app.state.in_flight.phase != "draining":  # A disconnected client asks again, perhaps another process.
+        state = _state(await asyncio.to_thread(_job, uploads, job_id))
+        if state != sent:
+            yield event("progress", json.dumps(state.model_dump(exclude={"report"})))
+            sent = state
+        if state.state in {"done", "failed"}:
+            yield event("end", json.dumps(state.model_dump()))
+            return
+        await asyncio.sleep(POLL_S)
+
+
+def _job(uploads: Uploads, job_id: UUID) -> Job:
+    job = uploads.job(job_id.hex)
+    if job is None:
+        raise HTTPException(404, NO_JOB)
+    return job
+
+
+def _state(job: Job) -> UploadState:
+    report = UploadReport.model_validate(job.report) if job.report else None
+    return UploadState(
+        job_id=job.job_id,
+        state=job.state,
+        done=job.done,
+        total=job.total,
+        file=job.file,
+        message=job.message,
+        report=report,
+    )
+
+
+def _files(form: FormData, endings: list[str]) -> list[tuple[str, IO[bytes]]]:
+    """Return the files under the names they are stored with.
+
+    Raises:
+        RequestRefusedError: there are none, two share a name, or one cannot be stored; nothing is added then.
+    """
+    files: dict[str, IO[bytes]] = {}
+    for one in form.getlist("files"):
+        if not isinstance(one, UploadFile):
+            raise RequestRefusedError(400, NOT_MULTIPART)
+        given = one.filename or ""
+        try:
+            name = safe_name(given, endings)
+        except FileNameError as error:
+            raise RequestRefusedError(400, f"{given[:200]!r} was not added: {error}") from None
+        if name.casefold() in {taken.casefold() for taken in files}:
+            raise RequestRefusedError(400, f"Two files are called {name!r}; give one another name")
+        files[name] = one.file
+    if not files:
+        raise RequestRefusedError(400, NOT_MULTIPART)
+    return list(files.items())
+
+
+def _category(form: FormData) -> str:
+    category = form.get("category") or ""
+    if category not in {"", *UPLOAD_CATEGORIES}:
+        raise RequestRefusedError(400, f"The category must be one of {', '.join(UPLOAD_CATEGORIES)}, or empty")
+    return str(category)
+
+
+def _audience(form: FormData, category: str, seen: Audience) -> Audience:
+    """Return who may see the files: staff only, unless the caller makes them public.
+
+    Raises:
+        RequestRefusedError: audience and category contradict each other, or the caller may not add internal files.
+    """
+    stated = form.get("audience") or ""
+    if stated not in {"", "internal", "public"}:
+        raise RequestRefusedError(400, "The audience must be `internal` or `public`")
+    if stated == "public" and category == INTERNAL:
+        raise RequestRefusedError(400, TWO_AUDIENCES)
+    if stated != "public" and seen != "internal":
+        raise RequestRefusedError(403, FOR_STAFF)
+    return "public" if stated == "public" else "internal"

@@ -1,0 +1,361 @@
+"""Add documents that were uploaded, one upload at a time with `waypoint ingest`, and remove documents.
+
+An upload is a job: its files wait in a folder of their own; under the lock of an ingestion they take their places and
+are ingested by name; what could not be read is taken away again, and an older file of that name comes back. A job that
+was interrupted, by a stop or a kill, is gone on with by the next process that starts or is asked for it. One thread
+works through the jobs of a process.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING
+from uuid import uuid4
+
+from app.settings import Settings
+from app.wings.uploads.jobs import Job, Jobs, UploadedFile
+from app.wings.uploads.places import MEGABYTE, Places, folder_of
+from app.wiring.library import Library, uploads_folder
+from app.wiring.storage import parser
+from chains.audience import Audience
+from chains.errors import IndexBusyError
+from chains.ingestion.files import Chosen, Problem
+from chains.logs import get_logger
+
+if TYPE_CHECKING:
+    from app.wiring.ingestion import Ingestion
+    from chains.ingestion.index import Report
+
+ATTEMPTS = 3  # A file that ends the process must not do so for ever.
+BUSY_S = 600
+RETRY_S = 1.0
+TOLD_EVERY_S = 0.3
+STOP_S = 5
+
+BUSY = "Other documents are being added. Yours follow when that is done."
+STILL_BUSY = "Another ingestion did not end within ten minutes. Add the files again later."
+FAILED = "The index could not be changed, and the files were not added. Try again, or contact support."
+GIVEN_UP = "The service ended each time it added these files, so they were not added. Add them one by one."
+TAKEN = "there already is a file with this name; replace it, or give this one another name"
+NOT_YOURS = "this name cannot be used; give the file another one"
+
+log = get_logger(__name__)
+
+
+class StoppedError(Exception):
+    """The service ends; the job is gone on with later."""
+
+
+class UploadsBusyError(Exception):
+    """As many uploads wait as may."""
+
+
+class NamesTakenError(Exception):
+    """Files have the names of others, and may not replace them."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(*names)
+        self.names = tuple(names)
+
+
+class NoRoomError(Exception):
+    """The files would take more of the disk than uploads may."""
+
+
+@dataclass
+class Uploads:
+    """The documents that are added and removed over HTTP."""
+
+    settings: Settings
+    library: Library
+    ingestion: "Ingestion"
+    added: int = field(default=0, init=False)
+    failed: int = field(default=0, init=False)
+    _stopping: threading.Event = field(default_factory=threading.Event, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _queued: dict[str, None] = field(default_factory=dict, init=False)
+    _thread: threading.Thread | None = field(default=None, init=False)
+    _receiving: int = field(default=0, init=False)
+
+    @property
+    def folder(self) -> Path:
+        """Return where the files are kept, by category."""
+        return uploads_folder(self.settings)
+
+    @property
+    def places(self) -> Places:
+        """Return where the files are kept, and where they wait."""
+        return Places(self.folder)
+
+    @property
+    def jobs(self) -> Jobs:
+        """Return the states of the uploads."""
+        return Jobs(self.folder.with_name(f"{self.folder.name}.jobs"))
+
+    @property
+    def endings(self) -> list[str]:
+        """Return the endings of the files that can be read."""
+        return sorted(parser(self.settings).endings)
+
+    def receive(self) -> None:
+        """Take a place among the uploads that may wait, before the files are received; `received` gives it back.
+
+        Raises:
+            UploadsBusyError: there is none left.
+        """
+        with self._lock:
+            self._receiving += 1
+            taken = self._receiving
+        if taken + len(self._pending()) > self.settings.upload_max_waiting:
+            self.received()
+            raise UploadsBusyError
+
+    def received(self) -> None:
+        """Give the place back: the files are a job now, or were refused."""
+        with self._lock:
+            self._receiving -= 1
+
+    def accept(
+        self,
+        files: Sequence[tuple[str, IO[bytes]]],
+        category: str,
+        *,
+        audience: Audience = "internal",
+        seen: Audience = "internal",
+        replace: bool = False,
+    ) -> Job:
+        """Keep the files, and begin to add them.
+
+        Args:
+            files: Names that are safe, and what the files hold.
+            category: Of all of them; empty where none was chosen.
+            audience: Who may see them.
+            seen: Whose documents the caller sees; no others are replaced.
+            replace: Whether they may replace files with their names.
+
+        Raises:
+            OSError: they cannot be kept.
+            UploadsBusyError, NamesTakenError, NoRoomError: they may not.
+        """
+        names = [name for name, _ in files]
+        job = Job(
+            job_id=uuid4().hex,
+            folder=folder_of(category, audience),
+            files=tuple(map(UploadedFile, names)),
+            category=category,
+            audience=audience,
+            seen=seen,
+            replace=replace,
+            total=len(names),
+            created_at=time.time(),
+        )
+        try:
+            self.places.stage(job.job_id, files)
+            with self.jobs.accepting():
+                self._check(job, names)
+                self.jobs.write(job)
+        except BaseException:
+            self.places.drop(job.job_id)
+            raise
+        self._start(job.job_id)
+        return job
+
+    def _check(self, job: Job, names: Sequence[str]) -> None:
+        pending = self._pending()
+        if len(pending) >= self.settings.upload_max_waiting:
+            raise UploadsBusyError
+        if not job.replace:
+            coming = {file.name for other in pending if other.folder == job.folder for file in other.files}
+            taken = coming.union(self.places.existing(names, job.category, job.audience))
+            if found := [name for name in names if name in taken]:
+                raise NamesTakenError(found)
+        if self.places.size() > self.settings.upload_quota_mb * MEGABYTE:
+            raise NoRoomError
+
+    def _pending(self) -> list[Job]:
+        """Return the jobs whose files wait."""
+        jobs = (self.jobs.read(job_id) for job_id in self.places.waiting_jobs())
+        return [job for job in jobs if job and not job.is_over]
+
+    def job(self, job_id: str) -> Job | None:
+        """Return the state of a job; one that was interrupted goes on."""
+        job = self.jobs.read(job_id)
+        if job and not job.is_over and not self._stopping.is_set():
+            self._start(job_id)
+        return job
+
+    def resume(self) -> None:
+        """Go on with the jobs that were interrupted."""
+        self.places.drop_forgotten(self.jobs.known())
+        for job in self.jobs.unfinished():
+            self._start(job.job_id)
+
+    def close(self) -> None:
+        """Stop between two files; what is left is done by the next process."""
+        self._stopping.set()
+        if thread := self._thread:
+            thread.join(STOP_S)
+
+    def remove(self, doc_id: str) -> None:
+        """Remove a document from the index, and its file if it was uploaded.
+
+        The file is put aside first: a process that is killed in between leaves a document that can be removed again.
+
+        Raises:
+            IndexBusyError: an ingestion is at work.
+            VectorStoreError: the index cannot be changed; everything is as it was.
+        """
+        with self.ingestion.into.locked():
+            source = self.library.catalogue().sources.get(doc_id)
+            path = source.path if source and self.library.is_uploaded(source) else None
+            aside = path and path.with_name(f".{path.name}.removed")  # Hidden files are not ingested.
+            if path and aside:
+                with suppress(FileNotFoundError):
+                    path.replace(aside)
+            try:
+                self.ingestion.remove(doc_id)
+            except BaseException:
+                if path and aside and aside.exists():
+                    aside.replace(path)
+                raise
+            if aside:
+                aside.unlink(missing_ok=True)
+        log.info("document_removed", doc_id=doc_id, uploaded=path is not None)
+
+    def _start(self, job_id: str) -> None:
+        with self._lock:
+            self._queued.setdefault(job_id)
+            if self._thread is None:
+                # A daemon: a service that ends does not wait for a long file; the job is gone on with.
+                self._thread = threading.Thread(target=self._run_all, name="uploads", daemon=True)
+                self._thread.start()
+
+    def _run_all(self) -> None:
+        while job_id := self._next():
+            try:
+                self._run(job_id)
+            except Exception as error:  # Its state could not be written; the next jobs are not to blame.
+                log.exception("upload_interrupted", job_id=job_id, error=type(error).__name__)
+            with self._lock:
+                del self._queued[job_id]
+
+    def _next(self) -> str | None:
+        with self._lock:
+            job_id = None if self._stopping.is_set() else next(iter(self._queued), None)
+            if job_id is None:
+                self._thread = None
+            return job_id
+
+    def _run(self, job_id: str) -> None:
+        with self.jobs.held(job_id) as ours:
+            job = self.jobs.read(job_id) if ours else None
+            if job is None or job.is_over:
+                return
+            with suppress(StoppedError):
+                self._finish(self._work(self.jobs.write(replace(job, attempts=job.attempts + 1))))
+
+    def _work(self, job: Job) -> Job:
+        """Add the files, and return how it ended."""
+        if job.attempts > ATTEMPTS:
+            return self._failed(job, GIVEN_UP)
+        patience = time.monotonic() + BUSY_S
+        while True:
+            try:
+                return self._add(job)
+            except IndexBusyError:
+                if time.monotonic() > patience:
+                    return self._failed(job, STILL_BUSY)
+                job = self.jobs.write(replace(job, state="waiting", message=BUSY))
+            except StoppedError:
+                # A stop is no attempt that failed.
+                self.jobs.write(replace(job, attempts=job.attempts - 1))
+                raise
+            except Exception as error:
+                log.exception("upload_failed", job_id=job.job_id, error=type(error).__name__)
+                return self._failed(job, FAILED)
+            if self._stopping.wait(RETRY_S):
+                raise StoppedError
+
+    def _add(self, job: Job) -> Job:
+        with self.ingestion.into.locked():
+            refused = {file.name: reason for file in job.files if (reason := self._refusal(job, file))}
+            placed = [self.places.place(job, file) for file in job.files if file.name not in refused]
+            job = replace(job, files=(*placed, *(file for file in job.files if file.name in refused)))
+            if not placed:
+                return self._settled(job, refused, None)
+            paths = [self.places.path(job, file) for file in placed]
+            chosen = {path: self._chosen(job, path) for path in paths}
+            report = self.ingestion.add(paths, progress=self._progress(job), chosen=chosen)
+            return self._settled(job, refused, report)
+
+    def _refusal(self, job: Job, file: UploadedFile) -> str:
+        """Return why a file may not take its place; empty where it may, or did before an interruption."""
+        path = self.places.path(job, file)
+        if self.places.is_placed(job, file) or not path.exists():
+            return ""
+        if not job.replace:
+            return TAKEN
+        catalogue = self.library.catalogue()
+        there = [catalogue.entries.get(doc_id) for doc_id, source in catalogue.sources.items() if source.path == path]
+        return "" if all(entry is None or entry.allows(job.seen) for entry in there) else NOT_YOURS
+
+    def _chosen(self, job: Job, path: Path) -> Chosen:
+        # Else an id that another document has already would tell a caller who does not see that one that it is there.
+        root = path.parent if job.seen == "internal" else self.folder.parent
+        return Chosen(job.audience, job.category, root)
+
+    def _progress(self, job: Job) -> Callable[[int, int, str], None]:
+        told = 0.0
+
+        def tell(done: int, total: int, label: str, /) -> None:
+            nonlocal told
+            if self._stopping.is_set():
+                raise StoppedError
+            if time.monotonic() - told >= TOLD_EVERY_S:
+                told = time.monotonic()
+                file = "" if label == "done" else label
+                self.jobs.write(replace(job, state="running", message="", done=done, total=total, file=file))
+
+        return tell
+
+    def _settled(self, job: Job, refused: dict[str, str], report: "Report | None") -> Job:
+        """Take away what could not be read, and return the job at its end."""
+        reasons = refused | (_by_name(report.problems) if report else {})
+        for file in job.files:
+            if file.name in reasons:
+                self.places.take_back(job, file)
+        told = (asdict(report) if report else {}) | {
+            "audience": job.audience,
+            "problems": _told(job, reasons),
+            "warnings": _told(job, _by_name(report.warnings) if report else {}),
+            "replaced": [file.name for file in job.files if file.replaces and file.name not in reasons],
+        }
+        return replace(job, state="done", message="", done=len(job.files), file="", report=told)
+
+    def _failed(self, job: Job, message: str) -> Job:
+        with suppress(IndexBusyError), self.ingestion.into.locked():
+            self.ingestion.into.abandon()
+        for file in job.files:
+            self.places.take_back(job, file)
+        return replace(job, state="failed", message=message, file="")
+
+    def _finish(self, job: Job) -> None:
+        self.places.drop(job.job_id)
+        problems = len(job.report.get("problems", ())) if job.state == "done" else len(job.files)
+        self.added += len(job.files) - problems
+        self.failed += problems
+        log.info("upload_finished", job_id=job.job_id, state=job.state, files=len(job.files), problems=problems)
+        self.jobs.write(job)
+
+
+def _by_name(problems: Sequence[Problem]) -> dict[str, str]:
+    """Return what is told of each file, by its name; all files of a job lie in one folder."""
+    return {PurePosixPath(problem.path).name: problem.reason for problem in problems}
+
+
+def _told(job: Job, reasons: dict[str, str]) -> list[dict[str, str]]:
+    """Return the reasons that concern files of the job; what concerns the rest of the index is not for its caller."""
+    return [asdict(Problem(file.name, reasons[file.name])) for file in job.files if file.name in reasons]

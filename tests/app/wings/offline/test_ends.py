@@ -1,0 +1,119 @@
+"""Which statements the offline answerer may quote, and what it tells where it quotes none."""
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
+
+from app.adapters.embeddings.onnx.weights import find_weights
+from app.adapters.embeddings.onnx.words import WordVectors
+from app.wings.offline import OfflineChatModel
+from app.wings.offline.question import read
+from chains import build_chain
+from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, prompt, reply_to
+
+NEAR = [0.8, 0.8, 0.8]
+THAILAND = "[Thailand Import Guide > Tax]\nThe VAT rate in Thailand is 7 %."
+VIETNAM = "[Vietnam Import Guide > Tax]\nThe VAT rate in Vietnam is 10 %."
+
+
+@pytest.mark.parametrize("question", ["What is the VAT rate in Vietnam?", "what is the vat rate in vietnam"])
+def test_another_countrys_figure_is_not_quoted(question):
+    model = OfflineChatModel(similarity=WordVectors(find_weights()))
+    assert ask(question, THAILAND, model=model, scores=NEAR) in NO_ANSWER
+    assert ask(question, THAILAND, VIETNAM, model=model, scores=NEAR) == (
+        "The VAT rate in Vietnam is 10 %. [Vietnam Import Guide > Tax]"
+    )
+
+
+def test_follow_up_on_another_country_is_answered_for_that_country():
+    before = prompt("What is the VAT rate in Thailand?", THAILAND, VIETNAM, scores=NEAR)
+    after = HumanMessage("and in Vietnam?", additional_kwargs={"scores": NEAR})
+    assert OfflineChatModel().invoke([*before, AIMessage("7 %"), after]).text == (
+        "The VAT rate in Vietnam is 10 %. [Vietnam Import Guide > Tax]"
+    )
+
+
+def test_the_query_that_was_searched_for_is_what_is_answered():
+    *system, asked = prompt("wat is the VTA rate?", VIETNAM, scores=NEAR)
+    asked.additional_kwargs["searched"] = "What is the VAT rate in Vietnam?"
+    assert "10 %" in OfflineChatModel().invoke([*system, asked]).text
+
+
+def test_figure_of_a_worked_example_is_not_quoted():
+    entry = (
+        "[Tax Guide > Calculation]\nImport GST is charged at 9 % of the value.\n\n"
+        "**Example:**\n- CIF value of the goods: S$1,500\n- GST = 9 % x S$1,500 = S$135"
+    )
+    for question in ("A customer imports goods CIF S$2000, how much GST?", "How much GST is charged on goods?"):
+        assert "135" not in ask(question, entry, scores=NEAR)
+
+
+def test_figure_that_a_question_names_has_to_be_the_statements():
+    entry = "[Sea Guide > Containers]\nThe payload limit of a 20 ft container is 21 tonnes."
+    assert "21" in ask("What is the payload limit of a 20 ft container?", entry, scores=NEAR)
+    assert ask("What is the payload limit of a 45 ft container?", entry, scores=NEAR) in NO_ANSWER
+
+
+def test_figure_is_quoted_only_for_the_product_that_it_is_of():
+    entry = "[Import Guide > Permits]\nThe review of a cosmetic takes 14 working days."
+    assert "14" in ask("How long does the review of a cosmetic take?", entry, scores=NEAR)
+    assert ask("How long does the review of a medicine take?", entry, scores=NEAR) in NO_ANSWER
+
+
+def test_label_and_link_are_no_answers():
+    entry = (
+        "[Delivery > Payment]\n## Cash\n- Reduced COD limit\n- Approved account\n\n"
+        "## Links\n- [COD limit](https://example.org/cod) of the carrier\n- https://example.org/cod-limit"
+    )
+    assert ask("What is the COD limit?", entry, scores=NEAR) in NO_ANSWER
+
+
+def test_label_is_quoted_below_the_words_that_make_it_a_sentence():
+    entry = "[PIL Guide > Equipment]\nPIL offers these containers:\n- Reefer containers\n- Tank containers"
+    assert ask("Does PIL offer reefer containers?", entry, scores=NEAR).startswith(
+        "PIL offers these containers: Reefer containers"
+    )
+
+
+def test_two_names_are_answered_one_by_one():
+    answer = ask("What is the VAT rate in Thailand and in Vietnam?", THAILAND, VIETNAM, scores=NEAR)
+    assert "7 %" in answer
+    assert "10 %" in answer
+
+
+def test_unsure_reply_tells_the_closest_passages_and_quotes_nothing():
+    reply = reply_to("What is the VAT rate in Laos?", THAILAND, VIETNAM, scores=NEAR)
+    assert (reply.text, reply.response_metadata["unsure"]) == (UNSURE, True)
+    assert reply.response_metadata["closest"] == [0, 1]
+
+
+def test_question_with_nothing_near_is_declined_and_not_unsure():
+    reply = reply_to("Who won the world cup?", THAILAND, VIETNAM, scores=[0.05, 0.05])
+    assert (reply.text, reply.response_metadata["unsure"]) == (DECLINE, False)
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "sides"),
+    [
+        ("How long does Cathay Pacific take to Perth?", [["cathay", "pacific"], ["perth"]], []),
+        ("Which label do Thailand, Laos and South Korea want?", [["thailand"], ["laos"], ["south", "korea"]], 3),
+        ("Is GST due on 2 boxes in may?", [["gst"], ["2"]], []),
+    ],
+)
+def test_names_and_figures_of_a_question(question, names, sides):
+    found = read(question)
+    words = [[found.terms[row].word for row in name] for name in found.names]
+    assert words == names
+    assert len(found.sides) == (sides or 0)
+
+
+def test_unsure_reply_is_an_outcome_of_the_chain_with_the_closest_passages():
+    metadata = {"title": "Thailand Import Guide", "section": "Tax", "score": 0.8}
+    chain = build_chain(
+        retriever=RunnableLambda(lambda _: [Document("The VAT rate in Thailand is 7 %.", metadata=metadata)]),
+        model=OfflineChatModel(),
+    )
+    answer = chain.invoke({"question": "What is the VAT rate in Laos?"})
+    assert (answer["outcome"], answer["answer"], answer["citations"]) == ("unsure", UNSURE, [])
+    assert [one["title"] for one in answer["closest"]] == ["Thailand Import Guide"]

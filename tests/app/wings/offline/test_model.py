@@ -1,0 +1,95 @@
+"""The offline answerer as a chat model, and on any text."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.messages import AIMessageChunk
+
+from app.wings.offline import MODEL_NAME, OfflineChatModel
+from tests.app.wings.offline.asking_offline import IMPORT, NO_ANSWER, TAX, ask, prompt
+
+
+def test_stream_joins_to_the_invoked_answer():
+    messages = prompt("Which documents do I need to import into Indonesia?", IMPORT)
+    model = OfflineChatModel()
+    chunks = [chunk.text for chunk in model.stream(messages)]
+    assert "".join(chunks) == model.invoke(messages).text
+    assert len(chunks) > 10
+
+
+async def test_async_forms_say_the_same():
+    messages = prompt("What is the GST rate?", TAX)
+    model = OfflineChatModel(embeddings=DeterministicFakeEmbedding(size=8))
+    streamed = "".join([chunk.text async for chunk in model.astream(messages)])
+    assert streamed == (await model.ainvoke(messages)).text == model.invoke(messages).text
+
+
+def test_metadata_and_usage_come_once():
+    messages = prompt("What is the GST rate?", TAX)
+    whole: AIMessageChunk | None = None
+    for chunk in OfflineChatModel().stream(messages):
+        whole = chunk if whole is None else whole + chunk
+    assert whole is not None
+    invoked = OfflineChatModel().invoke(messages)
+    assert whole.response_metadata == invoked.response_metadata
+    assert invoked.response_metadata.keys() == {"model_name", "finish_reason", "match", "unsure", "closest"}
+    assert whole.usage_metadata == invoked.usage_metadata
+
+
+def test_the_reply_tells_how_likely_it_answers_and_near_passages_make_that_likelier():
+    def match(*scores, question="What is the GST rate?"):
+        return OfflineChatModel().invoke(prompt(question, TAX, scores=scores)).response_metadata["match"]
+
+    assert 0 <= match(0.1) < match() <= match(0.9) <= 1
+    assert match(None) == match()
+    assert match(0.9, question="Where is my container?") == 0
+
+
+def test_identity_for_traces():
+    model = OfflineChatModel(max_sentences=2)
+    assert (model._llm_type, model._identifying_params) == (
+        MODEL_NAME,
+        {"model_name": MODEL_NAME, "max_sentences": 2, "embeddings": None},
+    )
+
+
+def test_stop_sequence_ends_the_answer():
+    message = OfflineChatModel().invoke(prompt("What is the GST rate?", TAX), stop=["9%"])
+    assert message.text == "Current GST rate: "
+
+
+def test_no_more_sentences_than_allowed():
+    entry = "[Guide > Rates]\n" + " ".join(f"The GST rate for {noun} is {i}%." for i, noun in enumerate("abcdefgh"))
+    assert ask("What is the GST rate?", entry, model=OfflineChatModel(max_sentences=1)).count("[Guide > Rates]") == 1
+
+
+WORDS = st.lists(st.sampled_from(["the", "rate", "for", "goods", "cargo", "is", "nine", "customs", "by"]), min_size=3)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_every_quote_is_verbatim(sentences):
+    text = " ".join(f"The GST {' '.join(words)}." for words in sentences)
+    answer = ask("What is the GST rate?", f"[Guide > Rates]\n{text.replace('GST', '**GST**')}")
+    quotes = [part.removesuffix(" [Guide > Rates]") for part in answer.split("\n\n")]
+    assert answer in NO_ANSWER or all(quote in text for quote in quotes)
+
+
+MARKDOWN = st.text(alphabet="abA.[]()|-*_#>`\\<!? \n1:~\u00e9\u3002", max_size=200)
+
+
+@given(MARKDOWN, st.one_of(st.text(max_size=60), st.just("What is the a rate?")))
+@settings(max_examples=200, deadline=None)
+def test_any_text_gives_an_answer_without_rubble(text, question):
+    answer = ask(question, f"[Guide > a]\n{text}")
+    quotes = answer.replace("[Guide > a]", "")
+    assert quotes
+    assert "|" not in quotes
+    assert "---" not in quotes
+
+
+@pytest.mark.parametrize("piece", ["[a](", "*a_", "| a ", "<a ", "a. ", "- a\n", "(\u201c", "\\["])
+def test_a_long_run_of_one_piece_is_read_to_its_end(piece):
+    """How the time grows with it is measured by benchmarks.growth."""
+    assert ask("What is the a rate?", f"[Guide > a]\n{piece * 4000}\n\nThe a rate is 9 percent.")

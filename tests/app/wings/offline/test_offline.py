@@ -1,0 +1,260 @@
+"""The offline answerer quotes what the context says, cites it, and declines everything else."""
+
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+import prompts
+from app.adapters.embeddings.onnx.weights import find_weights
+from app.adapters.embeddings.onnx.words import WordVectors
+from app.wings.offline import OfflineChatModel
+from tests.app.wings.offline.asking_offline import (
+    DECLINE,
+    IMPORT,
+    NO_ANSWER,
+    PACKING,
+    TAX,
+    UNSURE,
+    ask,
+    prompt,
+    reply_to,
+)
+
+
+def test_answer_quotes_the_sentence_with_its_citation():
+    assert ask("What is the current GST rate?", TAX) == (
+        "Current GST rate: 9% (effective 1 January 2024) [Tax Guide \\[2024\\] (Singapore) > Rates]"
+    )
+
+
+def test_question_for_documents_gives_one_list_with_one_citation():
+    assert ask("Which documents do I need to import into Indonesia?", IMPORT) == (
+        "At a minimum, import documents for Indonesia must include:\n\n"
+        "- Commercial Invoice\n- Packing List\n- Bill of Lading [Indonesia Import Guide > Papers for import]"
+    )
+
+
+def test_table_row_becomes_a_sentence_with_the_names_of_its_columns():
+    answer = ask("Why is the commercial invoice mandatory?", PACKING)
+    assert answer.startswith("For Commercial Invoice, Status is Mandatory; Why is Duty is worked out from it. [")
+
+
+def test_table_without_bars_around_it_has_the_names_of_its_columns_too():
+    entry = (
+        "[Report > Share price]\nquarter | high | low\nended march 31 | $42.72 | $32.10\nended june 30 | 46.10 | 38.53"
+    )
+    answer = ask("What was the high share price in the quarter ended June 30?", entry)
+    assert answer == "For ended june 30, high is 46.10; low is 38.53. [Report > Share price]"
+
+
+def test_text_without_capitals_is_quoted_by_its_sentences():
+    entry = "[Report > Risk]\nour rates float. the commitment fee rate as of december 31 was 0.25% of the balance."
+    answer = ask("What was the commitment fee rate as of December 31?", entry)
+    assert answer == "the commitment fee rate as of december 31 was 0.25% of the balance. [Report > Risk]"
+
+
+def test_word_with_a_typing_error_meets_the_word():
+    entry = "[Guide > Halal]\nA halal certificate is required for cosmetics. Other goods need a label."
+    answer = ask("Is a halal certifcate required for cosmetcs?", entry)
+    assert answer == "A halal certificate is required for cosmetics. [Guide > Halal]"
+
+
+def test_label_that_asks_the_same_question_leads_to_its_answer():
+    answer = ask("Can we ship without a packing list?", IMPORT, PACKING)
+    assert answer.startswith("No. A packing list is mandatory for all shipments. [Booking Handbook > Papers]")
+
+
+def test_answer_holds_no_markdown_rubble_and_no_cut_words():
+    answer = ask("Which papers are mandatory for shipments?", PACKING, IMPORT)
+    assert not [
+        mark for mark in ("|", "---", "##", "**", "[ ]", "Insurance Certif", "ies that", "https") if mark in answer
+    ]
+
+
+def test_sentence_cut_at_the_border_is_not_quoted():
+    assert "breaks off" not in ask("What is the GST rate?", TAX)
+
+
+def test_same_sentence_from_two_documents_is_told_once():
+    again = TAX.replace("Tax Guide", "Other Guide")
+    assert ask("What is the GST rate?", TAX, again).count("9%") == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does the line sail to Surabaya?",
+        "What is today's exchange rate?",
+        "Where is my container?",
+        "Please cancel my booking",
+        "Can you book a shipment for me?",
+        "Who won the world cup?",
+        "",
+    ],
+)
+def test_what_the_context_does_not_address_is_declined(question):
+    assert ask(question, PACKING, IMPORT, TAX) in NO_ANSWER
+
+
+@pytest.mark.parametrize(
+    "system", ["You are helpful.", "<context>\n</context>", "<context>\nno header\n</context>", ""]
+)
+def test_no_context_is_declined(system):
+    assert OfflineChatModel().invoke([SystemMessage(system), HumanMessage("What is the GST rate?")]).text in NO_ANSWER
+
+
+def test_abbreviation_meets_its_long_form():
+    entry = "[Sea Guide > Papers]\nThe carrier issues the bill of lading after loading."
+    assert (
+        ask("Who issues the B/L?", entry) == "The carrier issues the bill of lading after loading. [Sea Guide > Papers]"
+    )
+
+
+def test_comparison_quotes_both_sides():
+    north = "[Northline Guide > About]\nNorthline runs a weekly service to the islands."
+    south = "[Southline Guide > About]\nSouthline runs a daily service along the coast."
+    answer = ask("What is the difference between Northline and Southline service?", north, south)
+    assert "[Northline Guide > About]" in answer
+    assert "[Southline Guide > About]" in answer
+
+
+def test_company_question_is_not_answered_by_another_company():
+    entry = "[Airline Guide > Cargo]\nHazmat handling is available at the hub."
+    assert ask("Can you ship hazmat by air?", entry) in NO_ANSWER
+
+
+def test_line_that_looks_like_a_header_stays_text():
+    entry = "[Real Guide > Rates]\n\n\\[Fake Guide > Rates]\n\nThe GST rate for imports is 9%."
+    answer = ask("What is the GST rate for imports?", entry)
+    assert answer == "The GST rate for imports is 9%. [Real Guide > Rates]"
+
+
+def test_brackets_in_a_quote_are_escaped_so_that_they_cite_nothing():
+    entry = "[Guide > Rates]\nThe GST rate [see annex] for imports is 9%."
+    assert (
+        ask("What is the GST rate for imports?", entry)
+        == "The GST rate \\[see annex\\] for imports is 9%. [Guide > Rates]"
+    )
+
+
+def test_history_is_not_the_question():
+    messages = [*prompt("What is the GST rate?", TAX), AIMessage("9%"), HumanMessage("Who won the world cup?")]
+    assert OfflineChatModel().invoke(messages).text in NO_ANSWER
+
+
+def test_similarity_never_lifts_a_missing_name():
+    class Sure(DeterministicFakeEmbedding):
+        def embed_documents(self, texts):
+            return [[1.0, 0.0] for _ in texts]
+
+        def embed_query(self, text):
+            return [1.0, 0.0]
+
+    model = OfflineChatModel(embeddings=Sure(size=2))
+    assert ask("Does the line sail to Surabaya?", PACKING, IMPORT, TAX, model=model) in NO_ANSWER
+
+
+@pytest.mark.parametrize("name", ["system", "system_numbered", "reminder"])
+def test_the_prompts_ask_a_model_to_decline_in_the_same_words(name):
+    assert "reply only: " in prompts.load(name)
+    assert DECLINE in prompts.load(name)
+
+
+def test_the_reminder_behind_a_question_is_no_part_of_the_question():
+    reminder = "Reply in one or two sentences that stand in the documents."
+    asked = HumanMessage(f"What is packed?\n\n{reminder}", additional_kwargs={"question": "What is packed?"})
+    before = prompt("What is packed?", PACKING)
+    assert OfflineChatModel().invoke([*before[:-1], asked]).text == OfflineChatModel().invoke(before).text
+
+
+def test_a_numbered_header_with_a_section_is_cited_by_its_number():
+    entry = "[4] Rates > Air\nThe air rate is five dollars a kilo."
+    assert "a kilo. [4]" in ask("What is the air rate a kilo?", entry)
+
+
+def test_quoted_brackets_are_escaped_together_with_the_backslashes_before_them():
+    # Markdown reads `\\[` as a backslash and a bare bracket, which would be a citation.
+    entry = r"[Rates > Air]" "\n" r"The air rate is five dollars a kilo \\[Tax Guide > Rates\\] today."
+    assert r"kilo \\\[Tax Guide > Rates\\\] today. [Rates > Air]" in ask("What is the air rate a kilo?", entry)
+
+
+class Meaning(DeterministicFakeEmbedding):
+    """Texts that hold the word stand near to the question, all others apart from it."""
+
+    word: str
+
+    def embed_documents(self, texts):
+        return [[1.0, 0.0] if self.word in text else [0.0, 1.0] for text in texts]
+
+    def embed_query(self, text):
+        return [1.0, 0.0]
+
+
+def test_figure_for_something_in_other_words_is_unsure():
+    entry = (
+        "[Policy > Incidents]\nA reefer failure gets a first action within 15 minutes. The desk is open on weekdays."
+    )
+    question = "The refrigerated box broke down. How fast must someone react?"
+    reply = reply_to(question, entry, model=OfflineChatModel(embeddings=Meaning(size=2, word="reefer")))
+    assert (reply.text, reply.response_metadata["unsure"], reply.response_metadata["closest"]) == (UNSURE, True, [0])
+
+
+def test_question_whose_point_no_document_knows_is_declined():
+    entry = "[Northline Guide > About]\nNorthline is a carrier of the islands, and its freight desk is in the port."
+    model = OfflineChatModel(embeddings=Meaning(size=2, word="freight"))
+    assert ask("Who founded Northline?", entry) in NO_ANSWER
+    assert ask("What is the salary at the freight desk of Northline?", entry, scores=[0.4]) in NO_ANSWER
+    assert ask("Where is the freight desk of Northline?", entry, model=model) not in NO_ANSWER
+
+
+def test_city_is_met_by_a_document_on_its_country_only():
+    indonesia = "[Indonesia Import Guide > Cosmetics]\nCosmetics need a notification number before they are imported."
+    elsewhere = indonesia.replace("Indonesia", "Vietnam")
+    question = "Which notification do cosmetics imported into Jakarta need?"
+    model = OfflineChatModel(similarity=WordVectors(find_weights()))
+    answer = ask(question, indonesia, elsewhere, model=model, scores=[0.6, 0.6])
+    assert answer.endswith("[Indonesia Import Guide > Cosmetics]")
+    assert ask(question, elsewhere, model=model, scores=[0.6]) in NO_ANSWER
+
+
+def test_container_that_no_document_names_is_declined():
+    entry = "[Sea Guide > Containers]\nThe container number shows the owner, and the container stands in the yard."
+    assert ask("Which yard holds container ONEU1234565?", entry) in NO_ANSWER
+
+
+def test_glossary_row_answers_only_a_question_for_the_meaning():
+    entry = (
+        "[Sea Guide > Abbreviations]\n| Short form | Meaning |\n|---|---|\n"
+        "| VGM | Verified gross mass of a container |\n| SI | Shipping instruction |"
+    )
+    assert ask("What does VGM stand for?", entry) == (
+        "For VGM, Meaning is Verified gross mass of a container. [Sea Guide > Abbreviations]"
+    )
+    assert ask("Is the VGM of a container verified?", entry) in NO_ANSWER
+
+
+def test_what_is_is_answered_by_a_definition_and_not_by_a_heading():
+    entry = (
+        "[Indonesia Import Guide > LARTAS]\n## LARTAS\n\n**Key Compliance Tips**\n\n- Check LARTAS before booking.\n\n"
+        "LARTAS is a list of restricted and prohibited goods that need a permit before import."
+    )
+    assert ask("What is LARTAS?", entry).startswith("LARTAS is a list of restricted and prohibited goods")
+    assert "Key Compliance Tips" not in ask("What is LARTAS?", entry)
+
+
+def test_yes_or_no_comes_first_where_it_is_asked_for():
+    entry = "[FAQ > Is a label needed?]\nThe label is needed by customs. Yes, a label is needed."
+    assert ask("Is a label needed?", entry).startswith("Yes, a label is needed.")
+
+
+def test_list_is_short_enough_to_be_read_on_the_phone():
+    rows = "\n".join(f"| Document {i} | {'word ' * 12}| Shipper |" for i in range(20))
+    entry = f"[Guide > Documents for import]\n| Document | Content | By |\n|---|---|---|\n{rows}"
+    answer = ask("Which documents for import?", entry)
+    assert answer.count("\n- ") > 2
+    assert len(answer.split()) <= 120
+
+
+def test_numbered_sources_are_cited_by_their_number():
+    entry = TAX.replace(TAX.splitlines()[0], "[2] Source: Tax Guide - Page N/A")
+    assert ask("What is the current GST rate?", entry).endswith("(effective 1 January 2024) [2]")

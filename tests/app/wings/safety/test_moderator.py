@@ -1,0 +1,142 @@
+"""MODERATION_PROVIDER, asked over HTTP by the clients that are used for real."""
+
+import asyncio
+from typing import Any
+
+import pytest
+import structlog
+from pytest_httpserver import HTTPServer
+
+import prompts
+from app.ports import Moderation
+from app.settings import SettingsError, load_settings
+from app.wings.safety.moderator import moderation_of
+from app.wiring import Parts, Services
+from chains.clock import SystemClock
+from tests.clocks import StoppedClock
+from tests.fakes import FakeGroq, Reply, WordEmbeddings
+
+QUESTION = "How do I get rid of my neighbour?"
+KEY: dict[str, Any] = {"llm_api_key": "gsk_test", "moderation_provider": "groq"}
+
+
+def moderation(clock: Any = None, **settings: Any) -> Moderation:
+    made = moderation_of(load_settings(**settings), clock or SystemClock())
+    assert made is not None
+    return made
+
+
+def verdict(made: Moderation) -> Any:
+    async def close() -> None:
+        await made.aclose()
+
+    try:
+        return made.step.invoke({"question": QUESTION})
+    finally:
+        asyncio.run(close())
+
+
+@pytest.mark.parametrize(("model", "policy"), [(None, True), ("meta-llama/llama-guard-4-12b", False)])
+def test_a_guard_model_at_groq_is_asked_by_the_key_and_address_of_the_language_model(groq: FakeGroq, model, policy):
+    groq.replies = [Reply("unsafe\nS1,S6")]
+
+    found = verdict(moderation(**KEY, llm_base_url=groq.url, moderation_model=model, llm_rpm=1))
+
+    [request] = groq.requests
+    assert groq.authorizations == ["Bearer gsk_test"]
+    assert request["model"] == model or request["model"] == "openai/gpt-oss-safeguard-20b"
+    told = [{"role": "system", "content": prompts.load("moderation")}] if policy else []
+    assert request["messages"] == [*told, {"role": "user", "content": QUESTION}]
+    assert request["reasoning_effort"] == ("low" if policy else None)
+    assert (found["result"], found["categories"]) == ("flagged", ["violent-crimes"])
+    assert found["refusal"] == prompts.load("blocked_moderation")
+
+
+def test_who_speaks_of_self_harm_is_told_where_help_is(groq: FakeGroq):
+    groq.replies = [Reply("unsafe\nS11")]
+
+    assert verdict(moderation(**KEY, llm_base_url=groq.url))["refusal"] == prompts.load("blocked_self_harm")
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_guard_model_that_is_down_is_asked_four_times_and_the_question_goes_on(groq: FakeGroq, status):
+    groq.replies = [Reply(status=status) for _ in range(4)]
+    clock = StoppedClock()
+
+    with structlog.testing.capture_logs() as logged:
+        found = verdict(moderation(clock, **KEY, llm_base_url=groq.url))
+
+    assert found == {"result": "failed", "categories": [], "refusal": None}
+    assert len(groq.requests) == 4
+    assert [int(seconds) for seconds in clock.slept] == [1, 2, 4]
+    assert [event["event"] for event in logged] == ["moderation_failed"]
+    assert QUESTION not in str(logged)
+
+
+def test_retries_wait_no_longer_than_moderation_may_take(groq: FakeGroq):
+    groq.replies = [Reply(status=429, headers={"Retry-After": "30"})]
+    clock = StoppedClock()
+
+    assert verdict(moderation(clock, **KEY, llm_base_url=groq.url))["result"] == "failed"
+    assert (len(groq.requests), clock.slept) == (1, [])
+
+
+def test_a_reply_that_is_no_verdict_lets_the_question_go_on(groq: FakeGroq):
+    groq.replies = [Reply("I would rather not say.")]
+
+    assert verdict(moderation(**KEY, llm_base_url=groq.url))["result"] == "failed"
+
+
+def test_openai_is_asked_by_its_own_key(httpserver: HTTPServer):
+    reply = {"results": [{"flagged": True, "categories": {"self-harm/intent": True, "violence": False}}]}
+    httpserver.expect_request("/v1/moderations", headers={"Authorization": "Bearer sk-x"}).respond_with_json(reply)
+    address = httpserver.url_for("/v1")
+
+    found = verdict(moderation(moderation_provider="openai", moderation_api_key="sk-x", moderation_base_url=address))
+
+    assert (found["categories"], found["refusal"]) == (["self-harm/intent"], prompts.load("blocked_self_harm"))
+
+
+def test_openai_moderates_by_the_key_of_the_language_model_only_where_it_is_asked_there_too(httpserver: HTTPServer):
+    reply = {"results": [{"flagged": False, "categories": {}}]}
+    httpserver.expect_request("/v1/moderations", headers={"Authorization": "Bearer sk-y"}).respond_with_json(reply)
+    same = {"llm_provider": "openai-compatible", "llm_base_url": httpserver.url_for("/v1"), "llm_api_key": "sk-y"}
+
+    assert verdict(moderation(moderation_provider="openai", **same))["result"] == "allowed"
+    with pytest.raises(SettingsError, match="needs a key in MODERATION_API_KEY"):
+        load_settings(moderation_provider="openai", llm_api_key="gsk_test")
+
+
+@pytest.mark.parametrize("settings", [{}, {**KEY, "safety_enabled": False}])
+def test_nobody_is_asked_where_it_is_off(settings):
+    assert moderation_of(load_settings(**settings), SystemClock()) is None
+
+
+def test_a_service_asks_counts_and_tells_and_keeps_no_answer_without_a_verdict(groq: FakeGroq, tmp_path):
+    (tmp_path / "gst.md").write_text("# GST Guide\n\n## Rate\n\nThe rate of GST on imports is 9 %.\n")
+    settings = load_settings(
+        **KEY, llm_base_url=groq.url, chroma_path=tmp_path / "store", scope_enabled=False, cache_enabled=True,
+        cache_llm=True, moderation_model="meta-llama/llama-guard-4-12b", relevance_threshold=0,
+    )  # fmt: skip
+    services = Services(settings, parts=Parts(embeddings=WordEmbeddings()))
+    services.ingest([tmp_path / "gst.md"])
+    written = Reply("It is 9 % [GST Guide > Rate].")
+    groq.replies = [Reply("hm"), written, Reply("safe"), written, Reply("unsafe\nS1")]
+
+    async def told() -> list[tuple[str, Any]]:
+        async with services.running():
+            answers: list[Any] = [await services.chain.ainvoke({"question": "What is the rate?"}) for _ in range(3)]
+            answers.append(await services.chain.ainvoke({"question": QUESTION}))
+        found = [answer["metadata"]["safety"]["moderation"] for answer in answers]
+        return [(answer["outcome"], one["result"]) for answer, one in zip(answers, found, strict=True)]
+
+    assert asyncio.run(told()) == [
+        ("answered", "failed"),
+        ("answered", "allowed"),
+        ("answered", "allowed"),  # From the cache.
+        ("blocked", "flagged"),
+    ]
+    assert len(groq.requests) == 5
+    counted = services.metrics.text().decode()
+    for result, times in {"failed": 1.0, "allowed": 2.0, "flagged": 1.0}.items():
+        assert f'waypoint_safety_total{{check="moderation_{result}"}} {times}' in counted
