@@ -1,4 +1,4 @@
-"""Do something around each call of a chain: to the question before, to the parts of the answer, and after the last."""
+"""Do something around each call of a chain: before it, to the parts of its answer, and after it."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the safety checks say of a question and an answer, in the state and in the metadata."""
+"""The verdicts of the safety checks, in the state and in an answer's metadata."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NotRequired
@@ -67,7 +67,7 @@ def is_blocked(state: Mapping[str, Any]) -> bool:
 
 
 def refusal_of(state: Mapping[str, Any]) -> str | None:
-    """Return what a question is told that is not answered: it is blocked, or out of scope; None for others."""
+    """Return the reply to a question that is blocked or out of scope; None for others."""
     blocked, redirect = _blocked_text(state), state.get("scope")
     return blocked or (str(redirect["text"]) if redirect else None)
 

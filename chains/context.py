@@ -1,4 +1,4 @@
-"""Stage 2. Passages -> the text that the model is shown, within a budget, and which passages are in it."""
+"""Stage 2: format passages as the prompt's context, within a budget of tokens."""
 
 from dataclasses import dataclass, field
 
@@ -17,13 +17,13 @@ TOKEN_CHARACTERS = 8
 
 @dataclass(frozen=True)
 class FormatContext:
-    """Compute the context of a state.
+    """Format the passages of a state as the prompt's context.
 
     Args:
-        max_tokens: the most that the context may take.
+        max_tokens: the context's limit.
         style: how each passage is headed.
         window: the model's context window in tokens; None where it sets no limit of its own.
-        reserved: what of that is already taken by the prompt's own text and by the reply.
+        reserved: tokens of that window for the prompt's own text and the reply.
         tokens: counts tokens.
         passage_characters: longer passages are cut to this many characters; None cuts none.
         history: what of the conversation the prompt holds.

@@ -1,4 +1,4 @@
-"""Conversations kept by their session: each question gets the turns before it, each answer is kept behind them."""
+"""Keep conversations by session: a question gets the earlier turns, and its answer is added to them."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -19,20 +19,20 @@ log = get_logger(__name__)
 
 
 def user_of(config: RunnableConfig | None) -> str:
-    """Return the `user_id` in the metadata of a config; nobody known is ""."""
+    """Return the `user_id` in the metadata of a config; "" if the caller is unknown."""
     return str((ensure_config(config).get("metadata") or {}).get("user_id") or "")
 
 
 def owner_of(config: RunnableConfig | None) -> str:
-    """Return whose a call's conversations are: who asks, and for whom, for an answer may quote internal documents.
+    """Return the owner of a call's conversations: the user and the audience.
 
-    So what the staff of a machine asked is not there for a page of others on it, which asks as the public.
+    An answer may quote internal documents, so the public page on a machine never shows what its staff asked.
     """
     return f"{filters_of(ensure_config(config)).audience}:{user_of(config)}"
 
 
 class ConversationStore(Protocol):
-    """Keeps the turns of conversations by their owner and session: each owner has ids of its own.
+    """Stores the turns of conversations by owner and session; session ids are per owner.
 
     Every method raises SessionError where the store is unavailable. A damaged conversation counts as none.
     """
@@ -41,7 +41,7 @@ class ConversationStore(Protocol):
         """Return the turns, oldest first; none where the owner has no such conversation."""
 
     async def add(self, session_id: str, owner: str, turns: Sequence[Turn]) -> None:
-        """Put these turns behind the others at once; the first ones begin the conversation."""
+        """Append the turns in one step; the first ones begin the conversation."""
 
     async def delete(self, session_id: str, owner: str) -> None:
         """Forget a conversation; SessionNotFoundError where it is unknown."""
@@ -50,10 +50,10 @@ class ConversationStore(Protocol):
 class WithConversations(Around):
     """The `bound` chain, which reads and keeps the conversation of a question with a `session_id`.
 
-    A `history` of the client's own wins, and its answer is kept all the same. A conversation belongs to `owner_of` the
+    A `history` that the client sends wins, and its answer is kept too. A conversation belongs to `owner_of` the
     config; the id of a caller whom nobody knows counts from `shortest_anonymous` characters. Each call reads the
     conversation when it begins and adds question and answer together when it ends, so that two calls at once do not
-    mix. Calls that are not awaited neither read nor keep one.
+    mix. Synchronous calls neither read nor keep one.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ WaypointError
 │   └── ModerationUnavailableError       ... or it cannot be reached, or failed
 │       ├── ModerationRateLimitError     ... or asks to wait
 │       └── ModerationCircuitError       ... so often that it is not called for a while
-├── ConfigurationError       a setting, a model file or an index does not fit; nothing works until it is mended
+├── ConfigurationError       a setting, a model file or an index does not fit; nothing works until it is fixed
 ├── IngestionError           a corpus, or a file of it, cannot be read
 ├── DeadlineError            the time that the question may take is used up
 ├── RetrievalError           stage 1 failed
@@ -29,7 +29,7 @@ WaypointError
     │   └── LLMBusyError     ... or would: the budget of this minute and of the queue is spent
     ├── LLMTimeoutError      the provider did not answer in time
     ├── LLMUnavailableError  the provider cannot be reached, or failed
-    │   └── LLMCircuitError  ... so often that it is left alone for a while
+    │   └── LLMCircuitError  ... so often that it is not called for a while
     └── LLMReplyError        the provider's reply cannot be read
 """
 
@@ -40,7 +40,7 @@ BreakerOutcome = Literal["success", "failure"] | None
 
 
 class WaypointError(Exception):
-    """Anything this project raises on purpose; its message says what happened and what to do.
+    """Base of all errors raised on purpose; the message says what happened and what to do.
 
     Attributes:
         is_retryable: Whether the same request may succeed a little later.

@@ -1,4 +1,4 @@
-"""The work of the stages as functions on plain values, for programs that do not want the whole chain."""
+"""The stages as plain functions, for programs that do not use the whole chain."""
 
 from collections.abc import Iterable
 

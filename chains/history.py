@@ -71,7 +71,7 @@ def _messages(history: Sequence[Any] | None) -> list[BaseMessage]:
     try:
         return convert_to_messages(history)
     except (ValueError, TypeError, NotImplementedError, KeyError, AttributeError) as error:
-        msg = "history has to be a list of messages like {'role': 'user', 'content': '...'}"
+        msg = "history must be a list of messages like {'role': 'user', 'content': '...'}"
         raise QuestionError(msg) from error
 
 

@@ -1,4 +1,4 @@
-"""What an index holds, by document: what is known of each, and its text put together from its chunks."""
+"""The documents of an index: their metadata, and their text put together from chunks."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence

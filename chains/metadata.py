@@ -1,4 +1,4 @@
-"""The finished state -> the answer's metadata: counts, times, the model and what it used."""
+"""Describe how an answer was made: counts, times, the model and its usage."""
 
 from collections.abc import Sequence
 
@@ -58,7 +58,7 @@ def count_marked(citations: Sequence[Citation]) -> int:
 
 
 def _usage(message: BaseMessage) -> dict[str, int] | None:
-    """Return the tokens that the provider told; of some answers, from a cache for one, it tells some or none.
+    """Return the usage that the provider reported; cached answers may lack some or all of it.
 
     `cached_tokens` are those of `input_tokens` that the provider did not have to read again.
     """

@@ -1,4 +1,4 @@
-"""Name the place that a citation points to, and list what a text cites by number."""
+"""Name the place that a citation points to, and list citations by number."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 class Progress(Protocol):
-    """Is told the progress of a long task."""
+    """Receives the progress of a long task."""
 
     def __call__(self, done: int, total: int, label: str, /) -> None:
         """Report `done` of `total` units; `label` names the one just finished."""
@@ -32,11 +32,11 @@ class TokenCounter(Protocol):
         """Return the number of tokens."""
 
     def cut(self, text: str, tokens: int, /) -> str:
-        """Return as much of the beginning of the text as so many tokens hold."""
+        """Return the beginning of the text that fits into so many tokens."""
 
 
 class ChunkStore(Protocol):
-    """A vector store that tells ids and similarities without the documents, which cost more than the search.
+    """A vector store that returns ids and similarities without loading documents, which costs more than the search.
 
     Similarities are cosines clipped to 0-1. `where` are metadata values that a chunk has to have.
     """
@@ -47,10 +47,10 @@ class ChunkStore(Protocol):
 
     @property
     def generation(self) -> str:
-        """What tells this store from another that took its place."""
+        """Identifies this store; it changes when another takes its place."""
 
     def reading(self) -> AbstractContextManager[object]:
-        """Let all that the body reads, of the index of words as well, be of one moment, where the store can."""
+        """Read everything in the body, the index of words included, from one snapshot where the store can."""
 
     def count(self) -> int:
         """Return the number of chunks."""
@@ -62,10 +62,10 @@ class ChunkStore(Protocol):
         """Return the similarities of the chunks nearest to `vector` by id, the nearest first."""
 
     def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of the given chunks by id, without those that are not there."""
+        """Return the vectors of those given chunks that exist, by id."""
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the given chunks, in any order, without those that are not there."""
+        """Return those of the given chunks that exist, in any order."""
 
 
 class Place(NamedTuple):
@@ -84,11 +84,11 @@ class WordIndex(Protocol):
         """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known."""
 
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
-        """Return where the given chunks stand by id, without those that are not there."""
+        """Return the places of those given chunks that exist, by id."""
 
 
 class ModerationResult(NamedTuple):
-    """Whether a moderator finds a text harmful, and the categories of harm that it names."""
+    """A moderator's verdict: whether a text is harmful, and in which categories."""
 
     flagged: bool
     categories: tuple[str, ...] = ()

@@ -118,7 +118,7 @@ class Stage(RunnableAssign):
         if not self.unpack:
             return {field: value}
         if not isinstance(value, Mapping):
-            msg = f"stage {self.name!r} unpacks {field!r}, which has to be a mapping, not {type(value).__name__}"
+            msg = f"stage {self.name!r} unpacks {field!r}, which must be a mapping, not {type(value).__name__}"
             raise TypeError(msg)
         return value
 
@@ -128,7 +128,7 @@ def stage(name: str, *, unpack: bool = False, **fields: Runnable[Any, Any] | Cal
 
     Args:
         name: the name of the step.
-        unpack: take the fields of the one field's record in its place.
+        unpack: merge the returned mapping into the state.
         fields: what computes each field from the state: a Runnable, or a function of the state, or of state and config.
     """
     if unpack and len(fields) != 1:

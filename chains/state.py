@@ -202,7 +202,7 @@ SMALL_TALK, UNDERSPECIFIED = "small_talk", "underspecified"
 
 
 class Redirect(TypedDict):
-    """Why a question is not answered from documents: the intent it belongs to, and what the user is told."""
+    """Why a question is not answered from documents: its intent, and the reply."""
 
     intent: str
     text: str
@@ -252,7 +252,7 @@ class Retrieved(Searching):
 
 
 class Contextualised(Retrieved):
-    """After stage 2. `guard` is what the model is told before a suspicious question."""
+    """After stage 2. `guard` is the system message before a suspicious question."""
 
     context: Context
     guard: NotRequired[str]
@@ -340,7 +340,7 @@ def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str
 
 
 def query_of(state: Searching) -> str:
-    """Return the query that is searched for: the reformulated one, or the question itself.
+    """Return the search query: the reformulated one, or the question itself.
 
     Raises:
         QuestionError: it is empty, too long, or no text.
@@ -356,7 +356,7 @@ def passages_of(part: int, passages: Sequence[Passage]) -> list[tuple[int, Passa
 
 
 def is_text(words: str) -> bool:
-    """Return whether the words can be encoded; half of a surrogate pair, which JSON allows, cannot."""
+    """Return whether the words are valid Unicode; JSON allows unpaired surrogates, which are not."""
     return _HALF_A_PAIR.search(words) is None
 
 
@@ -367,7 +367,7 @@ def degradation_of(message: BaseMessage) -> str | None:
 
 
 def match_of(message: BaseMessage) -> float | None:
-    """Return the probability that the message answers its question, as its model told it; None where it did not."""
+    """Return the model's own probability that the message answers its question; None if it gives none."""
     found: float | None = message.response_metadata.get(MATCH)
     return found
 

@@ -1,4 +1,4 @@
-"""A text -> its size in tokens, where no tokenizer is at hand: four characters a token."""
+"""Count tokens without a tokenizer: four characters are one token."""
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -11,5 +11,5 @@ class FourCharacters:
         return -(-len(text) // CHARACTERS_PER_TOKEN)
 
     def cut(self, text: str, tokens: int) -> str:
-        """Return as much of the beginning of the text as so many tokens hold."""
+        """Return the beginning of the text that fits into so many tokens."""
         return text[: max(0, tokens) * CHARACTERS_PER_TOKEN]

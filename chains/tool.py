@@ -145,7 +145,7 @@ def closest_line(closest: ClosestPassage) -> str:
 
 
 def advice_on(error: Exception) -> str:
-    """Return what a model is told to do about an error, without inner detail; the log gets the error's kind."""
+    """Return the advice to a model about an error, without inner detail; the log gets the error's kind."""
     log.warning("tool_failed", error=type(error).__name__)
     match error:
         case QuestionError():

@@ -1,4 +1,4 @@
-"""Rows of vectors and one vector -> their cosine similarities: the one scale of scores."""
+"""Compute cosine similarities, the one scale of all scores."""
 
 from collections.abc import Sequence
 

@@ -88,7 +88,7 @@ def read_lines(path: Path, error_class: type[QuestionSetError]) -> Iterator[tupl
         # Not splitlines(): a JSON string may hold other characters that it takes for the end of a line.
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        msg = f"{str(path)!r} is no UTF-8 text"
+        msg = f"{str(path)!r} is not UTF-8 text"
         raise error_class(msg) from error
     except OSError as error:
         msg = f"{str(path)!r} cannot be read: {error.strerror}"
@@ -101,11 +101,11 @@ def _case(values: Any, number: int) -> Case:
     kind = values.get("kind", "answerable")
     _require(kind in KINDS, f"kind is {kind!r}; allowed are {', '.join(KINDS)}")
     facts, history = values.get("answer_facts") or [], values.get("history") or []
-    _require(_are_texts(facts), "answer_facts has to be a list of texts")
-    _require(isinstance(history, list), "history has to be a list of messages")
+    _require(_are_texts(facts), "answer_facts must be a list of texts")
+    _require(isinstance(history, list), "history must be a list of messages")
     gold, form = values.get("gold") or [], values.get("form")
-    _require(isinstance(gold, list), "gold has to be a list")
-    _require(form is None or isinstance(form, str), "form has to be text")
+    _require(isinstance(gold, list), "gold must be a list")
+    _require(form is None or isinstance(form, str), "form must be text")
     return Case(
         id=str(values.get("id", number)),
         question=check_question(values.get("question")),
@@ -124,9 +124,9 @@ def _gold(values: Any) -> Gold:
         msg = "an entry of gold needs doc_id or file"
         raise ValueError(msg)
     for name in ("section", "evidence"):
-        _require(values.get(name) is None or isinstance(values[name], str), f"{name} of gold has to be text")
+        _require(values.get(name) is None or isinstance(values[name], str), f"{name} of gold must be text")
     page = values.get("page")
-    _require(page is None or (type(page) is int and page > 0), "page of gold has to be a number from 1")
+    _require(page is None or (type(page) is int and page > 0), "page of gold must be a number from 1")
     return Gold(named, values.get("section"), values.get("evidence"), page)
 
 

@@ -1,4 +1,4 @@
-"""A chain that keeps its answers, and answers equal questions at the same time once."""
+"""Cache answers, and answer equal questions at the same time once."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -42,7 +42,7 @@ class CachedAnswers(Around):
         bound: what answers.
         cache: where answers are kept.
         version: returns the version of the index; None keeps nothing.
-        stats: counts calls that shared another's answer.
+        stats: counts calls that shared an answer.
         clock: times the calls that are answered from here.
         ttl_s: how long a good answer is kept.
         defaults: the options that hold where a question has none.

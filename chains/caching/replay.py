@@ -1,4 +1,4 @@
-"""Give an answer that another call made as the answer of this call: in chunks, traced, with its own times."""
+"""Replay another call's answer as this call's: in chunks, traced, with its own times."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Make one call of equal calls at the same time: its parts reach all callers as they come."""
+"""Run one call for equal calls at the same time, and stream its parts to all callers."""
 
 import asyncio
 import copy

@@ -1,4 +1,4 @@
-"""Stores of bytes that expire: what the caches need of a store, and one in the memory of the process."""
+"""Stores of expiring bytes: the interface that the caches need, and one in memory."""
 
 import math
 import threading
@@ -11,7 +11,7 @@ from chains.clock import Clock, SystemClock
 
 
 class StoreError(Exception):
-    """The store did not answer; the caches take it for a miss."""
+    """The store did not answer; the caches count a miss."""
 
 
 class ExpiringStore(ABC):
@@ -19,7 +19,7 @@ class ExpiringStore(ABC):
 
     @abstractmethod
     def get(self, name: str) -> bytes | None:
-        """Return the value, None for what is not there or has expired."""
+        """Return the value; None if it is missing or expired."""
 
     @abstractmethod
     def set(self, name: str, data: bytes, *, ttl_s: float | None = None) -> None:
@@ -49,7 +49,7 @@ class MemoryStore(ExpiringStore):
         return int(self._values.currsize)
 
     def get(self, name: str) -> bytes | None:
-        """Return the value, None for what is not there or has expired."""
+        """Return the value; None if it is missing or expired."""
         with self._lock:
             value = self._values.get(name)
         return value and value.data

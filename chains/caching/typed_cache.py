@@ -39,7 +39,7 @@ class TypedCache(Generic[Value]):
     fingerprint: str
 
     def get(self, key: str) -> Value | None:
-        """Return the value, None for what is not there or cannot be read."""
+        """Return the value; None if it is missing or unreadable."""
         name = self._name_of(key)
         try:
             return self._read(name, self.store.get(name))

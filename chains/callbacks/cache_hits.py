@@ -12,7 +12,7 @@ LEVELS: tuple[LevelName, ...] = get_args(LevelName)
 
 
 class CacheHits(BaseCallbackHandler):
-    """What one call found first at each level; a later hit on what the call itself has just stored saved nothing."""
+    """The first lookup of one call at each level; a later hit on what the call itself stored saved nothing."""
 
     run_inline = True
     ignore_chain = ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = ignore_custom_event = True
@@ -29,6 +29,6 @@ def note(level: LevelName, found: bool) -> None:
 
 
 def furthest_hit(config: RunnableConfig) -> LevelName | None:
-    """Return the hit that saved the call the most; a hit at one level saves the levels before it."""
+    """Return the hit at the highest level, which spared the levels below it."""
     hits = innermost(config.get("callbacks"), CacheHits)
     return next((level for level in reversed(LEVELS) if hits and hits.found.get(level)), None)

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class Deadline(BaseCallbackHandler):
-    """The time by which a call has to end: `seconds` from now, by the clock."""
+    """The time by which a call must end: `seconds` from now."""
 
     run_inline = True
     ignore_chain = ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = ignore_custom_event = True
@@ -52,7 +52,7 @@ def check_time(callbacks: Any) -> float:
     """Return the seconds that are left.
 
     Raises:
-        DeadlineError: none are.
+        DeadlineError: the time is over.
     """
     left = left_s(callbacks)
     if left <= 0:

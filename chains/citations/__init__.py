@@ -1,4 +1,4 @@
-"""Stage 4. The answer and the passages shown -> citations, sources, related documents and the outcome."""
+"""Stage 4: find and verify the citations of an answer, and decide its outcome."""
 
 from chains.citations.cite import CiteSources
 from chains.citations.sources import citation_metadata, format_citations_markdown

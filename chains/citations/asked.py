@@ -1,4 +1,4 @@
-"""What of a statement only repeats the question, and what it adds."""
+"""Separate what a statement adds from what only repeats the question."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Hold a streamed answer back until each of its sentences is whole and checked."""
+"""Release a streamed answer sentence by sentence, once each is checked."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Say whether the evidence gives another number for what a sentence counts, or denies what the sentence says."""
+"""Detect evidence that contradicts a sentence: another number for the same thing, or a negation."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Question and retrieved passages -> the closest passages, each with the words in it that fit the question best."""
+"""Quote the retrieved passages that are closest to a question."""
 
 import re
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""Markdown text -> the character ranges in it that are code or bare links, where no citation can stand.
+"""Find the code and the bare links in markdown: no citation can stand there.
 
-Code is told from text by markdown-it-py, a CommonMark parser. It keeps line numbers for blocks and no offsets for
+markdown-it-py, a CommonMark parser, separates code from text. It keeps line numbers for blocks and no offsets for
 what is inside a line, so the rules that consume code spans and autolinks are wrapped to note where they stood.
 """
 

@@ -1,4 +1,4 @@
-"""Answer, citations and shown passages -> two figures for one thing that two documents give."""
+"""Find two documents that give different figures for what an answer says."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""A chunk's text -> its sentences: each with its offsets, its words, and where every word occurs."""
+"""Split a chunk into sentences and index their words, ready for comparison with an answer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -63,7 +63,7 @@ def read_losses(text: str) -> Losses:
     kept = json.loads(text)
     numbers, names = (float(kept.get(name, -1)) for name in ("numbers", "names"))
     if kept.get("version") != VERSION or min(numbers, names) < 0:
-        msg = f"{FILE} has to be of version {VERSION}, its exponents `numbers` and `names` from 0 up"
+        msg = f"{FILE} must be of version {VERSION}, its exponents `numbers` and `names` from 0 up"
         raise ValueError(msg)
     return Losses(numbers, names, str(kept.get("fitted_on")))
 

@@ -1,4 +1,4 @@
-"""The answer's text -> its bracketed spans that may be citations, in order, with offsets.
+"""Find the bracketed spans of an answer that may be citations.
 
 `[...]`, full-width and escaped brackets, outside code, links, images, footnotes, checkboxes and indexes. What a span
 means is for `chains.citations.titles` and `chains.citations.number_scanner` to say.

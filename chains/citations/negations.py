@@ -1,4 +1,4 @@
-"""Say whether a sentence denies what the evidence says, or says what the evidence denies."""
+"""Detect a negation in a sentence or its evidence that the other lacks."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""An answer in pieces -> plain text and groups of source numbers (`[1]`, `[1, 3]`, `[1-3]`, `[Source 2]`, `【1】`).
+"""Separate source numbers (`[1]`, `[1, 3]`, `[1-3]`, `[Source 2]`, `【1】`) from the text of a streamed answer.
 
 Code, links, footnotes, array indexes and years are plain text. A piece is held only as long as the next characters may
 still change what it is, so that any way of cutting the answer gives the same parts.

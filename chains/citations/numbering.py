@@ -1,4 +1,4 @@
-"""Numbered markers as models write them -> single markers `[n]`, counted by first appearance, while text streams.
+"""Rewrite a model's numbered markers as single ones, counted by first appearance, while the text streams.
 
 Two numbers of one page of one document become one, a repeat beside itself collapses, and the number of a source that
 was not shown disappears without leaving a hole in the sentence. What is written out is never taken back.

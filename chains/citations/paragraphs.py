@@ -1,4 +1,4 @@
-"""The answer to a message with several questions -> its paragraphs, one for each question."""
+"""Find the paragraph that answers each question of a message with several."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""An answer and the passages that the model was shown -> what its markers refer to."""
+"""Resolve the markers of an answer to the passages that the model was shown."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""An answer and the ranges of its markers -> its sentences, and the sentences that each marker cites."""
+"""Split an answer into sentences, and find those that each marker cites."""
 
 import re
 from bisect import bisect_right

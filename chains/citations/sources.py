@@ -1,4 +1,4 @@
-"""Matched citations and retrieved passages -> external sources, related documents, and a list in markdown."""
+"""List the external sources and the related documents of an answer, and its citations in markdown."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A bracketed span -> the titles and sections it names, resolved against the passages that the model was shown.
+"""Resolve the titles and sections that a marker names to the passages that the model was shown.
 
 Understands `[Title]`, `[Title > Section]`, deeper paths, `[Cite: ...]`, `[Cited from ...]`, several in one bracket
 separated by semicolons, the separators that models write in place of `>`, short forms of a title, file names in its

@@ -1,4 +1,4 @@
-"""Sentences and the passages that may support them -> the passage that does best, how well, and by which words."""
+"""Find the passage that supports a sentence best, how well, and by which words."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Stage 5. Documents, citations and outcome -> how far the answer can be trusted."""
+"""Stage 5: rate how far the answer can be trusted."""
 
 from chains.confidence.calibrated import CalibratedConfidence
 from chains.confidence.composite import CompositeConfidence

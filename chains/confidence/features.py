@@ -1,7 +1,6 @@
-"""Question, passages, citations, answer -> plain numbers that tell a right answer from a wrong one.
+"""Compute the features by which a right answer differs from a wrong one.
 
-None knows a trade or a corpus. Few are enough: others told more of the corpus that they were fitted on, and less of one
-that they were not.
+None knows a trade or a corpus. Few are enough: more features overfitted.
 """
 
 import math

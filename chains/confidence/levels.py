@@ -1,4 +1,4 @@
-"""Names for confidence scores, and what every strategy says of an answer that did not come from the documents."""
+"""Levels of confidence, and the confidence of answers that do not come from the documents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,9 +42,9 @@ def supported_share(state: Cited) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RateAnswers:
-    """Rates by the strategy what is meant to be an answer from the documents.
+    """Rates answers from the documents by a strategy.
 
-    Of a message with several questions each that is answered is rated by its own passages, and the least counts.
+    With several questions, each answered one is rated by its own passages, and the lowest rating counts.
     """
 
     strategy: ConfidenceStrategy
@@ -94,13 +94,13 @@ class Thresholds:
 
 
 def without_confidence(_: Cited) -> Confidence:
-    """Return what stands in an answer where confidence is turned off."""
+    """Return the confidence of an answer where confidence is turned off."""
     return Confidence(level="unknown", score=0.0, reason="Confidence is turned off", factors={})
 
 
 @dataclass(frozen=True, slots=True)
 class WithoutFactors:
-    """A strategy that keeps its factors to itself."""
+    """A strategy that hides its factors."""
 
     strategy: ConfidenceStrategy
 

@@ -1,4 +1,4 @@
-"""A logistic model of few numbers that a person can read, kept in a text file."""
+"""A small logistic model in a readable text file."""
 
 import json
 import math
@@ -103,6 +103,6 @@ def load_model(path: Path | None, known: Mapping[str, object]) -> CalibrationMod
     try:
         return read_model(path.read_text(encoding="utf-8"), str(path), known)
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         msg = f"the confidence model {str(path)!r} cannot be read ({reason}); check CONFIDENCE_MODEL"
         raise ConfigurationError(msg) from error

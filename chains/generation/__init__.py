@@ -1,4 +1,4 @@
-"""Stage 3. The context and the question -> the model's message, streamed token by token.
+"""Stage 3: ask the language model, and stream its message.
 
 `generate` prompts a chat model and groups its chunks into `pieces`. `resilient` is a chat model that outlasts outages:
 it calls each `provider` behind its retries, circuit breaker and `rate_limiter`, and marks an answer that had to do

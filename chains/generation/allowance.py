@@ -1,7 +1,7 @@
-"""What may be read of a model's reply: nothing that it thinks aloud, and a few times the tokens that were asked for.
+"""Limit a model's reply: remove its thoughts, and stop it at a few times the tokens that were asked for.
 
-A provider is told the most tokens of a reply. One that does not keep to it, by mistake or on purpose, could write
-until the time for the question is over, and all of it would be kept.
+A request states the maximum of tokens. A provider that ignores it, by mistake or on purpose, could write until the
+question's time is over, and all of it would be kept.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Degraded answers: the mark on their message, its reason in words, and a cache that does not keep them."""
+"""Mark degraded answers with their reason, and keep them out of LangChain's cache."""
 
 from typing import Any
 

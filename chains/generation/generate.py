@@ -1,4 +1,4 @@
-"""Context and question -> the model's message."""
+"""Ask the language model for the answer to a question from its context."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -52,7 +52,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         reminder: what stands behind the question in its message: small models follow the last words best.
         parts: what stands there instead behind a message with several questions, with `{count}` and `{questions}`; by
             default the packaged text.
-        no_results: the answer where nothing was retrieved; a question that is blocked or declined is told why.
+        no_results: the answer where nothing was retrieved; a blocked or declined question gets its own refusal.
         unread: the answer to a question that is not English, for a model that reads nothing else; None asks it.
         translations: of these texts, for a question with a `language`.
         history: what of the conversation stands between them.
@@ -197,7 +197,7 @@ def _prompt(system: str | ChatPromptTemplate, reminder: str) -> ChatPromptTempla
             [("system", system), MessagesPlaceholder("history"), ("human", asked)], name="prompt"
         )
     except ValueError as error:
-        msg = f"the system prompt is no template ({error}); write braces that are text as {{{{ and }}}}"
+        msg = f"the system prompt is not a valid template ({error}); write braces that are text as {{{{ and }}}}"
         raise ConfigurationError(msg) from error
     return _checked(prompt, "the system prompt", needed=("context",))
 

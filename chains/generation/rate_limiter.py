@@ -71,14 +71,14 @@ class RateLimiter:
         with self._lock:
             now = self._clock.now()
             if self._trial is not None:
-                msg = "the language model asked to wait, and one question tries again now; try again in a moment"
+                msg = "the language model's rate limit is reached; try again in a moment"
                 raise LLMBusyError(msg, retry_after_s=1)
             while self._reserved and self._reserved[0].at + MINUTE_S <= now:
                 self._reserved.popleft()
             reservation = Reservation(self._earliest(now, tokens), tokens)
             wait = reservation.at - now
             if wait > self._max_wait_s or wait >= left_s:
-                msg = f"the language model's limits are reached; the next turn is in {wait:.0f} s; try again then"
+                msg = f"the language model's rate limit is reached; try again in {wait:.0f} s"
                 raise LLMBusyError(msg, retry_after_s=wait)
             self._reserved.append(reservation)
             self._trial = reservation if self._needs_trial else None

@@ -1,4 +1,4 @@
-"""Leave out what a reasoning model thinks aloud, `<think>...</think>`: of whole messages, and of streams."""
+"""Remove the thoughts of a reasoning model, `<think>...</think>`, from messages and streams."""
 
 import re
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""The title of a report whose metadata has none, from its first pages: company, year and form."""
+"""Derive the title of a report without one from its first pages: company, year and form."""
 
 import re
 from collections.abc import Sequence

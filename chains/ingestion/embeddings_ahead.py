@@ -1,4 +1,4 @@
-"""Embeddings for a store that is written in batches: a batch is embedded while those before it are written."""
+"""Embed one batch while the store writes the one before."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable

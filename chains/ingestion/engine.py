@@ -1,4 +1,4 @@
-"""What reads files and embeds texts ahead of the writer; the usual engine works in threads of this process."""
+"""Read files and embed texts ahead of the writer; the default engine uses threads."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Find the files of a corpus, and say of every other file why it is left out."""
+"""Find the files of a corpus, and report why others are left out."""
 
 import os
 import re
@@ -136,7 +136,7 @@ def _search(root: Path, given: Path, endings: Collection[str], found: Found) -> 
         if not reason and entry.is_symlink():
             reason = _reason_not_to_follow(path, root, reason_to_skip)
         elif not reason and not entry.is_file():
-            reason = "it is no regular file"
+            reason = "it is not a regular file"
         if reason:
             found.skipped.append(Problem(path.relative_to(root).as_posix(), reason))
         else:
@@ -190,7 +190,7 @@ def _reason_not_to_follow(link: Path, root: Path, reason_to_skip: Callable[[Path
     if not target.is_relative_to(root):
         return "a symbolic link out of the folder is not followed"
     if not target.is_file():
-        return "a symbolic link to what is no regular file is not followed"
+        return "a symbolic link is followed to regular files only"
     if reason_to_skip(target) is None:
         return f"a symbolic link to {target.relative_to(root).as_posix()!r}"
     return None

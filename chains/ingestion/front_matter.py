@@ -1,4 +1,4 @@
-"""Front matter of unusual form: behind blank lines or a comment, between other fences, in TOML."""
+"""Read unusual front matter: after blank lines or a comment, between other fences, in TOML."""
 
 import re
 import tomllib
@@ -26,7 +26,7 @@ _PLUSES = re.compile(r"\+{3,}")
 def read_unusual(text: str, parse: Parse, stated: Stated) -> tuple[dict[str, Any], int]:
     """Return the values of a front matter of another form, and where the text below it begins; nothing and 0 without.
 
-    `stated` is told what it says of who may read the document.
+    `stated` collects what it says of who may read the document.
     """
     begin = _BEFORE.match(text)
     opening, *lines = text[begin.end() if begin else 0 :].splitlines(keepends=True)[:1000] or [""]

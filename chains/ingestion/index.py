@@ -67,7 +67,7 @@ def ingest(
         into: the store and its records.
         engine: reads the files, and embeds their chunks if the store has `EmbeddingsAhead`.
         writable: asked before the first write for what to write into, where that is not `into` itself.
-        progress: told after each file how many are in the store.
+        progress: receives after each file how many are in the store.
         dry_run: count what would change, and change nothing.
         min_chunks: warn where the whole index holds fewer.
         addresses: where files came from, for citations to link to.

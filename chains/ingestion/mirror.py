@@ -1,4 +1,4 @@
-"""Keep a folder in line with documents elsewhere: only what changed is fetched, what is gone there is deleted here."""
+"""Mirror a remote source into a folder: fetch what changed, delete what is gone."""
 
 import os
 import shutil
@@ -96,7 +96,7 @@ def mirror(source: RemoteSource, folder: Path, records: Path, *, progress: Progr
             if progress:
                 progress(number, number, found.address)
         if not seen and not done.skipped:
-            msg = "there are no documents; what the index holds of it stays"
+            msg = "there are no documents; those in the index stay"
             raise IngestionError(msg)
         if source.is_complete:
             _delete([copy for address, copy in known.items() if address not in seen], database)

@@ -62,10 +62,11 @@ def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> P
     except (IngestionError, MemoryError):
         raise
     except Exception as error:  # Whatever a hostile file makes a library do, the run goes on.
-        msg = f"the file cannot be read ({type(error).__name__}): it is damaged, or not what its ending says"
+        reason = "it is damaged, or not of the type that its extension says"
+        msg = f"the file cannot be read ({type(error).__name__}): {reason}"
         raise IngestionError(msg) from error
     if not chunks:
-        msg = "the file holds headings only: there is no text to index"
+        msg = "the file contains headings only: there is no text to index"
         raise IngestionError(msg)
     if len(chunks) > MAX_CHUNKS:
         msg = f"the document has more than {MAX_CHUNKS} chunks; split it"

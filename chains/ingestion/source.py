@@ -1,4 +1,4 @@
-"""What a loader makes of a file, and the checks that all loaders share."""
+"""The text that a loader extracts from a file, and the checks that all loaders share."""
 
 import re
 import stat
@@ -70,11 +70,11 @@ def open_file(path: Path) -> IO[bytes]:
     """Open a regular file.
 
     Raises:
-        IngestionError: it is no regular file, or the system does not hand it out.
+        IngestionError: it is not a regular file, or the system does not hand it out.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            msg = "it is no regular file"
+            msg = "it is not a regular file"
             raise IngestionError(msg)
         return path.open("rb")
     except OSError as error:
@@ -105,7 +105,7 @@ def read_text(path: Path) -> str:
     try:
         text = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
-        msg = f"the file is no UTF-8 text (byte {error.start} cannot be read); save it as UTF-8"
+        msg = f"the file is not UTF-8 text (byte {error.start} cannot be read); save it as UTF-8"
         raise IngestionError(msg) from error
     if "\0" in text:
         msg = "the file holds binary data, not text"

@@ -1,4 +1,4 @@
-"""Know every source file again: its document id, and whether it has vanished.
+"""Identify source files across runs: their document ids, and which have vanished.
 
 A source is identified by its absolute path. It keeps the document id, the root and the relative path under which it was
 first indexed, whichever folder above it is ingested later.

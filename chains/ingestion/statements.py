@@ -1,4 +1,4 @@
-"""What a document says of who may read it: in its metadata, in its first lines, by its name."""
+"""Read from a document who may see it: from its metadata, first lines and name."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

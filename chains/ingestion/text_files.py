@@ -32,7 +32,7 @@ def load_markdown(path: Path) -> SourceText:
     """Read a markdown file with optional YAML front matter; line ends are read as line feeds.
 
     Raises:
-        IngestionError: the file cannot be read, is no UTF-8 text, is empty, or its front matter is broken.
+        IngestionError: the file cannot be read, is not UTF-8 text, is empty, or its front matter is broken.
     """
     text = read_text(path)
     stated = Stated()
@@ -49,7 +49,7 @@ def load_plain(path: Path) -> SourceText:
     """Read a file of plain text; line ends are read as line feeds. Of a front matter only what decides who sees it.
 
     Raises:
-        IngestionError: the file cannot be read, is no UTF-8 text, or is empty.
+        IngestionError: the file cannot be read, is not UTF-8 text, or is empty.
     """
     text = read_text(path)
     start = len(text) - len(text.removeprefix("\ufeff"))
@@ -76,7 +76,7 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
     """Return the values of a front matter as strings, lists and dictionaries.
 
     YAML's dates and numbers stay as they are written: all metadata is text, and a date such as 2024-02-30 is no reason
-    to refuse a document. Of a name that stands twice the last value is returned; `stated` is told of all.
+    to refuse a document. Of a name that stands twice the last value is returned; `stated` collects all.
     """
     if len(front_matter) > MAX_FRONT_MATTER:
         msg = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
@@ -88,11 +88,11 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 2}" if mark else ""
-        msg = f"the front matter is no valid YAML{where}: {getattr(error, 'problem', None) or 'it cannot be parsed'}"
+        msg = f"the front matter is not valid YAML{where}: {getattr(error, 'problem', None) or 'it cannot be parsed'}"
         raise IngestionError(msg) from error
     values = _Values(stated).of(root)
     if not isinstance(values or {}, dict):
-        msg = f"the front matter is a {type(values).__name__}; it has to be a list of `name: value` lines"
+        msg = f"the front matter is a {type(values).__name__}; it must be a list of `name: value` lines"
         raise IngestionError(msg)
     return values or {}
 

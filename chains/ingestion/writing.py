@@ -1,4 +1,4 @@
-"""Write the chunks of documents into a store and its records so that both agree, even after a run that was killed.
+"""Write chunks to a store and its records so that both agree, even after a killed run.
 
 The source of a document is recorded before its chunks are written. Its new chunks are in the store before the old ones
 are deleted. Batches are written in the order in which they were filled, while the next ones are embedded. A run starts
@@ -89,7 +89,7 @@ class Writer:
     What the index holds is read from `into`. Before the first write, `writable` is asked for what to write into, which
     may be a copy of it; None means a dry run, in which everything is counted and nothing is written.
 
-    While much waits, as of a long document, `tell` is told after each batch how many chunks of how many are written.
+    While much waits, as of a long document, `tell` receives after each batch how many chunks of how many are written.
 
     Attributes:
         held: The ids that the index holds, kept up to date.

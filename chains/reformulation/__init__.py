@@ -1,4 +1,4 @@
-"""Before stage 1. Question and history -> the query that is searched for."""
+"""Before stage 1: make a follow-up a query that stands alone."""
 
 from chains.reformulation.condense import Condense
 from chains.reformulation.parts import split_questions

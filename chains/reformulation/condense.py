@@ -1,4 +1,4 @@
-"""Ask a language model for the question that stands alone, and take its reply only where it can be one."""
+"""Ask a language model to make a follow-up stand alone, and check its reply."""
 
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ NEAR = 0.75
 
 
 class Condense:
-    """Asks `model` once; whatever goes wrong, there is no reply, and the caller keeps what it has.
+    """Asks `model` once; after any failure the caller keeps the question it has.
 
     Args:
         model: writes the question; a low temperature and few tokens are the caller's to set.
@@ -41,7 +41,7 @@ class Condense:
         clock: tells the time for that.
 
     Raises:
-        ConfigurationError: the prompt has no `{conversation}`, or is no template.
+        ConfigurationError: the prompt has no `{conversation}`, or is not a valid template.
     """
 
     def __init__(
@@ -118,9 +118,9 @@ def _template(prompt: str) -> ChatPromptTemplate:
     try:
         template = ChatPromptTemplate([("system", prompt), ("human", "{question}")])
     except ValueError as error:
-        msg = f"the condensing prompt is no template ({error}); write braces that are text as {{{{ and }}}}"
+        msg = f"the condensing prompt is not a valid template ({error}); write braces that are text as {{{{ and }}}}"
         raise ConfigurationError(msg) from error
     if set(template.input_variables) != {"conversation", "question"}:
-        msg = "the condensing prompt has to hold {conversation}, and no other variable"
+        msg = "the condensing prompt needs {conversation} and no other variable"
         raise ConfigurationError(msg)
     return template

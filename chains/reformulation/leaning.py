@@ -1,4 +1,4 @@
-"""Decide how a question leans on the conversation before it, by its form alone."""
+"""Decide by a question's form how it depends on the conversation before it."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Message -> the questions in it, each with the statement before it that it needs to stand alone.
+"""Split a message into its questions, each with the statements that it depends on.
 
 An e-mail loses its greeting and its signature. What ends in a question mark is a question, and so is a request ("please
 tell me ..."); a clause behind "and" is one where it has an interrogative and a verb of its own. A message with one

@@ -1,4 +1,4 @@
-"""The words by which a question leans on the conversation before it: pronouns, openings, corrections, small talk."""
+"""Phrases that tie a question to the conversation before it: pronouns, openings, corrections, small talk."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Before stage 1. Question and history -> the query that is searched for, or what is said instead of searching."""
+"""Compute the search query of a question, or the reply to one that is not searched for."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,13 +28,13 @@ from prompts import Translations, translated
 
 
 class Reformulate(Runnable[Question, Reformulated]):
-    """Compute the search query of a state; thanks, greetings and questions without a subject are not searched for.
+    """Compute the search query of a state; small talk and questions without a subject get a reply instead.
 
     A message with several questions becomes parts that are searched for one by one; no language model is asked then.
 
     Args:
-        similarity: compares words by meaning, which tells what a new name takes the place of; None goes by form alone.
-        condense: asks a language model, where the rule has a conversation to go on from; None asks none.
+        similarity: compares words by meaning, to find what a new name replaces; None compares their form only.
+        condense: asks a language model where there is a conversation; None asks none.
         always: asks it for every question.
         small_talk: what thanks and greetings are answered with; by default the packaged text.
         question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.

@@ -1,4 +1,4 @@
-"""Find which word of the question before is renamed by a new one: Indonesia by Thailand, LCL by FCL."""
+"""Find the word of the earlier question that a new one replaces: Indonesia by Thailand, LCL by FCL."""
 
 from collections.abc import Sequence
 

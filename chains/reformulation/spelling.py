@@ -1,4 +1,4 @@
-"""Question and texts on its subject -> the question without its typing errors."""
+"""Correct typing errors in a question by texts on its subject."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Follow-up and the turns before it -> a question that stands alone, without a language model.
+"""Make a follow-up a question that stands alone, by a rule and without a language model.
 
 The rule reads the form of the question only (see `leaning`) and knows no subject. A fragment takes its place in the
 question before; a whole question that lacks its subject gets the terms of the question before; any other stays as it

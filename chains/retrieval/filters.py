@@ -11,7 +11,7 @@ from chains.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a call may see: all chunks or the public ones, and optionally one category and one jurisdiction only.
+    """What a call may see: all chunks or the public ones, optionally of one category and one jurisdiction.
 
     Categories and jurisdictions have to equal those of the document exactly. A chunk without an audience is internal.
     """
@@ -49,5 +49,5 @@ def _text(given: dict[str, Any], name: str) -> str | None:
     value = given.get(name)
     if value is None or isinstance(value, str):
         return value
-    msg = f"{name}={value!r} has to be text"
+    msg = f"{name}={value!r} must be text"
     raise ConfigurationError(msg)

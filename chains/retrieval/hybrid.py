@@ -1,4 +1,4 @@
-"""Hybrid retrieval: chunks near to the question in meaning or in words, ranked by both."""
+"""Hybrid retrieval: chunks close to the question in meaning or in words, ranked by both."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""MMR: chunks near to the question and unlike one another (Carbonell and Goldstein, 1998)."""
+"""MMR: chunks close to the question and unlike one another (Carbonell and Goldstein, 1998)."""
 
 from typing import Any
 

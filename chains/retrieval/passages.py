@@ -1,4 +1,4 @@
-"""Search query -> passages, with any retriever of LangChain."""
+"""Stage 1: search for passages with any LangChain retriever."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext

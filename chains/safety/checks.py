@@ -19,7 +19,7 @@ class Safety:
     Attributes:
         question: The check of a question before anything is searched.
         prompt: The system prompt, which no answer may recite.
-        guard: What the model is told before a suspicious question.
+        guard: The system message before a suspicious question.
         is_suspicious: Returns whether a passage looks like an attack, and is not shown; None drops none.
         moderate: Asks a moderator whether the question may be answered, while passages are retrieved; None asks none.
     """

@@ -1,4 +1,4 @@
-"""Set the documents in a prompt apart from its instructions, by words that no document can know."""
+"""Fence the documents in a prompt with a random code that no document can know."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""See whether an answer recites the system prompt, or the random words in it that nothing else holds."""
+"""Detect an answer that recites the system prompt or the canary in it."""
 
 import re
 from collections import deque

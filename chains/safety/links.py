@@ -1,4 +1,4 @@
-"""Decide which links of an answer may stay: those that lead where its sources do."""
+"""Decide which links of an answer may stay: those to the hosts of its sources."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Ask a moderator whether a question may be answered; without its verdict the question goes on."""
+"""Ask a moderator whether a question may be answered; without a verdict it is."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,11 +20,11 @@ Harm = Literal["moderation", "self_harm"]
 
 
 class Moderate(Runnable[Searching, ModerationVerdict | None]):
-    """Compute the verdict of a state; one that is blocked already, and thanks and greetings, are not sent.
+    """Ask the moderator about the question of a state, unless it is blocked already or small talk.
 
     Args:
         moderator: judges the question; whatever goes wrong there, the question is answered.
-        refusals: what a flagged question is told: one that speaks of self-harm, and any other.
+        refusals: the replies to flagged questions: those that speak of self-harm, and all others.
         ignored: categories that alone do not stop a question.
         timeout_s: how long the moderator may take, its retries included.
         clock: tells the time for that.

@@ -1,4 +1,4 @@
-"""Clean a question and its history before anything else sees them: the chain, its observers, its caches, its traces."""
+"""Clean a question and its history before the chain, its observers, caches and traces see them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ Redact = Callable[[str], Redacted]
 
 
 class CleanQuestions(Around):
-    """The `bound` chain, asked without what nobody sees in a question, and without personal data.
+    """The `bound` chain, which gets questions without invisible characters and personal data.
 
     Args:
         bound: what answers.
@@ -39,7 +39,7 @@ class CleanQuestions(Around):
 
 
 def clean(text: str, redact: Redact | None) -> Redacted:
-    """Return a text without what nobody sees in it, and where `redact` is given without personal data."""
+    """Return a text without invisible characters and, if `redact` is given, without personal data."""
     sane = sanitize(text)
     return redact(sane) if redact else Redacted(sane, [])
 

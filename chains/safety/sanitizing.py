@@ -1,4 +1,4 @@
-"""Take out of a text what nobody sees and what changes how the rest is read."""
+"""Remove invisible characters, which can change how the rest of a text is read."""
 
 import re
 

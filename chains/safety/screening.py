@@ -1,4 +1,4 @@
-"""Leave passages that look like an attack out of what the model and the readers are shown."""
+"""Drop passages that look like an attack."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ IsSuspicious = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class Screen:
-    """Tells the passages of a state that may go on from those that look like an attack.
+    """Selects the passages of a state that do not look like an attack.
 
     Args:
         is_suspicious: returns whether a text looks like an attack; None finds none.

@@ -1,4 +1,4 @@
-"""Question -> what is known of it before anything is searched, and what a blocked one is told."""
+"""Check a question before anything is searched, and refuse a blocked one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Action = Literal["none", "guarded", "blocked"]
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From which probability of an attack on a question is answered under guard, and from which it is blocked."""
+    """The probabilities of an attack from which a question is guarded, and from which it is blocked."""
 
     guard: float
     block: float
@@ -31,10 +31,10 @@ class CheckQuestion:
     """Compute the verdict on a question.
 
     Args:
-        refusals: what a question is told that is blocked, by the reason.
+        refusals: the reply to a blocked question, by reason.
         risk: returns how likely a text is an attack, 0 to 1; None looks for none.
-        thresholds: what follows from that.
-        block_pii: whether a question that held personal data is not answered.
+        thresholds: from which risk it is guarded or blocked.
+        block_pii: whether a question with personal data is refused.
     """
 
     refusals: Mapping[Reason, str]

@@ -1,4 +1,4 @@
-"""Before stage 1. A question -> the redirect for what the desk does not answer from documents, or None."""
+"""Before stage 1: redirect questions that no document answers."""
 
 from chains.scope.file import SCOPE_FILE, Intent, Scope, load_scope, parse_scope
 from chains.scope.gate import CurrentScope, HeldOut, ScopeGate

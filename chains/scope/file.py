@@ -109,7 +109,7 @@ class _Reader:
 
     def _mapping(self, node: Node, what: str) -> dict[str, Node]:
         if not isinstance(node, MappingNode):
-            self._fail(node, f"{what} has to be a mapping of names to values")
+            self._fail(node, f"{what} must be a mapping of names to values")
         found: dict[str, Node] = {}
         for key, value in node.value:
             name = self._text(key, f"a name in {what}")
@@ -120,12 +120,12 @@ class _Reader:
 
     def _texts(self, node: Node, what: str) -> tuple[str, ...]:
         if not isinstance(node, SequenceNode) or not node.value:
-            self._fail(node, f"{what} has to be a list of sentences")
+            self._fail(node, f"{what} must be a list of sentences")
         return tuple(dict.fromkeys(self._text(item, f"an entry of {what}") for item in node.value))
 
     def _text(self, node: Node, what: str) -> str:
         if not isinstance(node, ScalarNode) or not node.value.strip():
-            self._fail(node, f"{what} has to be text; quote it where it holds a colon")
+            self._fail(node, f"{what} must be text; quote it if it contains a colon")
         return str(node.value).strip()
 
     def _number(self, node: Node) -> float:
@@ -134,7 +134,7 @@ class _Reader:
         except ValueError:
             threshold = nan
         if isnan(threshold):
-            self._fail(node, f"threshold has to be a number, not {node.value!r}")
+            self._fail(node, f"threshold must be a number, not {node.value!r}")
         return threshold
 
     def _fail(self, node: Node, reason: str) -> NoReturn:

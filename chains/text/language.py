@@ -1,4 +1,4 @@
-"""Say whether a question can be read with English word lists, and embeddings of English."""
+"""Decide whether a question is English."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Text -> the form that it has for a reader: without what shows nothing, and lookalike letters as plain ones."""
+"""Reduce a text to what a reader sees: no invisible characters, and plain letters for lookalikes."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ _LOOKALIKES: Final = str.maketrans(
 # Shown as nothing or as a blank, though they count as letters or signs.
 _BLANK_LETTERS: Final = dict.fromkeys(map(ord, "\u115f\u1160\u2800\u3164\uffa0"))
 _NOT_ALPHANUMERIC: Final = re.compile(r"[\W_]+")
-# Letters and digits that are told apart only by careful readers.
+# Letters and digits that only careful readers can distinguish.
 _ALIKE: Final = str.maketrans("i1|!0345@$", "lllloeasas")
 
 

@@ -1,4 +1,4 @@
-"""Text -> its content words: stemmed, weighted by what they carry, numbers in one form."""
+"""Split a text into words: stemmed, weighted, with numbers in one form."""
 
 import re
 import unicodedata

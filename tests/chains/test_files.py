@@ -66,7 +66,7 @@ def test_a_symbolic_link_out_of_the_folder_is_not_followed(corpus, tmp_path_fact
 
     assert not [name for name in found(corpus) if "out" in name or "else" in name]
     assert reasons(corpus)["drafts/out.md"] == "a symbolic link out of the folder is not followed"
-    assert reasons(corpus)["elsewhere.md"] == "a symbolic link to what is no regular file is not followed"
+    assert reasons(corpus)["elsewhere.md"] == "a symbolic link is followed to regular files only"
 
 
 def test_loops_of_links_and_links_to_files_of_the_folder_are_left_out(corpus):
@@ -96,7 +96,7 @@ def test_what_is_no_regular_file_is_left_out_and_refused_by_name(corpus, monkeyp
     with socket.socket(socket.AF_UNIX) as listener:
         monkeypatch.chdir(corpus)  # A socket's path may not be longer than 107 bytes.
         listener.bind("socket.md")
-        assert reasons(corpus) == dict.fromkeys(["pipe.md", "socket.md"], "it is no regular file")
+        assert reasons(corpus) == dict.fromkeys(["pipe.md", "socket.md"], "it is not a regular file")
     with pytest.raises(IngestionError, match="neither a file nor a folder"):
         find_files([pipe], {".md"})
 

@@ -133,11 +133,11 @@ def test_a_dry_run_counts_and_changes_nothing(shelf):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"\xff\xfe\x00rubbish", "no UTF-8 text"),
+        (b"\xff\xfe\x00rubbish", "not UTF-8 text"),
         (b"# Title\n\nwords\x00words", "binary data"),
         (b"", "empty"),
         (b"---\ntitle: x\n---\n\n  \n", "empty"),
-        (b"---\ntitle: [x\n---\n\nwords", "no valid YAML at line"),
+        (b"---\ntitle: [x\n---\n\nwords", "not valid YAML at line"),
         (b"---\nx: " + b"[" * 5000 + b"\n---\n\nwords", "nested too deeply"),
         (b"---\nx: " + b"[" * 20 + b"]" * 20 + b"\n---\n\nwords", "nested too deeply"),
         (b"---\nx: &a [*a]\n---\n\nwords", "nested too deeply"),
@@ -146,7 +146,7 @@ def test_a_dry_run_counts_and_changes_nothing(shelf):
         (b"---\nx: *nowhere\n---\n\nwords", "undefined alias"),
         (b"---\ntitle: " + b"x" * 20_000 + b"\n---\n\nwords", "longer than 16000 characters"),
         (b"---\ntitle: " + b"x" * 9_000 + b"\n---\n\nwords", "longer than 8000 characters"),
-        (b"---\nx: \x01\n---\n\nwords", "no valid YAML"),
+        (b"---\nx: \x01\n---\n\nwords", "not valid YAML"),
         (b"---\n- a\n- b\n---\n\nwords", "front matter is a list"),
         (b"---\ntitle: x\n\nwords", "never closed"),
     ],

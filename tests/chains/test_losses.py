@@ -73,7 +73,7 @@ def test_what_is_kept_in_the_file_is_read_again():
     ids=["another version", "a gain"],
 )
 def test_a_file_that_cannot_be_meant_is_refused(change):
-    with pytest.raises(ValueError, match=r"losses\.json has to be"):
+    with pytest.raises(ValueError, match=r"losses\.json must be"):
         read_losses(json.dumps(json.loads(packaged_losses().text()) | change))
 
 

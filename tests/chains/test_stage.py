@@ -92,7 +92,7 @@ async def test_the_fields_of_a_record_become_the_states(way):
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_what_is_to_be_unpacked_and_is_no_record_is_one_clear_error(way):
-    with pytest.raises(TypeError, match="stage 'only' unpacks 'record', which has to be a mapping, not str"):
+    with pytest.raises(TypeError, match="stage 'only' unpacks 'record', which must be a mapping, not str"):
         await called(stage("only", unpack=True, record=shout), way)
 
 

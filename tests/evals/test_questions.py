@@ -55,13 +55,13 @@ def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path):
         ({**GOOD, "kind": "hard"}, "kind is 'hard'; allowed are answerable, uncovered, action, offdomain, followup"),
         ({**GOOD, "question": " "}, "cannot be empty"),
         ({**GOOD, "question": 7}, "must be a string"),
-        ({**GOOD, "answer_facts": "9%"}, "answer_facts has to be a list"),
-        ({**GOOD, "history": "hello"}, "history has to be a list"),
+        ({**GOOD, "answer_facts": "9%"}, "answer_facts must be a list"),
+        ({**GOOD, "history": "hello"}, "history must be a list"),
         ({**GOOD, "gold": {}}, None),
-        ({**GOOD, "gold": "gst"}, "gold has to be a list"),
+        ({**GOOD, "gold": "gst"}, "gold must be a list"),
         ({**GOOD, "gold": ["gst"]}, "an entry of gold is a JSON object"),
         ({**GOOD, "gold": [{"section": "Rate"}]}, "needs doc_id or file"),
-        ({**GOOD, "gold": [{"doc_id": "gst", "evidence": 9}]}, "evidence of gold has to be text"),
+        ({**GOOD, "gold": [{"doc_id": "gst", "evidence": 9}]}, "evidence of gold must be text"),
         ({**GOOD, "id": "first"}, "the id 'first' was used before"),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_bad_line_is_named_by_its_number_and_the_reason(tmp_path, line, told):
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(("content", "told"), [(b"", "holds no question"), (b"\xff\xfe", "no UTF-8")])
+@pytest.mark.parametrize(("content", "told"), [(b"", "holds no question"), (b"\xff\xfe", "not UTF-8")])
 def test_a_file_without_questions_is_a_clear_error(tmp_path, content, told):
     (tmp_path / "q.jsonl").write_bytes(content)
     with pytest.raises(QuestionSetError, match=told):

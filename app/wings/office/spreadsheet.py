@@ -47,7 +47,7 @@ def load_csv(path: Path) -> SourceText:
     """Read a file of values with commas, semicolons, tabs or bars between them; its first row names the columns.
 
     Raises:
-        IngestionError: the file cannot be read, is no UTF-8 text, or is empty.
+        IngestionError: the file cannot be read, is not UTF-8 text, or is empty.
     """
     text = read_text(path).removeprefix("\ufeff")
     require_words(text)

@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_read_is_named_the_rest_goes_on_and_the_exit_code_
     code, out, err = waypoint("ingest", str(corpus))
 
     assert code == 1
-    assert "cannot use 01_regulatory/broken.md: the file is no UTF-8 text" in err
+    assert "cannot use 01_regulatory/broken.md: the file is not UTF-8 text" in err
     assert out.startswith("1 files, 1 chunks: 1 added")
 
 

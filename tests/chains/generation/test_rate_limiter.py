@@ -52,7 +52,7 @@ def test_who_would_wait_longer_than_patience_or_time_allow_is_told_when_to_come_
     limiter = RateLimiter(clock=clock, requests=1, max_wait_s=70)
     limiter.reserve(1, left_s=60)
 
-    with pytest.raises(LLMBusyError, match="next turn is in 60 s") as caught:
+    with pytest.raises(LLMBusyError, match="try again in 60 s") as caught:
         limiter.reserve(1, left_s=50)
     assert caught.value.retry_after_s == 60
     assert waits(limiter, 1) == [60]
@@ -82,7 +82,7 @@ def test_nothing_is_sent_while_the_provider_asked_to_wait(clock):
 def test_a_provider_that_asks_to_wait_for_years_is_tried_again_after_a_minute(clock, requested):
     limiter = RateLimiter(clock=clock)
     limiter.pause(requested)
-    with pytest.raises(LLMBusyError, match="next turn is in 60 s"):
+    with pytest.raises(LLMBusyError, match="try again in 60 s"):
         limiter.reserve(1, left_s=90)
     clock.time += LONGEST_PAUSE_S
 
@@ -94,7 +94,7 @@ def test_after_a_long_pause_one_request_tries_and_the_others_follow_once_it_has_
     limiter.pause(3600)
     clock.time += LONGEST_PAUSE_S
     trial, _ = limiter.reserve(1, left_s=90)
-    with pytest.raises(LLMBusyError, match="one question tries again") as caught:
+    with pytest.raises(LLMBusyError, match="rate limit is reached") as caught:
         limiter.reserve(1, left_s=90)
     limiter.release(trial)
 
@@ -113,7 +113,7 @@ def test_a_trial_that_meets_the_same_refusal_begins_the_pause_again(clock):
     assert limiter.paused_s == LONGEST_PAUSE_S
     clock.time += LONGEST_PAUSE_S
     limiter.reserve(1, left_s=90)
-    with pytest.raises(LLMBusyError, match="one question tries again"):
+    with pytest.raises(LLMBusyError, match="rate limit is reached"):
         limiter.reserve(1, left_s=90)
 
 

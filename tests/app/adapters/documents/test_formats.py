@@ -133,7 +133,7 @@ def test_every_chunk_of_a_long_table_knows_the_header_row(write):
 
 @pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x03\x04 cut off", docx(paragraph("Words."))[:400]])
 def test_what_is_no_word_document_is_refused(write, content):
-    with pytest.raises(IngestionError, match="damaged, or not what its ending says"):
+    with pytest.raises(IngestionError, match="damaged, or not of the type that its extension says"):
         parse(write("x.docx", content))
 
 
@@ -172,10 +172,10 @@ def test_the_title_of_a_pdf_is_that_of_its_metadata_or_its_file_name(write):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "damaged, or not what its ending says"),
-        (b"%PDF-1.7 and nothing of the kind", "damaged, or not what its ending says"),
-        (b"<html>Not found</html>", "damaged, or not what its ending says"),
-        (pdf("Words.")[:300], "damaged, or not what its ending says"),
+        (b"", "damaged, or not of the type that its extension says"),
+        (b"%PDF-1.7 and nothing of the kind", "damaged, or not of the type that its extension says"),
+        (b"<html>Not found</html>", "damaged, or not of the type that its extension says"),
+        (pdf("Words.")[:300], "damaged, or not of the type that its extension says"),
         (pdf("Words.", password="a word"), "protected by a password"),
         (pdf("", ""), "none of its 2 pages has text"),
     ],

@@ -188,12 +188,12 @@ def test_a_line_of_json_is_a_section_or_a_row(load):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("x.pptx", b"", "damaged, or not what its ending says"),
-        ("x.pptx", docx(paragraph("words")), "damaged, or not what its ending says"),
+        ("x.pptx", b"", "damaged, or not of the type that its extension says"),
+        ("x.pptx", docx(paragraph("words")), "damaged, or not of the type that its extension says"),
         ("x.pptx", pptx(("", "")), "none of its 1 slides has text"),
-        ("x.xlsx", b"no zip", "damaged, or not what its ending says"),
+        ("x.xlsx", b"no zip", "damaged, or not of the type that its extension says"),
         ("x.xlsx", xlsx({"Empty": []}), "empty"),
-        ("x.csv", b"\xff\xfe", "no UTF-8 text"),
+        ("x.csv", b"\xff\xfe", "not UTF-8 text"),
         ("x.csv", b",,,\n,,\n", "empty"),
         ("x.eml", eml(""), "empty"),
         ("x.epub", epub("<p>words", more={"META-INF/rights.xml": "x"}), "protected against copying"),
