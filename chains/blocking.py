@@ -1,13 +1,10 @@
 """The verdicts of the safety checks, in the state and in an answer's metadata."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
-from langchain_core.messages import BaseMessage
+from pydantic import Field
 from typing_extensions import TypedDict
-
-WITHHELD, LINKS_REMOVED = "withheld", "links_removed"
-"""In a message's `response_metadata`: why the words are withheld; how many links, images and tags were taken out."""
 
 
 class SafetyVerdict(TypedDict):
@@ -25,9 +22,9 @@ class SafetyVerdict(TypedDict):
 
 
 class Moderation(TypedDict):
-    """What the moderator said of a question, and the categories of harm; `failed` where it gave no verdict in time."""
+    """The moderator's verdict on the question."""
 
-    result: Literal["allowed", "flagged", "failed"]
+    result: Annotated[Literal["allowed", "flagged", "failed"], Field(description="failed: no verdict in time.")]
     categories: list[str]
 
 
@@ -38,27 +35,15 @@ class ModerationVerdict(Moderation):
 
 
 class SafetyReport(TypedDict):
-    """What the checks found.
-
-    `action` says what became of the question, and `reason` why. `redacted` names the kinds of personal data that were
-    taken out of it. `injection` is the probability that the question is an attack. `passages_dropped` were not shown to
-    the model; of its words, `links_removed` links, images and tags were taken out. `moderation` is None where no
-    moderator was asked.
-    """
+    """What the checks of question, passages and answer found."""
 
     action: Literal["none", "guarded", "blocked"]
     reason: str | None
-    redacted: list[str]
-    injection: float
+    redacted: Annotated[list[str], Field(description="Kinds of personal data that were removed from the question.")]
+    injection: Annotated[float, Field(description="How likely the question is an attack, 0 to 1.")]
     passages_dropped: int
-    links_removed: int
-    moderation: NotRequired[Moderation | None]
-
-
-def withheld_because(message: BaseMessage) -> str | None:
-    """Return why the message's words are not shown; None for one that may be."""
-    reason: str | None = message.response_metadata.get(WITHHELD)
-    return reason
+    links_removed: Annotated[int, Field(description="Links, images and tags that were removed from the answer.")]
+    moderation: NotRequired[Annotated[Moderation | None, Field(description="Null if no moderator was asked.")]]
 
 
 def is_blocked(state: Mapping[str, Any]) -> bool:

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from functools import reduce
-from operator import add
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import BaseMessage
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from chains.blocking import ModerationVerdict, SafetyReport, SafetyVerdict
@@ -39,32 +38,10 @@ _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 UNSUPPORTED_SO_FAR = "unsupported_so_far"
 """In a stream: the ranges of `unsupported` that are known with the words so far."""
 
-DEGRADED = "degraded"
-"""In a message's `response_metadata`: why the answer is not what it should be."""
 
-MATCH = "match"
-"""In a message's `response_metadata`: the probability, 0-1, that its first statement answers the question. Only a model
-that chooses statements tells it."""
-
-ASKED = "question"
-"""In the `additional_kwargs` of a prompt's question: the question's own words, without the reminder behind them."""
-
-UNSURE = "unsure"
-"""In a message's `response_metadata`: True where there is evidence, but none that answers the question for sure."""
-
-CLOSEST = "closest"
-"""In a message's `response_metadata`: the places, in the context, of the passages that come closest, best first."""
-
-SEARCHED = "searched"
-"""In the `additional_kwargs` of a prompt's question: the query that was searched for."""
-
-SCORES = "scores"
-"""In the `additional_kwargs` of a prompt's question: the similarity of each passage of the context, None if unknown."""
-
-
-PARTS = "parts"
-"""In the `additional_kwargs` of a prompt's question: the questions of a message that holds several, each with the
-`places` of its passages in the context, best first, and their `scores`."""
+Similarity = Annotated[
+    float | None, Field(description="The passage's similarity to the question, 0 to 1; null where unknown.")
+]
 
 
 class Hit(TypedDict):
@@ -96,22 +73,22 @@ class Context(TypedDict):
 
 
 class Citation(TypedDict):
-    """A marker in the answer and the passage it stands for; CONTRACTS calls the fields by these names."""
+    """A marker in the answer, and the passage that it cites."""
 
-    raw: str
-    number: int | None
+    raw: Annotated[str, Field(description="The marker as it stands in the answer.", examples=["[GST Guide > Rate]"])]
+    number: Annotated[int | None, Field(description="Its number, by first appearance.")]
     title: str
     section: str | None
     page: int | None
     doc_id: str | None
     matched: bool
     source_urls: list[str]
-    score: float | None
-    start: int
+    score: Similarity
+    start: Annotated[int, Field(description="Start offset of the marker in the answer, in characters.")]
     end: int
-    quote: str
-    support: float
-    attributed: bool
+    quote: Annotated[str, Field(description="The words of the source that support it.")]
+    support: Annotated[float, Field(description="How well they support it, 0 to 1.")]
+    attributed: Annotated[bool, Field(description="Attributed by us, without a marker of the model.")]
     contradicted: bool
 
 
@@ -126,7 +103,7 @@ class Source(TypedDict):
 
 
 class RelatedDocument(TypedDict):
-    """A document of which some chunk was retrieved."""
+    """A document with retrieved passages."""
 
     title: str
     category: str | None
@@ -135,36 +112,30 @@ class RelatedDocument(TypedDict):
 
 
 class ClosestPassage(TypedDict):
-    """A retrieved passage near an unanswered question; `quote` is `content[start:end]` of it, the words that fit best.
-
-    `score` is the passage's similarity to the question, 0-1, None where it is unknown.
-    """
+    """A retrieved passage near a question that was not answered."""
 
     doc_id: str | None
     title: str
     section: str | None
     page: int | None
     url: str | None
-    quote: str
-    start: int
+    quote: Annotated[str, Field(description="The words of the passage that fit the question best.")]
+    start: Annotated[int, Field(description="Where they begin in the passage, in characters.")]
     end: int
-    score: float | None
+    score: Similarity
 
 
 class Confidence(TypedDict):
-    """How far the answer can be trusted: a level, a score from 0 to 1, and the reason in words."""
+    """How far the answer can be trusted."""
 
     level: str
-    score: float
-    reason: str
+    score: Annotated[float, Field(description="0 to 1; determines the level.")]
+    reason: Annotated[str, Field(examples=["7 relevant sources with 3 citations"])]
     factors: dict[str, float]
 
 
 class Metadata(TypedDict):
-    """How the answer was made; times in milliseconds, usage in tokens.
-
-    `intent` is that of a question that is not answered from documents.
-    """
+    """Details of the run; times in milliseconds, usage in tokens."""
 
     query: str
     search_query: str
@@ -177,8 +148,10 @@ class Metadata(TypedDict):
     finish_reason: str | None
     cache: str | None
     trace_id: str | None
-    intent: NotRequired[str | None]
-    safety: NotRequired[SafetyReport | None]
+    intent: NotRequired[Annotated[str | None, Field(description="Topic of a question that no document answers.")]]
+    safety: Annotated[
+        SafetyReport | None, Field(description="What the safety checks found; null if nothing is checked.")
+    ]
 
 
 class Question(TypedDict):
@@ -296,24 +269,23 @@ class Scored(Cited):
 
 
 class Answer(TypedDict):
-    """What the chain returns. A stream whose words are replaced has a `replacement` as well.
+    """A cited answer and how far it can be trusted.
 
-    `closest` are at most three passages, with every outcome but `answered` and `blocked`, and with an answer that
-    leaves one question of several open. Small talk, a question back and a redirection have no confidence. `unsupported`
-    are the ranges of the answer's sentences that no passage supports; `draft` is what the model wrote where no passage
-    supports any of it.
+    A stream whose words are replaced has a `replacement` as well.
     """
 
     question: str
-    answer: str
+    answer: Annotated[str, Field(description="Markdown.", examples=["It is 9 % [GST Guide > Rate]."])]
     outcome: Outcome
     citations: list[Citation]
     sources: list[Source]
     related_docs: list[RelatedDocument]
-    closest: list[ClosestPassage]
-    unsupported: list[tuple[int, int]]
-    draft: str
-    confidence: Confidence | None
+    closest: Annotated[list[ClosestPassage], Field(description="At most three, if there is no sure answer.")]
+    unsupported: Annotated[
+        list[tuple[int, int]], Field(description="Ranges of the answer's sentences that no passage supports.")
+    ]
+    draft: Annotated[str, Field(description="What the model wrote, if no passage supports any of it; otherwise empty.")]
+    confidence: Annotated[Confidence | None, Field(description="Null for small talk, questions back and redirections.")]
     documents: list[Passage]
     metadata: Metadata
 
@@ -358,23 +330,3 @@ def passages_of(part: int, passages: Sequence[Passage]) -> list[tuple[int, Passa
 def is_text(words: str) -> bool:
     """Return whether the words are valid Unicode; JSON allows unpaired surrogates, which are not."""
     return _HALF_A_PAIR.search(words) is None
-
-
-def degradation_of(message: BaseMessage) -> str | None:
-    """Return why the message is not what it should be; None for one that is."""
-    reason: str | None = message.response_metadata.get(DEGRADED)
-    return reason
-
-
-def match_of(message: BaseMessage) -> float | None:
-    """Return the model's own probability that the message answers its question; None if it gives none."""
-    found: float | None = message.response_metadata.get(MATCH)
-    return found
-
-
-def joined(pieces: Sequence[BaseMessage]) -> BaseMessage:
-    """Return the message that came in these pieces."""
-    first, *others = pieces
-    if others and isinstance(first, AIMessageChunk):
-        return first + others  # At once; one by one each sum would copy the words so far.
-    return reduce(add, pieces)

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import zip_longest
 
 import prompts
-from chains.blocking import is_blocked, withheld_because
+from chains.blocking import is_blocked
 from chains.citations.asked import Asked
 from chains.citations.checking import CheckedText, SentenceGate
 from chains.citations.closest import MOST, closest_passages
@@ -21,13 +21,12 @@ from chains.citations.sentences import Sentence, cited_sentences, sentences_of, 
 from chains.citations.sources import external_urls, related_documents, sources_of
 from chains.citations.titles import Reference
 from chains.citations.verification import LEAST_SUPPORT, Verified, asked_about, attribute, verify
+from chains.messages import CLOSEST, UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
 from chains.rewriting import TextFilter, rewrite
 from chains.state import (
-    CLOSEST,
     SMALL_TALK,
     UNDERSPECIFIED,
-    UNSURE,
     Citation,
     CitationResult,
     CitationStyle,
@@ -36,7 +35,6 @@ from chains.state import (
     Generated,
     Outcome,
     Passage,
-    degradation_of,
     passages_of,
 )
 from prompts import Translations, translated

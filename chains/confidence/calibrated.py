@@ -13,7 +13,8 @@ from chains.confidence.levels import (
     supported_share,
 )
 from chains.confidence.model import CalibrationModel, load_model
-from chains.state import Cited, Confidence, degradation_of
+from chains.messages import degradation_of
+from chains.state import Cited, Confidence
 
 NAMED = 2  # How many features a reason names.
 PARTLY = "No document says a part of it"

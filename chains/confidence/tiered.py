@@ -5,7 +5,8 @@ Low: everything else, every answer that did not come from the documents, and eve
 """
 
 from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, disagreement_of
-from chains.state import Cited, Confidence, degradation_of
+from chains.messages import degradation_of
+from chains.state import Cited, Confidence
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
 MEDIUM_CHUNKS, MEDIUM_AVERAGE = 2, 0.3

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chains.blocking import LINKS_REMOVED, WITHHELD
+from chains.messages import LINKS_REMOVED, WITHHELD
 from chains.safety.leaks import LeakWatch, SystemPrompt
 from chains.safety.links import KnownLinks
 from chains.safety.markup import MarkupFilter

@@ -8,9 +8,9 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
-from chains.blocking import WITHHELD
 from chains.citations.closest import MOST, closest_passages
 from chains.citations.support import QUOTE_LIMIT
+from chains.messages import WITHHELD
 from chains.ports import ModerationResult
 from chains.retrieval import ChunkRetriever, Filters
 from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt

@@ -10,11 +10,11 @@ from langchain_core.messages import AIMessage
 import prompts
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.answer import Answer, decline, together
-from chains.blocking import WITHHELD
 from chains.generation.generate import generate
+from chains.messages import PARTS, WITHHELD
 from chains.retrieval import ChunkRetriever, Filters, retrieve
 from chains.scope import ScopeGate, parse_scope
-from chains.state import PARTS, Cited, Confidence
+from chains.state import Cited, Confidence
 from tests.chains.gst import gst_chain
 from tests.fakes import WordEmbeddings
 from tests.streams import asked
