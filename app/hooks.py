@@ -21,7 +21,8 @@ KINDS = {
     "sources": "an address's scheme: (settings, address, endings) -> OpenedSource",
     "retrieval": "RETRIEVER_TYPE: (settings, store, words, model) -> ChunkRetriever",
     "confidence": "CONFIDENCE_STRATEGY: (settings) -> ConfidenceStrategy",
-    "checks": "injection: () -> Scanner; pii: (text) -> Redacted; moderation: (settings, clock) -> Moderation or None",
+    "checks": "injection: () -> Scanner; pii: (text) -> Redacted; pii_entities: (text) -> list[Entity]",
+    "moderators": "(settings, clock) -> Moderation, or None where the settings want none",
     "routes": "(services) -> APIRouter",
     "events": "(settings) -> Outbox, or None where the settings want none",
     "event_stores": "EVENTS_BACKEND: (settings) -> EventStore",
@@ -30,6 +31,7 @@ KINDS = {
     "conversations": "SESSION_BACKEND: (settings, access, clock) -> ConversationStore",
     "authenticators": "AUTH_MODE: (settings, access) -> Authenticator",
     "uploads": "(settings, library, ingestion) -> Uploads",
+    "settings": "a prefix of variables: a subclass of app.settings.group.Group",
     "commands": "a function that Typer takes as `waypoint NAME`",
 }
 

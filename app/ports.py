@@ -70,6 +70,9 @@ class Outbox(Protocol):
             EventStoreError: it does not answer now.
         """
 
+    async def ping(self, *, timeout_s: float) -> None:
+        """Ask the broker; any error means that it does not answer."""
+
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
         """Take an event, from any thread; while nothing runs, it is dropped."""
 

@@ -86,7 +86,7 @@ def main() -> None:
 def examples(folder: Path, kept: Path) -> Iterable[Example]:
     """Yield the examples of all question sets."""
     services = Services(load_settings())
-    context = FormatContext(max_tokens=services.settings.max_context_tokens, tokens=services.tokens)
+    context = FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.tokens)
     vectors = KeptVectors(services.embedder, kept)
     for one in question_sets(folder):
         for row in asked(one, kept=kept):

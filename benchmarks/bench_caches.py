@@ -17,7 +17,7 @@ import redis
 from langchain_core.callbacks import BaseCallbackHandler
 
 from app.observability.logs import configure_logs
-from app.settings import Settings, load_settings
+from app.settings import load_settings
 from app.wiring import Services, sample_corpus
 from chains.state import Question
 
@@ -126,7 +126,7 @@ def _services(folder: str, backend: str) -> Services:
 
 def _redis_listens() -> bool:
     try:
-        with redis.Redis.from_url(Settings().redis_url.get_secret_value()) as client:
+        with redis.Redis.from_url(load_settings().redis.url.get_secret_value()) as client:
             return bool(client.ping())
     except redis.ConnectionError:
         return False

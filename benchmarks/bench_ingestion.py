@@ -50,7 +50,7 @@ def ingestion(services: Services, corpus: Path, folder: Path) -> Row:
     ours, bare = [], []
     texts: list[str] = []
     for number in range(RUNS):
-        settings = services.settings.model_copy(update={"chroma_path": folder / f"{corpus.name}-{number}"})
+        settings = services.settings.replace(chroma_path=folder / f"{corpus.name}-{number}")
         fresh = Services(settings, parts=Parts(embeddings=services.embeddings))
         ours.append(_cost(partial(fresh.ingest, [corpus])))
         texts = [indexed_text(chunk) for chunk in fresh.store.get_by_ids(fresh.store.ids())]

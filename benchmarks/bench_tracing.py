@@ -52,7 +52,7 @@ def _desk(plain: Services, url: str | None) -> Services:
     there = {} if url is None else {"langsmith_tracing": True, "langsmith_endpoint": url}
     there |= {} if url is None else {"otel_exporter_otlp_endpoint": url}
     parts = Parts(embeddings=plain.embeddings, model=_model())
-    return Services(plain.settings.model_copy(update=there), parts=parts)
+    return Services(plain.settings.replace(**there), parts=parts)
 
 
 def _model() -> BaseChatModel:

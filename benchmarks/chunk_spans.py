@@ -145,11 +145,11 @@ def print_spans(folder: Path, every_services: Iterable[Services]) -> None:
             corpus: measure(_beside(services, corpus), folder, corpus, questions)
             for corpus, questions in by_corpus.items()
         }
-        print(table_row(services.settings.retriever_type, found), flush=True)
+        print(table_row(services.settings.retrieval.strategy, found), flush=True)
 
 
 def _beside(services: Services, corpus: str) -> Services:
-    return Services(services.settings.model_copy(update={"chroma_path": services.settings.chroma_path / corpus}))
+    return Services(services.settings.replace(chroma_path=services.settings.chroma.path / corpus))
 
 
 def table_row(strategy: str, found: Mapping[str, Sequence[Coverage]]) -> str:

@@ -101,7 +101,7 @@ def answer(row: Asked, model: OfflineChatModel, services: Services) -> Rated | N
     chain = build_chain(
         retriever=KeptPassages(found=row.documents),
         model=model,
-        context=FormatContext(max_tokens=services.settings.max_context_tokens, tokens=services.tokens),
+        context=FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.tokens),
         citations=CiteSources(similarity=services.word_similarity),
         confidence=rate,
     )

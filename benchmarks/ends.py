@@ -65,7 +65,7 @@ class Ends:
         chain = build_chain(
             retriever=KeptPassages(found=row.documents),
             model=self._model,
-            context=FormatContext(max_tokens=settings.max_context_tokens, tokens=tokens),
+            context=FormatContext(max_tokens=settings.prompt.context_tokens, tokens=tokens),
             citations=CiteSources(similarity=self._services.word_similarity),
             confidence=self._kept,
         )

@@ -39,7 +39,7 @@ def reached(answer: Answer, part: int, parts: list[dict[str, str] | None], servi
     if gold is None:
         return {"answered though no document does": bool(cited)}
     tokens = services.tokens
-    shown = format_context(answer["documents"], max_tokens=services.settings.max_context_tokens, tokens=tokens)
+    shown = format_context(answer["documents"], max_tokens=services.settings.prompt.context_tokens, tokens=tokens)
     proven = [
         one["content"]
         for one in shown["passages"]

@@ -10,10 +10,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import get_args
 
+from app import hooks
 from app.observability.logs import configure_logs
-from app.settings import Settings, SettingsError, load_settings
+from app.settings import SettingsError, load_settings
 from app.wiring import Services, sample_corpus
 from benchmarks.chunk_spans import print_spans
 from evals.metrics import Metric, evaluate
@@ -43,7 +43,7 @@ COLUMNS = {
 
 def strategies() -> tuple[str, ...]:
     """Return the values that RETRIEVER_TYPE may have."""
-    return get_args(Settings.model_fields["retriever_type"].annotation)
+    return tuple(hooks.names("retrieval"))
 
 
 def main() -> None:
@@ -69,7 +69,7 @@ def print_questions(sets: Sequence[tuple[str, Path, Path]], folder: Path, refuse
     for name, questions, corpus in sets:
         for services in every_strategy(folder / name, refused):
             services.ingest([corpus])
-            print(table_row(name, services.settings.retriever_type, run(services, questions)), flush=True)
+            print(table_row(name, services.settings.retrieval.strategy, run(services, questions)), flush=True)
 
 
 def every_strategy(store: Path, refused: dict[str, str]) -> Iterator[Services]:

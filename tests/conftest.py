@@ -16,7 +16,7 @@ from app.adapters.embeddings import onnx
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.cli import main
 from app.observability.logs import reset_logs
-from app.settings import Settings
+from app.settings import fields
 from tests import postgres
 from tests.fakes import FakeGroq, fake_groq
 from tests.releasing import release_services
@@ -71,7 +71,7 @@ def _nothing_outlives_its_module() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the machine's environment and any `.env` out of the tests."""
-    for name, field in Settings.model_fields.items():
+    for name, field in fields().items():
         for variable in (name, *getattr(field.validation_alias, "choices", ())):
             monkeypatch.delenv(variable.upper(), raising=False)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")

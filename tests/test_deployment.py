@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from app.settings import Settings
+from app.settings import Settings, fields
 from app.wiring import Services
 
 ROOT = Path(__file__).parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-SETTINGS = {name.upper() for name in Settings.model_fields}
+SETTINGS = {name.upper() for name in fields()}
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -119,9 +119,9 @@ def test_the_composed_service_is_set_by_settings_that_exist_and_may_have_several
     }
     assert waypoint["tmpfs"] == [f"{given.pop('prometheus_multiproc_dir')}:uid=10001"]  # Not a folder of this machine.
     settings = Settings(_env_file=None, **given)
-    assert settings.chroma_host in COMPOSE["services"]
-    assert int(waypoint["stop_grace_period"].removesuffix("s")) > settings.drain_timeout_s + 5
-    assert waypoint["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
+    assert settings.chroma.host in COMPOSE["services"]
+    assert int(waypoint["stop_grace_period"].removesuffix("s")) > settings.server.drain_timeout_s + 5
+    assert waypoint["ports"] == [f"127.0.0.1:{settings.server.port}:{settings.server.port}"]
 
 
 def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_database_of_the_settings():
@@ -142,7 +142,7 @@ def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_dat
     options: dict[str, Any] = {name.lower(): value for name, value in lines if name != "COMPOSE_PROFILES"}
     assert dict(lines)["COMPOSE_PROFILES"] in server["profiles"]
     settings = Settings(_env_file=None, database_url=waypoint["environment"]["DATABASE_URL"], **options)
-    assert settings.vector_store_type == settings.session_backend == settings.events_backend == "postgres"
+    assert settings.store.kind == settings.session.backend == settings.of_variable("events_backend") == "postgres"
 
 
 def unit() -> str:
@@ -155,7 +155,7 @@ def test_the_unit_stops_the_service_by_one_signal_and_waits_for_its_answers():
     seconds = int(re.findall(r"TimeoutStopSec=(\d+)", unit())[0])
 
     assert "KillMode=mixed" in unit()
-    assert seconds > Settings.model_fields["drain_timeout_s"].default + 5
+    assert seconds > fields()["drain_timeout_s"].default + 5
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd on this machine")

@@ -23,7 +23,7 @@ def tracing(desk: Settings, url: str, **options: Any) -> Iterator[Services]:
     """Run services that trace to `url`, both ways, while the body runs."""
     there = {"langsmith_tracing": True, "langsmith_endpoint": url, "langsmith_api_key": SecretStr("lsv2_key")}
     there |= {"otel_exporter_otlp_endpoint": url}
-    services = Services(desk.model_copy(update=there | options), parts=Parts(embeddings=_embeddings()))
+    services = Services(desk.replace(**there, **options), parts=Parts(embeddings=_embeddings()))
     try:
         yield services
     finally:

@@ -21,7 +21,7 @@ def ask(
     """Answer one question. On an empty index the sample corpus is ingested first."""
     gc.disable()  # The process lives for seconds: garbage collection would only delay the answer.
     settings = read_settings()
-    asked = Question(question=check_question(question, settings.question_max_characters))
+    asked = Question(question=check_question(question, settings.limits.question_characters))
     if top_k is not None:
         asked["top_k"] = top_k
     if threshold is not None:

@@ -58,7 +58,7 @@ class Asking:
         from evals.judge import Judge
 
         model = services.model.bind(temperature=0)
-        judge = Judge(model, prompts.load("judge", self._settings.prompts_path))
+        judge = Judge(model, prompts.load("judge", self._settings.prompt.folder))
         return lambda case: judge.judged(case, ask(services.chain, case))
 
     def _all(self, cases: Sequence["Case"], answered: Callable[["Case"], "Row"], facts: Mapping[str, object]) -> None:

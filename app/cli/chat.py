@@ -18,7 +18,7 @@ WELCOME = "Ask a question, or /help for the commands. Ctrl-D ends."
 def chat() -> None:
     """Answer questions in a conversation; each may refer to earlier ones."""
     services = open_services()
-    conversation = Conversation(services.chain, most_characters=services.settings.question_max_characters)
+    conversation = Conversation(services.chain, most_characters=services.settings.limits.question_characters)
     if not sys.stdin.isatty():
         talk(conversation, (line for line in sys.stdin))
         return

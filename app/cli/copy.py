@@ -22,4 +22,4 @@ def copy(
     source, target = read_settings(), load_settings(vector_store_type=to)
     with progress_bar("Copying") as progress:
         chunks = copy_index(source, target, replace=replace, progress=progress)
-    show(f"Copied {chunks} chunks from {source.vector_store_type} to {to}; set VECTOR_STORE_TYPE={to} to use them.")
+    show(f"Copied {chunks} chunks from {source.store.kind} to {to}; set VECTOR_STORE_TYPE={to} to use them.")

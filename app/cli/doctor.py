@@ -39,7 +39,7 @@ def _findings() -> "Iterator[Finding]":
     except SettingsError as error:
         yield Finding("settings", "failed", str(error), remedy="correct the environment or `.env`")
         return
-    yield Finding("settings", "ok", f"provider {settings.provider}, retriever {settings.retriever_type}")
+    yield Finding("settings", "ok", f"provider {settings.provider}, retriever {settings.retrieval.strategy}")
     yield from findings(Services(settings))
 
 

@@ -98,7 +98,7 @@ def evaluate(
         _refuse("--compare reads existing rows and asks nothing", {"--json": json_out} | asking)
         metrics = _compared(cases, compare)
     else:
-        settings = read_settings().model_copy(update=FITTING if fit_out else MEASURING)
+        settings = read_settings().replace(**(FITTING if fit_out else MEASURING))
         asked = Asking(settings, judge=judge, dataset=langsmith)
         services = open_services(settings)
         rows = asked.rows(services, cases, json_out, facts=_facts(services, path.name))
@@ -146,7 +146,7 @@ def _fit(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"], o
     from evals.output import write_page
     from evals.rows import pairs_of
 
-    prior = load_model(services.settings.confidence_model, WORDS)
+    prior = load_model(services.settings.confidence.model, WORDS)
     fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=fitted_on)
     write_page(out, fitted.model.text())
     show(f"\n{fitted.summary}\nWritten to {out}; use it with CONFIDENCE_MODEL={out}")
@@ -154,7 +154,7 @@ def _fit(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"], o
 
 def _facts(services: "Services", questions: str) -> dict[str, object]:
     """Return the settings of the run, for the report and the experiment."""
-    return {"questions": questions, "chunks": services.store.count(), **services.settings.model_dump(include=REPORTED)}
+    return {"questions": questions, "chunks": services.store.count(), **services.settings.as_variables(REPORTED)}
 
 
 def _report(

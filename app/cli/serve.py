@@ -28,12 +28,12 @@ def serve(
     settings = read_settings()
     require_authentication(settings, host)
     check_workers(settings, workers)
-    configure_logs(settings.log_level, settings.log_format)
+    configure_logs(settings.logs.level, settings.logs.format)
     services = open_services(settings, serving=True)
     if services.outbox is not None:
         check_outbox(services.outbox)
     log.info("starting", **summary(services))
-    port = port or settings.port
+    port = port or settings.server.port
     announce = partial(show, f"Open the page at {page_address(host, port)}")
     serve_until_drained(services, host=host, port=port, workers=workers, on_bound=announce)
 

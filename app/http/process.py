@@ -53,10 +53,10 @@ def check_workers(settings: Settings, workers: int) -> None:
     Raises:
         ConfigurationError: the store is a folder of Chroma's.
     """
-    if workers > 1 and settings.vector_store_type == "chroma" and settings.chroma_host is None:
+    if workers > 1 and settings.store.kind == "chroma" and settings.chroma.host is None:
         msg = (
             f"--workers {workers} needs a store that several processes can open, unlike the Chroma folder "
-            f"{str(settings.chroma_path)!r}: start a Chroma server (`chroma run`) and set CHROMA_HOST, "
+            f"{str(settings.chroma.path)!r}: start a Chroma server (`chroma run`) and set CHROMA_HOST, "
             "or set VECTOR_STORE_TYPE=postgres or memory"
         )
         raise ConfigurationError(msg)
@@ -85,13 +85,13 @@ def serve(
         port=port,
         workers=workers,
         log_config=None,  # Its log lines use our format.
-        log_level=settings.log_level,
+        log_level=settings.logs.level,
         access_log=False,  # Each question has its own log line, and each request is counted.
         server_header=False,
         http=BoundedConnection,
         ws="none",
-        proxy_headers=bool(settings.forwarded_allow_ips),  # No X-Forwarded-For is trusted by default.
-        forwarded_allow_ips=settings.forwarded_allow_ips,
+        proxy_headers=bool(settings.access.forwarded_allow_ips),  # No X-Forwarded-For is trusted by default.
+        forwarded_allow_ips=settings.access.forwarded_allow_ips,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         timeout_worker_healthcheck=WORKER_START_TIMEOUT_S,
     )
@@ -136,7 +136,7 @@ def _serve_in_this_process(config: uvicorn.Config, listener: socket.socket) -> N
 def worker() -> "FastAPI":
     """Return the application of one worker process; uvicorn calls it there."""
     settings = load_settings()
-    configure_logs(settings.log_level, settings.log_format)
+    configure_logs(settings.logs.level, settings.logs.format)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         return application(Services(settings))
@@ -158,7 +158,7 @@ def application(services: Services) -> "FastAPI":
     from app.http.server import create_app
 
     app = create_app(services)
-    drain_at_signals(app.state.in_flight, services.settings.drain_timeout_s)
+    drain_at_signals(app.state.in_flight, services.settings.server.drain_timeout_s)
     return app
 
 

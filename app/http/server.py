@@ -41,7 +41,7 @@ def create_app(services: Services) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with services.running():
-            if services.settings.warm_up:
+            if services.settings.server.warm_up:
                 await asyncio.to_thread(services.warm_up)
             in_flight.phase = "ready"
             yield
@@ -62,28 +62,28 @@ def create_app(services: Services) -> FastAPI:
     app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.clock.now)
     add_error_handlers(app)
     _add_routes(app, services)
-    describe(app, services.settings.auth_mode)
+    describe(app, services.settings.access.mode)
     return app
 
 
 def _add_routes(app: FastAPI, services: Services) -> None:
     settings, chain = services.settings, services.chain
-    for router in (query.router, chat.chat_router(settings.allowed_models), search.router, feedback.router):
+    for router in (query.router, chat.chat_router(settings.llm.models), search.router, feedback.router):
         app.include_router(router)
     question = copilot.question_model(
-        top_k=settings.retrieval_top_k,
-        threshold=settings.relevance_threshold,
-        most=settings.question_max_characters,
+        top_k=settings.retrieval.top_k,
+        threshold=settings.retrieval.threshold,
+        most=settings.limits.question_characters,
     )
     handler = langserve.handler(chain, question, copilot.PATH)
-    app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.batch_max))
+    app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.limits.batch))
     app.include_router(playground.playground_router(chain, handler, question))
     app.include_router(health.router)
     page_router = page.page_router(
         services.examples,
         services.teams,
         framed_by=settings.framing_origins,
-        most_characters=settings.question_max_characters,
+        most_characters=settings.limits.question_characters,
     )
     for router in (
         pages.router,

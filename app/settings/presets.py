@@ -11,24 +11,18 @@ LISTED_MODEL: Final = "default"
 
 # Without a GPU a local server reads 50 to 200 tokens a second: a prompt takes half a minute or more.
 _PATIENCE: Final = {"llm_timeout_s": 300, "request_timeout_s": 330, "query_reformulation_timeout_s": 30}
-_OTHER_NAMES: Final = {"llm_model": "primary_model_id"}
 
 
-def with_preset(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the raw values of the settings, completed with their provider's defaults."""
-    preset = _preset(_provider(values))
-    given = {name for name in preset if values.get(name) or values.get(_OTHER_NAMES.get(name, name))}
-    return values | {name: value for name, value in preset.items() if name not in given}
-
-
-def _provider(values: Mapping[str, Any]) -> str:
-    keyed = values.get("openrouter_api_key") and not (values.get("llm_api_key") or values.get("groq_api_key"))
-    return str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()
-
-
-def _preset(provider: str) -> dict[str, Any]:
+def preset(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the provider of these raw values stands for."""
+    provider = _provider(values)
     if provider == "openrouter":
         return {"llm_model": OPENROUTER_MODEL}
     if provider in LOCAL_SERVERS:
         return {"llm_base_url": LOCAL_SERVERS[provider], "llm_model": LISTED_MODEL, **_PATIENCE}
     return {}
+
+
+def _provider(values: Mapping[str, Any]) -> str:
+    keyed = values.get("openrouter_api_key") and not (values.get("llm_api_key") or values.get("groq_api_key"))
+    return str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()

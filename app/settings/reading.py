@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import SecretStr, ValidationError
 
-from app.settings.settings import Settings
+from app.settings.settings import Settings, fields
 
 # Values that may be or contain a secret: an address with a password or a query, a key.
 _SUSPECT = re.compile(r"[@?]|\b(?:gsk|sk|pk|lsv2)[_-]|[\w-]{32}", re.IGNORECASE)
@@ -28,6 +28,8 @@ def load_settings(**overrides: Any) -> Settings:
     except UnicodeDecodeError:
         msg = ".env is not UTF-8 text; save it in that encoding"
         raise SettingsError(msg) from None
+    except ValueError as error:  # They do not fit together.
+        raise SettingsError(str(error)) from None
     except OSError as error:
         msg = f".env cannot be read: {error.strerror}"
         raise SettingsError(msg) from error
@@ -42,6 +44,6 @@ def _explain(problem: Any) -> str:
 
 
 def _shown(name: str, value: object) -> str:
-    field = Settings.model_fields.get(name)
+    field = fields().get(name)
     secret = field is None or SecretStr.__name__ in str(field.annotation)
     return "" if secret or _SUSPECT.search(str(value)) else f"={value!r}"

@@ -1,17 +1,161 @@
-"""All settings, and the checks across several of them."""
+"""All settings by their groups, and what follows from several of them."""
 
-from typing import Any, get_args
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, TypeVar, get_args
 
-from pydantic import ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, create_model, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.settings.presets import with_preset
-from app.settings.serving import LANGSMITH, ServingFields
+from app import hooks
+from app.settings import answering as a
+from app.settings import serving as s
+from app.settings.group import Group
+from app.settings.values import is_origin
+
+GroupT = TypeVar("GroupT", bound=Group)
 
 
-class Settings(ServingFields):
-    """All settings, validated one by one and together."""
+class Settings(BaseModel):
+    """All settings: the core's groups, and those of wings and of installed packages in `wings`."""
 
-    @field_validator("*", mode="before")
+    model_config = ConfigDict(frozen=True)
+
+    llm: a.LLMSettings
+    embedding: a.EmbeddingSettings
+    store: a.StoreSettings
+    chroma: a.ChromaSettings
+    retrieval: a.RetrievalSettings
+    prompt: a.PromptSettings
+    reformulation: a.ReformulationSettings
+    citations: a.CitationSettings
+    confidence: a.ConfidenceSettings
+    scope: a.ScopeSettings
+    safety: a.SafetySettings
+    cache: s.CacheSettings
+    redis: s.RedisSettings
+    session: s.SessionSettings
+    ingestion: s.IngestionSettings
+    uploads: s.UploadSettings
+    pages: s.PageSettings
+    feedback: s.FeedbackSettings
+    access: s.AccessSettings
+    limits: s.LimitSettings
+    web: s.WebSettings
+    server: s.ServerSettings
+    logs: s.LogSettings
+    langsmith: s.LangSmithSettings
+    wings: tuple[Group, ...]
+
+    def __init__(self, **variables: Any) -> None:
+        """Read the settings from the environment and `.env`; `variables`, in lower case, win.
+
+        Raises:
+            ValidationError: a value does not fit.
+            ValueError: some do not fit together.
+        """
+        read = _variables()(**variables)
+        made = {group: _filled(group, read) for group in _all_groups()}
+        super().__init__(**_by_name(made), wings=tuple(made[group] for group in _plugged()))
+        if reason := next(filter(None, (group.contradiction(self) for group in made.values())), None):
+            raise ValueError(reason)
+
+    def wing(self, group: type[GroupT]) -> GroupT:
+        """Return the settings of a wing."""
+        return next(one for one in self.wings if isinstance(one, group))
+
+    def of_variable(self, variable: str) -> Any:
+        """Return the value of a variable, in lower case; None where no installed part has it."""
+        return self.as_variables().get(variable)
+
+    def as_variables(self, names: Iterable[str] | None = None, **options: Any) -> dict[str, Any]:
+        """Return the values by their variables, by default of all; `options` are those of `model_dump`."""
+        found: dict[str, Any] = {}
+        for group in self._groups().values():
+            dumped = group.model_dump(**options)
+            found |= {variable: dumped[field] for variable, field in group.variables().items()}
+        return found if names is None else {name: found[name] for name in names if name in found}
+
+    def replace(self, **variables: Any) -> "Settings":
+        """Return the settings with other values, by their variables in lower case; they are not checked."""
+        changed: dict[str, Any] = {}
+        wings = list(self.wings)
+        for name, group in self._groups().items():
+            update = {field: variables[v] for v, field in group.variables().items() if v in variables}
+            if update and group in wings:
+                wings[wings.index(group)] = group.model_copy(update=update)
+            elif update:
+                changed[name] = group.model_copy(update=update)
+        return self.model_copy(update={**changed, "wings": tuple(wings)})
+
+    def _groups(self) -> dict[str, Group]:
+        core = {name: getattr(self, name) for name in type(self).model_fields if name != "wings"}
+        return core | {type(one).__name__: one for one in self.wings}
+
+    @property
+    def link_hosts(self) -> tuple[str, ...]:
+        """Return the hosts of TRUSTED_LINK_HOSTS; none means any."""
+        return tuple(self.safety.link_hosts.split(",")) if self.safety.link_hosts else ()
+
+    @property
+    def provider(self) -> str:
+        """Return the provider in force: the one that is set, else that of the key that is set, else offline."""
+        return self.llm.provider
+
+    @property
+    def asks_a_server(self) -> bool:
+        """Return whether the index is on a server rather than in this process."""
+        in_process = {"memory": True, "chroma": self.chroma.host is None}
+        return not in_process.get(self.store.kind, False)
+
+    @property
+    def open_to_others(self) -> bool:
+        """Return whether others than the users of this machine may ask."""
+        return self.access.mode != "none" or self.access.allow_anonymous
+
+    @property
+    def framing_origins(self) -> tuple[str, ...]:
+        """Return the origins of pages that may show /embed in a frame; empty where none may."""
+        origins = (self.web.frame_ancestors or self.web.cors_origins).split(",")
+        named = tuple(origin.strip() for origin in origins if is_origin(origin.strip()))
+        return () if "none" in named else named
+
+    @property
+    def rate(self) -> str | None:
+        """Return the rate in force: the one that is set, else 60/minute where others may ask; None is no limit."""
+        rate = self.access.rate_limit or ("60/minute" if self.open_to_others else "off")
+        return None if rate == "off" else rate
+
+    @property
+    def has_redis_sessions(self) -> bool:
+        """Return whether sessions are read from Redis, and not from an auth service."""
+        return self.access.mode == "session" and self.access.auth_url is None
+
+    @property
+    def counts_in_redis(self) -> bool:
+        """Return whether the questions of each caller are counted in Redis."""
+        return self.rate is not None and self.access.rate_limit_backend == "redis"
+
+    @property
+    def access_uses_redis(self) -> bool:
+        """Return whether callers, their rates or their conversations are in Redis."""
+        return self.has_redis_sessions or self.counts_in_redis or self.session.backend == "redis"
+
+    @property
+    def uses_redis(self) -> bool:
+        """Return whether sessions, conversations, rate limits or caches are in Redis."""
+        return self.access_uses_redis or (self.cache.enabled and self.cache.backend == "redis")
+
+
+class _Variables(BaseSettings):
+    """The variables as they are read, before they go into their groups."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", protected_namespaces=()
+    )
+
+    @field_validator("*", mode="before", check_fields=False)
     @classmethod
     def _any_case(cls, value: object, info: ValidationInfo) -> object:
         """Ignore case in settings with a fixed set of values."""
@@ -21,108 +165,53 @@ class Settings(ServingFields):
 
     @model_validator(mode="before")
     @classmethod
-    def _presets(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Fill in the provider's address, model and timeouts."""
-        return with_preset(values)
+    def _complete(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Fill in what follows from other values, where it is not set."""
+        made = {name: value for group in _all_groups() for name, value in group.completed(values).items()}
+        return values | {name: value for name, value in made.items() if not _is_set(name, values)}
 
-    @model_validator(mode="before")
-    @classmethod
-    def _addresses_of_hosts(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Build the addresses of Redis and RabbitMQ from their hosts and ports."""
-        made = {}
-        for name, port, address in (
-            ("redis", 6379, "redis://{}:{}/0"),
-            ("rabbitmq", 5672, "amqp://guest:guest@{}:{}/"),
-        ):
-            if (host := values.get(f"{name}_host")) and not values.get(f"{name}_url"):
-                made[f"{name}_url"] = address.format(host, values.get(f"{name}_port") or port)
-        return values | made
 
-    @model_validator(mode="after")
-    def _check_together(self) -> "Settings":
-        if (
-            reason := _contradiction(self)
-            or _unordered(self)
-            or _incomplete_openrouter(self)
-            or _incomplete_model(self)
-            or _incomplete_moderation(self)
-            or _incomplete_store(self)
-        ):
-            raise ValueError(reason)
-        return self
+def fields() -> Mapping[str, FieldInfo]:
+    """Return every setting by its variable, in lower case."""
+    return _variables().model_fields
+
+
+@cache
+def _variables() -> type[_Variables]:
+    found: dict[str, Any] = {}
+    for group in _all_groups():
+        for variable, name in group.variables().items():
+            field = group.model_fields[name]
+            found[variable] = (field.annotation, field)
+    return create_model("Variables", __base__=_Variables, **found)
+
+
+def _all_groups() -> list[type[Group]]:
+    kinds = (field.annotation for name, field in Settings.model_fields.items() if name != "wings")
+    return [*(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Group)), *_plugged()]
+
+
+@cache
+def _plugged() -> tuple[type[Group], ...]:
+    return tuple(hooks.each("settings"))
+
+
+def _by_name(made: Mapping[type[Group], Group]) -> dict[str, Group]:
+    kinds = {name: field.annotation for name, field in Settings.model_fields.items() if name != "wings"}
+    return {name: group for name, kind in kinds.items() for group in made.values() if type(group) is kind}
+
+
+def _filled(group: type[Group], variables: _Variables) -> Group:
+    values = {name: getattr(variables, variable) for variable, name in group.variables().items()}
+    return group.model_construct(**values)
+
+
+def _is_set(name: str, values: Mapping[str, Any]) -> bool:
+    names = {name, *getattr(fields()[name].validation_alias, "choices", ())}
+    return any(values.get(str(one)) for one in names)
 
 
 def _choices(annotation: object) -> set[object]:
-    """Return the values of a Literal, optional or not."""
+    """Return the words of a Literal, also of an optional one."""
     parts = get_args(annotation)
     return {one for part in parts for one in (get_args(part) or (part,)) if isinstance(one, str)}
-
-
-def _contradiction(settings: ServingFields) -> str | None:
-    if settings.chunk_overlap >= settings.chunk_size:
-        return f"CHUNK_OVERLAP ({settings.chunk_overlap}) must be smaller than CHUNK_SIZE ({settings.chunk_size})"
-    windows = settings.llm_context_tokens.split(",")
-    if settings.llm_max_tokens >= min(int(window.rpartition("=")[2]) for window in windows):
-        return f"LLM_MAX_TOKENS ({settings.llm_max_tokens}) must be smaller than LLM_CONTEXT_TOKENS"
-    models = {*settings.allowed_models, settings.llm_fallback_model}
-    if unknown := {window.rpartition("=")[0] for window in windows[1:]} - models:
-        allowed = "LLM_MODEL, LLM_ALLOWED_MODELS and LLM_FALLBACK_MODEL"
-        return f"LLM_CONTEXT_TOKENS names the model {min(unknown)!r}, which is not among {allowed}"
-    if settings.auth_mode == "api_key" and settings.api_keys is None:
-        return "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
-    if settings.langsmith_tracing and settings.langsmith_endpoint == LANGSMITH and settings.langsmith_api_key is None:
-        return "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
-    return None
-
-
-def _incomplete_store(settings: ServingFields) -> str | None:
-    kept = {
-        "VECTOR_STORE_TYPE": settings.vector_store_type,
-        "SESSION_BACKEND": settings.session_backend,
-        "EVENTS_BACKEND": settings.events_backend,
-    }
-    wanting = next((name for name, kind in kept.items() if kind == "postgres"), None)
-    if wanting and settings.database_url is None:
-        return f"{wanting}=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
-    return None
-
-
-def _unordered(settings: ServingFields) -> str | None:
-    low, medium, high = (getattr(settings, f"confidence_{name}_threshold") for name in ("low", "medium", "high"))
-    if not low < medium < high:
-        return (
-            f"CONFIDENCE_LOW_THRESHOLD ({low:g}), CONFIDENCE_MEDIUM_THRESHOLD ({medium:g}) and "
-            f"CONFIDENCE_HIGH_THRESHOLD ({high:g}) have to rise in this order"
-        )
-    return None
-
-
-def _incomplete_model(settings: ServingFields) -> str | None:
-    if settings.llm_provider == "groq" and settings.llm_api_key is None:
-        return "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
-    if settings.llm_provider == "openai-compatible" and settings.llm_base_url is None:
-        return "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
-    if settings.retriever_type == "compression" and settings.provider == "offline":
-        return "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use hybrid, similarity or mmr"
-    if settings.embedding_device == "cuda" and not _runs_on_torch(settings):
-        return "EMBEDDING_DEVICE=cuda needs EMBEDDING_PROVIDER=huggingface and EMBEDDING_BACKEND=torch"
-    if settings.embedding_provider == "openai-compatible" and settings.embedding_base_url is None:
-        return "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
-    return None
-
-
-def _runs_on_torch(settings: ServingFields) -> bool:
-    return settings.embedding_provider == "huggingface" and settings.embedding_backend == "torch"
-
-
-def _incomplete_openrouter(settings: ServingFields) -> str | None:
-    if settings.provider == "openrouter" and not (settings.openrouter_api_key or settings.llm_api_key):
-        return "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
-    return None
-
-
-def _incomplete_moderation(settings: ServingFields) -> str | None:
-    needs_key = settings.moderation_provider != "off" and not settings.moderates_by_llm_key
-    if needs_key and settings.moderation_api_key is None:
-        return f"MODERATION_PROVIDER={settings.moderation_provider} needs a key in MODERATION_API_KEY"
-    return None

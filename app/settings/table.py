@@ -6,27 +6,27 @@ from collections.abc import Iterable
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from app.settings.settings import Settings
+from app.settings.settings import fields
 
 HEAD = """# Every setting with its default. Copy this file to `.env` and change what you need; nothing has to be set.
 # Booleans take 1/0, true/false, yes/no, on/off. `python -m app.settings.table env` writes this file.
 """
 
 
-def settings_table(names: Iterable[str] = Settings.model_fields) -> str:
+def settings_table(names: Iterable[str] | None = None) -> str:
     """Return a Markdown table of the settings (default: all): name, default, meaning."""
-    fields = ((name, Settings.model_fields[name]) for name in names)
+    chosen = ((name, fields()[name]) for name in (fields() if names is None else names))
     rows = [
         f"| `{name.upper()}` | {f'`{default}`' if (default := default_of(field)) else ''} | {field.description} |"
-        for name, field in fields
+        for name, field in chosen
     ]
     return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
 
 
 def example_file() -> str:
     """Return the text of `.env.example`: the meaning of each setting, then its name and default."""
-    fields = Settings.model_fields.items()
-    return HEAD + "".join(f"\n# {field.description}\n{name.upper()}={default_of(field)}\n" for name, field in fields)
+    every = fields().items()
+    return HEAD + "".join(f"\n# {field.description}\n{name.upper()}={default_of(field)}\n" for name, field in every)
 
 
 def default_of(field: FieldInfo) -> str:

@@ -5,7 +5,7 @@ import re
 from difflib import get_close_matches
 from pathlib import Path
 
-from app.settings.settings import Settings
+from app.settings.settings import fields
 
 # Prefixes and names of this program's variables; others may belong to any program.
 _OUR_PREFIXES = re.compile(
@@ -34,8 +34,8 @@ _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)
 
 def unused_variables() -> dict[str, str | None]:
     """Return each variable that is set but not read, with the setting that was probably meant, or None."""
-    known = {name.upper() for name in Settings.model_fields}
-    for field in Settings.model_fields.values():
+    known = {name.upper() for name in fields()}
+    for field in fields().values():
         known |= {str(name).upper() for name in getattr(field.validation_alias, "choices", ())}
     environment = {name for name in os.environ if name in _MEANT or _OUR_PREFIXES.match(name)}  # noqa: TID251 - read to warn.
     unread = sorted({name.upper() for name in environment | _written()} - known)

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, SecretStr
 
+from app import hooks
+
 _ORIGIN = re.compile(
     r"\*|none|https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:(\d{1,5}|\*))?|https?://\[[0-9A-Fa-f:]+\](:\d{1,5})?"
 )
@@ -99,6 +101,22 @@ def _writable(folder: Path) -> Path:
     return folder
 
 
+def _part(kind: str) -> AfterValidator:
+    def known(value: str) -> str:
+        name, names = value.strip().lower(), hooks.names(kind)
+        if name not in names:
+            msg = f"Input should be {', '.join(map(repr, names[:-1]))} or {names[-1]!r}"
+            raise ValueError(msg)
+        return name
+
+    return AfterValidator(known)
+
+
+StoreName = Annotated[str, _part("stores")]
+RetrieverName = Annotated[str, _part("retrieval")]
+ConfidenceName = Annotated[str, _part("confidence")]
+ConversationsName = Annotated[str, _part("conversations")]
+EventStoreName = Annotated[str, _part("event_stores")]
 Flag = Annotated[bool, BeforeValidator(_boolean)]
 Reformulation = Annotated[Literal["auto", "always", "off"], BeforeValidator(_reformulation)]
 LogLevel = Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_log_level)]

@@ -34,7 +34,8 @@ class Access:
         """
         settings = self.settings
         # A key is optional where anybody may ask.
-        mode = "api_key" if settings.auth_mode == "none" and settings.api_keys is not None else settings.auth_mode
+        keys_optional = settings.access.mode == "none" and settings.access.api_keys is not None
+        mode = "api_key" if keys_optional else settings.access.mode
         return None if mode == "none" else hooks.load("authenticators", mode)(settings, self)
 
     @cached_property
@@ -45,13 +46,13 @@ class Access:
         change the index.
         """
         settings = self.settings
-        if settings.auth_mode != "none":
+        if settings.access.mode != "none":
             return None
-        audience = settings.anonymous_audience or ("public" if settings.allow_anonymous else "internal")
+        audience = settings.access.anonymous_audience or ("public" if settings.access.allow_anonymous else "internal")
         scopes = {Scope.ASK, Scope.FEEDBACK}
         if audience == "internal":
             scopes.add(Scope.INTERNAL)
-        if not settings.allow_anonymous:
+        if not settings.access.allow_anonymous:
             scopes |= {Scope.METRICS, Scope.INGEST}
         return Identity(scopes=frozenset(scopes))
 
@@ -60,7 +61,7 @@ class Access:
         """Return where questions are counted: in this process, or in Redis for all processes."""
         from limits.aio.storage import MemoryStorage, RedisStorage
 
-        if self.settings.rate_limit_backend == "memory":
+        if self.settings.access.rate_limit_backend == "memory":
             return MemoryStorage(wrap_exceptions=True)
         # The URL is not used: the pool has its own.
         options: dict[str, Any] = {"connection_pool": self.redis}
@@ -77,7 +78,7 @@ class Access:
         timeouts = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), REDIS_TIMEOUT_S)
         options: dict[str, Any] = {**timeouts, "retry": once_more}
         try:
-            return ConnectionPool.from_url(self.settings.redis_url.get_secret_value(), **options)
+            return ConnectionPool.from_url(self.settings.redis.url.get_secret_value(), **options)
         except ValueError:
             msg = "REDIS_URL is not an address of Redis, like redis://127.0.0.1:6379/0"
             raise ConfigurationError(msg) from None
@@ -98,7 +99,7 @@ def api_keys(settings: Settings, _access: Access) -> Authenticator:
     """Return what finds callers by the keys of API_KEYS."""
     from app.adapters.sessions.api_keys import ApiKeys
 
-    return ApiKeys(settings.api_keys.get_secret_value() if settings.api_keys else "")
+    return ApiKeys(settings.access.api_keys.get_secret_value() if settings.access.api_keys else "")
 
 
 def require_authentication(settings: Settings, host: str) -> None:

@@ -51,14 +51,14 @@ def observation(chain: Chain, parts: Surroundings) -> Chain:
 
 def conversation(chain: Chain, parts: Surroundings) -> Chain:
     """Read the session's turns before the answer, and add question and answer to them."""
-    shortest = SHORTEST_OF_STRANGERS if parts.settings.allow_anonymous else 1
+    shortest = SHORTEST_OF_STRANGERS if parts.settings.access.allow_anonymous else 1
     return WithConversations(chain, parts.conversations, shortest_anonymous=shortest)
 
 
 def redaction(chain: Chain, parts: Surroundings) -> Chain:
     """Take invisible characters and personal data out of the question, before anything logs, traces or caches it."""
     settings = parts.settings
-    return CleanQuestions(chain, redact_of(settings)) if settings.safety_enabled else chain
+    return CleanQuestions(chain, redact_of(settings)) if settings.safety.enabled else chain
 
 
 def disclosure(chain: Chain, parts: Surroundings) -> Chain:

@@ -107,8 +107,8 @@ class Services:
     @cached_property
     def feedback(self) -> FeedbackFile:
         """Return where users' scores and comments are kept."""
-        folder = folder_beside(self.settings, self.settings.feedback_path, "feedback")
-        return FeedbackFile(folder, max_bytes=self.settings.feedback_max_mb * MEGABYTE)
+        folder = folder_beside(self.settings, self.settings.feedback.folder, "feedback")
+        return FeedbackFile(folder, max_bytes=self.settings.feedback.max_mb * MEGABYTE)
 
     @cached_property
     def ingestion(self) -> "Ingestion":
@@ -130,13 +130,13 @@ class Services:
     @property
     def model(self) -> BaseChatModel:
         """Return the chat model: the providers that are set, and the offline answerer."""
-        return self._model_of(self.settings.llm_model)
+        return self._model_of(self.settings.llm.model)
 
     def _model_of(self, name: str) -> BaseChatModel:
         if self.parts.model is not None:
             return self.parts.model
         if name not in self.models:
-            settings = self.settings.model_copy(update={"llm_model": name})
+            settings = self.settings.replace(llm_model=name)
             self.models[name] = chat_model(
                 settings, self.embeddings, clock=self.clock, tokens=self.tokens, similarity=self.word_similarity
             )
@@ -145,7 +145,7 @@ class Services:
     @cached_property
     def remote(self) -> "RemoteRetriever | None":
         """Return what asks the service of RETRIEVAL_URL; None where the index here is searched."""
-        return remote_retriever(self.settings, self.clock) if self.settings.retrieval_url else None
+        return remote_retriever(self.settings, self.clock) if self.settings.retrieval.url else None
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
@@ -167,24 +167,23 @@ class Services:
     @cached_property
     def moderation(self) -> Moderation | None:
         """Return what judges whether questions are harmful; None where nothing does."""
-        settings = self.settings
-        if not settings.safety_enabled or settings.moderation_provider == "off":
+        if not self.settings.safety.enabled:
             return None
-        moderation: Moderation = hooks.load("checks", "moderation")(settings, self.clock)
-        return moderation
+        made = (make(self.settings, self.clock) for make in hooks.each("moderators"))
+        return next(filter(None, made), None)
 
     @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
-        return self.parts.chain or self._pipeline(self.settings.citation_style, self.settings.llm_model)
+        return self.parts.chain or self._pipeline(self.settings.citations.style, self.settings.llm.model)
 
     def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
         """Return the pipeline of POST /chat: it cites by numbers, and LLM_MODEL or another allowed model answers."""
         if self.parts.chain is not None:
             return self.parts.chain
-        name = model_id or self.settings.llm_model
+        name = model_id or self.settings.llm.model
         if name not in self._numbered_chains:
-            cut, warmth = self.settings.chat_passage_characters, self.settings.chat_temperature
+            cut, warmth = self.settings.prompt.chat_passage_characters, self.settings.llm.chat_temperature
             self._numbered_chains[name] = self._pipeline(
                 "numbered", name, passage_characters=cut, temperature=warmth, markers_suffice=True
             )
@@ -224,19 +223,19 @@ class Services:
     @cached_property
     def observers(self) -> list[Observer]:
         """Return the observers of every call of the chain."""
-        observers: list[Observer] = [AnswerLog(questions=self.settings.log_questions), *self.tracing.observers]
+        observers: list[Observer] = [AnswerLog(questions=self.settings.logs.questions), *self.tracing.observers]
         if self.serving:
             observers.append(self.metrics)
         if self.serving and self.outbox is not None:
             observers.append(
-                self.outbox.observer("offline" if self.settings.provider == "offline" else self.settings.llm_model)
+                self.outbox.observer("offline" if self.settings.provider == "offline" else self.settings.llm.model)
             )
         return observers
 
     @cached_property
     def outbox(self) -> Outbox | None:
         """Return where events are handed over for the broker; None where they are off."""
-        if self.parts.outbox is not None or not self.settings.events_enabled:
+        if self.parts.outbox is not None:
             return self.parts.outbox
         return next((made for make in hooks.each("events") if (made := make(self.settings))), None)
 
@@ -277,26 +276,26 @@ class Services:
     @cached_property
     def scope(self) -> Runnable[Searching, Redirect | None] | None:
         """Return what declines questions that no document answers; None where it is off, or no list is known."""
-        if self.remote is not None and self.settings.scope_file is None:
+        if self.remote is not None and self.settings.scope.file is None:
             return None
         return scope_gate(self.settings, self.embeddings, self.index.current)
 
     @cached_property
     def examples(self) -> ExampleQuestions:
         """Return the questions that the page offers to begin with."""
-        return ExampleQuestions(self.settings.examples_file, self.stored.holds_own_documents)
+        return ExampleQuestions(self.settings.web.examples_file, self.stored.holds_own_documents)
 
     @cached_property
     def teams(self) -> Teams:
         """Return whom the page names where the documents hold no answer."""
-        return Teams(self.settings.teams_file, self.stored.holds_own_documents)
+        return Teams(self.settings.web.teams_file, self.stored.holds_own_documents)
 
     def checks(self) -> list[Check]:
         """Return the readiness checks of all that these settings, and the models made so far, depend on."""
         embedder = self.parts.embeddings or self.embedder
         source = index_check(embedder, lambda: self.store) if self.remote is None else retrieval_check(self.remote)
-        models = {self.settings.llm_model: self.model} | self.models
-        return [source, *service_checks(self.settings, self.embedder, providers_of(models))]
+        models = {self.settings.llm.model: self.model} | self.models
+        return [source, *service_checks(self.settings, self.embedder, providers_of(models), self.outbox)]
 
     def warm_up(self) -> None:
         """Answer a question without the language model, so that the first real one finds everything made and loaded."""

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 import prompts
 from app.settings import Settings
-from app.settings.answering import AnsweringFields
+from app.settings.answering import GROUPS
 from chains.caching.stats import CacheStats, LevelName
 from chains.caching.typed_cache import TypedCache, canonical
 from chains.clock import Clock
@@ -30,8 +30,12 @@ MEMORY_BYTES = 32 * 2**20
 # What of the settings an answer depends on: those of what answers, and how chunks are cut; not where services are.
 # A new setting of what answers is in the key by itself; leaving one out would return wrong answers.
 _PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
-_PLACES |= {"database_url", "database_pool_size"}
-_DEPENDED_ON = {*AnsweringFields.model_fields, "chunk_size", "chunk_overlap"} - _PLACES
+
+
+def _depended_on(settings: Settings) -> set[str]:
+    """Return the variables of what answers, of how chunks are cut, and of wings."""
+    groups = (*GROUPS, *(type(wing) for wing in settings.wings))
+    return {variable for group in groups for variable in group.variables()} - _PLACES | {"chunk_size", "chunk_overlap"}
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,12 @@ class Caches:
         from chains.caching.retriever import CachedRetriever
 
         settings = self.settings
-        facts = self._embedding_facts() | settings.model_dump(
-            include={"retriever_type", "compression_base", "mmr_fetch_k", "mmr_lambda"}
+        facts = self._embedding_facts() | settings.as_variables(
+            ("retriever_type", "compression_base", "mmr_fetch_k", "mmr_lambda")
         )
-        if settings.retriever_type == "compression":
-            facts |= {"llm": settings.model_dump(include={"llm_model", "llm_base_url", "llm_temperature"})}
-            facts |= {"prompt": prompts.load("compression", settings.prompts_path)}
+        if settings.retrieval.strategy == "compression":
+            facts |= {"llm": settings.as_variables(("llm_model", "llm_base_url", "llm_temperature"))}
+            facts |= {"prompt": prompts.load("compression", settings.prompt.folder)}
         level = self._level("retrieval", TypeAdapter(list[Document]), facts)
         same: dict[str, Any] = {
             name: getattr(retriever, name) for name in ("top_k", "threshold", "executor", "link_hosts")
@@ -96,18 +100,18 @@ class Caches:
             version=self.index_version,
             stats=self.stats,
             clock=self.clock,
-            ttl_s=settings.cache_ttl,
-            defaults={"top_k": settings.retrieval_top_k, "threshold": settings.relevance_threshold, "history": []},
+            ttl_s=settings.cache.ttl,
+            defaults={"top_k": settings.retrieval.top_k, "threshold": settings.retrieval.threshold, "history": []},
         )
 
     def _on(self, *levels: LevelName) -> bool:
         settings = self.settings
         switches = {
-            "embedding": settings.cache_embeddings,
-            "retrieval": settings.cache_retrieval,
-            "answer": settings.cache_llm,
+            "embedding": settings.cache.embeddings,
+            "retrieval": settings.cache.retrieval,
+            "answer": settings.cache.llm,
         }
-        return settings.cache_enabled and any(switches[level] for level in levels)
+        return settings.cache.enabled and any(switches[level] for level in levels)
 
     def _level(self, name: LevelName, form: TypeAdapter[Any], facts: Mapping[str, Any]) -> TypedCache[Any]:
         fingerprint = canonical([version("waypoint-copilot"), facts])
@@ -117,24 +121,24 @@ class Caches:
     def _store(self) -> "ExpiringStore":
         if self.store is not None:
             return self.store
-        settings, ttl_s = self.settings, self.settings.cache_ttl
-        if settings.cache_backend == "memory":
+        settings, ttl_s = self.settings, self.settings.cache.ttl
+        if settings.cache.backend == "memory":
             from chains.caching.stores import MemoryStore
 
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
         from app.adapters.stores.redis import RedisStore
 
-        url = settings.redis_url.get_secret_value()
-        return RedisStore(url, ttl_s=ttl_s, timeout_s=settings.redis_timeout_s, clock=self.clock)
+        url = settings.redis.url.get_secret_value()
+        return RedisStore(url, ttl_s=ttl_s, timeout_s=settings.redis.timeout_s, clock=self.clock)
 
     def _embedding_facts(self) -> dict[str, Any]:
         names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}
-        return self.settings.model_dump(include=names)
+        return self.settings.as_variables(names)
 
     def _answer_facts(self) -> dict[str, Any]:
         settings = self.settings
         # A secret is dumped as asterisks. All prompts count, whichever the chain uses.
-        dumped = settings.model_dump(mode="json", include=_DEPENDED_ON)
-        folder = settings.prompts_path
+        dumped = settings.as_variables(sorted(_depended_on(settings)), mode="json")
+        folder = settings.prompt.folder
         texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
         return dumped | {"provider": settings.provider} | texts

@@ -55,13 +55,13 @@ def pipeline(
     Raises:
         ConfigurationError: the deployment's prompt cannot be used.
     """
-    text = partial(prompts.load, folder=settings.prompts_path)
-    translations = prompts.translations(settings.prompts_path)
+    text = partial(prompts.load, folder=settings.prompt.folder)
+    translations = prompts.translations(settings.prompt.folder)
     prompt = "system" if style == "title" else "system_numbered"
     system, reminder = text(prompt), text("reminder")
     # The second provider gets the same prompt.
-    window = min(settings.context_tokens(name) for name in (model_id, settings.llm_fallback_model) if name)
-    history = HistoryWindow(settings.max_history_tokens, tokens)
+    window = min(settings.llm.window(name) for name in (model_id, settings.llm.fallback_model) if name)
+    history = HistoryWindow(settings.prompt.history_tokens, tokens)
     try:
         return build_chain(
             retriever=retriever,
@@ -73,20 +73,20 @@ def pipeline(
             unread=None if settings.provider != "offline" or markers_suffice else text("unread"),
             translations=translations,
             context=FormatContext(
-                max_tokens=settings.max_context_tokens,
+                max_tokens=settings.prompt.context_tokens,
                 style=style,
                 window=window,
-                reserved=tokens.count(system) + tokens.count(reminder) + settings.llm_max_tokens + FENCE_TOKENS,
+                reserved=tokens.count(system) + tokens.count(reminder) + settings.llm.max_tokens + FENCE_TOKENS,
                 tokens=tokens,
                 passage_characters=passage_characters,
                 history=history,
             ),
             citations=CiteSources(
                 style=style,
-                min_citations=settings.min_citations,
-                attribution=settings.citation_repair,
+                min_citations=settings.citations.least,
+                attribution=settings.citations.repair,
                 similarity=similarity,
-                checked=settings.stream_checked,
+                checked=settings.citations.stream_checked,
                 markers_suffice=markers_suffice,
                 fallback=text("ungrounded"),
                 withheld=text("withheld"),
@@ -97,11 +97,11 @@ def pipeline(
             history=history,
             scope=scope,
             safety=safety_of(settings, system, moderate),
-            timeout_s=settings.request_timeout_s,
+            timeout_s=settings.limits.request_timeout_s,
             clock=clock,
         )
     except ConfigurationError as error:
-        msg = f"{prompt}.txt in PROMPTS_PATH={settings.prompts_path}: {error}"
+        msg = f"{prompt}.txt in PROMPTS_PATH={settings.prompt.folder}: {error}"
         raise ConfigurationError(msg) from error
 
 
@@ -111,20 +111,20 @@ def confidence_strategy(settings: Settings) -> ConfidenceStrategy:
     Raises:
         ConfigurationError: CONFIDENCE_MODEL cannot be read.
     """
-    if not settings.confidence_enabled:
+    if not settings.confidence.enabled:
         return without_confidence
-    strategy: ConfidenceStrategy = hooks.load("confidence", settings.confidence_strategy)(settings)
-    return strategy if settings.confidence_include_factors else WithoutFactors(strategy)
+    strategy: ConfidenceStrategy = hooks.load("confidence", settings.confidence.strategy)(settings)
+    return strategy if settings.confidence.include_factors else WithoutFactors(strategy)
 
 
 def calibrated(settings: Settings) -> ConfidenceStrategy:
     """Rate by the probability that the answer is right."""
-    return CalibratedConfidence(load_model(settings.confidence_model, WORDS), _thresholds(settings))
+    return CalibratedConfidence(load_model(settings.confidence.model, WORDS), _thresholds(settings))
 
 
 def composite(settings: Settings) -> ConfidenceStrategy:
     """Rate by four factors."""
-    return CompositeConfidence(_thresholds(settings), top_k=settings.retrieval_top_k)
+    return CompositeConfidence(_thresholds(settings), top_k=settings.retrieval.top_k)
 
 
 def tiered(_settings: Settings) -> ConfidenceStrategy:
@@ -133,5 +133,5 @@ def tiered(_settings: Settings) -> ConfidenceStrategy:
 
 
 def _thresholds(settings: Settings) -> Thresholds:
-    bounds = (settings.confidence_low_threshold, settings.confidence_medium_threshold)
-    return Thresholds(*bounds, settings.confidence_high_threshold)
+    bounds = (settings.confidence.low_threshold, settings.confidence.medium_threshold)
+    return Thresholds(*bounds, settings.confidence.high_threshold)

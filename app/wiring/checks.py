@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from langchain_core.embeddings import Embeddings
 
+from app.ports import Outbox
 from app.settings import Settings
 from chains.errors import LLMCircuitError, LLMRateLimitError, VectorStoreError
 from chains.generation.provider import Provider
@@ -80,25 +81,24 @@ def provider_check(provider: Provider, *, model: str | None = None) -> Check:
     return Check(name if model is None else f"{name}:{model}", ask)
 
 
-def service_checks(settings: Settings, embedder: Embeddings, providers: Sequence[tuple[str, Provider]]) -> list[Check]:
+def service_checks(
+    settings: Settings, embedder: Embeddings, providers: Sequence[tuple[str, Provider]], outbox: Outbox | None
+) -> list[Check]:
     """Ask the services that embed and answer, and what keeps sessions, caches and events."""
-    checks = [embeddings_check(embedder)] if settings.embedding_provider == "openai-compatible" else []
+    checks = [embeddings_check(embedder)] if settings.embedding.provider == "openai-compatible" else []
     for name, provider in providers:
-        checks.append(provider_check(provider, model=None if name == settings.llm_model else name))
-    return checks + backend_checks(settings)
+        checks.append(provider_check(provider, model=None if name == settings.llm.model else name))
+    return checks + backend_checks(settings, outbox)
 
 
-def backend_checks(settings: Settings) -> list[Check]:
+def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
     """Ask Redis and RabbitMQ, where they are used; only sessions require Redis, and events wait for RabbitMQ."""
     checks = []
     if settings.uses_redis:
         from app.adapters.health_probes import ping_redis
 
-        ask = partial(ping_redis, settings.redis_url.get_secret_value(), timeout_s=ANSWER_WITHIN_S)
+        ask = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=ANSWER_WITHIN_S)
         checks.append(Check("redis", ask, required=settings.has_redis_sessions))
-    if settings.rabbitmq_url and settings.events_enabled:
-        from app.adapters.health_probes import ping_rabbitmq
-
-        ask = partial(ping_rabbitmq, settings.rabbitmq_url.get_secret_value(), timeout_s=ANSWER_WITHIN_S)
-        checks.append(Check("rabbitmq", ask))
+    if outbox is not None:
+        checks.append(Check("rabbitmq", partial(outbox.ping, timeout_s=ANSWER_WITHIN_S)))
     return checks

@@ -10,10 +10,10 @@ from chains.conversations import ConversationStore
 
 def conversations_of(settings: Settings, access: Access, clock: Clock) -> ConversationStore:
     """Return what SESSION_BACKEND names."""
-    store: ConversationStore = hooks.load("conversations", settings.session_backend)(settings, access, clock)
+    store: ConversationStore = hooks.load("conversations", settings.session.backend)(settings, access, clock)
     return store
 
 
 def memory_conversations(settings: Settings, _access: Access, clock: Clock) -> ConversationStore:
     """Return what keeps them in this process."""
-    return MemoryConversations(ttl_s=settings.session_ttl, capacity=settings.sessions_max, clock=clock)
+    return MemoryConversations(ttl_s=settings.session.ttl, capacity=settings.session.capacity, clock=clock)

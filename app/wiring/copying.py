@@ -49,8 +49,8 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "
         ConfigurationError: both are the same kind of store; or the target holds chunks, and is not to be replaced.
         VectorStoreError: a store cannot be read or written, or an ingestion into one is at work.
     """
-    if source.vector_store_type == target.vector_store_type:
-        msg = f"VECTOR_STORE_TYPE is {source.vector_store_type} already; name another store with --to"
+    if source.store.kind == target.store.kind:
+        msg = f"VECTOR_STORE_TYPE is {source.store.kind} already; name another store with --to"
         raise ConfigurationError(msg)
     ready = ReadyVectors()
     into = stored_index(target, ready)
@@ -58,7 +58,7 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "
     with origin.locked(), into.locked():
         held = 0 if replace else into.open().store.count()
         if held:
-            msg = f"the {target.vector_store_type} store holds {held} chunks; --replace puts the copy in their place"
+            msg = f"the {target.store.kind} store holds {held} chunks; --replace puts the copy in their place"
             raise ConfigurationError(msg)
         if origin.holds_own_documents():
             into.mark_own_documents()

@@ -54,7 +54,7 @@ def summary(services: Services) -> dict[str, Any]:
     strangers = "refused" if anonymous is None else f"{anonymous.audience} documents"
     return {
         "provider": settings.provider,
-        "model": None if settings.provider == "offline" else settings.llm_model,
+        "model": None if settings.provider == "offline" else settings.llm.model,
         "base_url": masked(_base_url(settings)),
         "store": _place(services),
         "chunks": services.store.count() if services.remote is None else None,
@@ -86,7 +86,7 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
     settings = services.settings
 
     def embed() -> str:
-        return f"{settings.embedding_model}, {len(services.embeddings.embed_query(QUESTION))} dimensions"
+        return f"{settings.embedding.model}, {len(services.embeddings.embed_query(QUESTION))} dimensions"
 
     def search() -> str:
         found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
@@ -98,27 +98,27 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
         found = services.retriever.invoke(QUESTION, {"configurable": {"audience": "internal"}})
         return f"{_place(services)}: a search found {len(found)}"
 
-    if settings.embedding_provider == "openai-compatible":
+    if settings.embedding.provider == "openai-compatible":
         yield _Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
     else:
         yield _Trial("embedding model", embed, "install the package again: its model files are missing or changed")
     if services.remote is not None:
         yield _Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
         return
-    place = STORE_SETTINGS.get(settings.vector_store_type, "its settings")
+    place = STORE_SETTINGS.get(settings.store.kind, "its settings")
     yield _Trial("vector store", search, f"check VECTOR_STORE_TYPE, {place}; `waypoint ingest --reset PATH`")
 
 
 def _models(settings: Settings) -> Iterator[_Trial]:
     def ask(model: Any) -> str:
         reply = model.invoke("Answer with the word yes.")
-        return f"{reply.response_metadata.get('model_name', settings.llm_model)} answered{_listed(settings, model)}"
+        return f"{reply.response_metadata.get('model_name', settings.llm.model)} answered{_listed(settings, model)}"
 
     if settings.provider != "offline":
         server = f"start {settings.provider}, or check" if settings.provider in LOCAL_SERVERS else "check LLM_API_KEY,"
         remedy = f"{server} LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
         yield _Trial("language model", lambda: ask(first_model(settings)), remedy)
-        if settings.llm_fallback and settings.llm_fallback_base_url:
+        if settings.llm.fallback and settings.llm.fallback_base_url:
             remedy = "check LLM_FALLBACK_BASE_URL, LLM_FALLBACK_MODEL and LLM_FALLBACK_API_KEY"
             yield _Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
 
@@ -135,7 +135,8 @@ def _listed(settings: Settings, model: Any) -> str:
 def _moderation(services: Services) -> Iterator[_Trial]:
     def judge(moderator: Moderator) -> str:
         result = moderator.invoke(QUESTION)
-        return f"{services.settings.moderation_provider} {'flags' if result.flagged else 'allows'} {QUESTION!r}"
+        provider = services.settings.of_variable("moderation_provider")
+        return f"{provider} {'flags' if result.flagged else 'allows'} {QUESTION!r}"
 
     if services.moderation is not None:
         remedy = "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions go on without it"
@@ -143,35 +144,34 @@ def _moderation(services: Services) -> Iterator[_Trial]:
 
 
 def _backends(services: Services) -> Iterator[_Trial]:
+    from app.adapters.health_probes import ping_redis
+
     settings = services.settings
     if settings.uses_redis:
         remedy = "start Redis, or check REDIS_URL"
-        yield _Trial("redis", lambda: _ping("redis", settings.redis_url), remedy, settings.has_redis_sessions)
-    if settings.session_backend == "postgres":
+        ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)
+        yield _Trial("redis", partial(_answers, ping), remedy, settings.has_redis_sessions)
+    if settings.session.backend == "postgres":
         yield _Trial("conversations", services.conversations.check, "check DATABASE_URL", required=False)  # type: ignore[attr-defined] # Only this kind has it.
     if services.outbox is not None:
         yield _events(settings, services.outbox)
-        broker = settings.rabbitmq_url
         remedy = "start RabbitMQ, check RABBITMQ_URL, or set EVENTS_ENABLED=false"
-        yield _Trial("rabbitmq", lambda: _ping("rabbitmq", broker), remedy, required=False)
+        ping = partial(services.outbox.ping, timeout_s=TIMEOUT_S)
+        yield _Trial("rabbitmq", partial(_answers, ping), remedy, required=False)
     for name, probe in services.tracing.probes.items():
         remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
         yield _Trial(name, probe, remedy, required=False)
 
 
 def _events(settings: Settings, outbox: "Outbox") -> _Trial:
-    if settings.events_backend == "postgres":
+    if settings.of_variable("events_backend") == "postgres":
         remedy = "check DATABASE_URL, and run `waypoint migrate`; events wait in memory meanwhile"
         return _Trial("events", outbox.check, remedy, required=False)
     return _Trial("events", outbox.check, "check EVENTS_PATH and the disk")
 
 
-def _ping(service: Literal["redis", "rabbitmq"], url: Any) -> str:
-    from app.adapters.health_probes import ping_rabbitmq, ping_redis
-
-    ping = ping_redis if service == "redis" else ping_rabbitmq
-    work: Coroutine[Any, Any, None] = ping(url.get_secret_value(), timeout_s=TIMEOUT_S)
-    asyncio.run(work)
+def _answers(ping: Callable[[], Coroutine[Any, Any, None]]) -> str:
+    asyncio.run(ping())
     return "answers"
 
 
@@ -179,9 +179,9 @@ def _base_url(settings: Settings) -> str | None:
     if settings.provider == "offline":
         return None
     usual = "https://openrouter.ai/api/v1" if settings.provider == "openrouter" else "https://api.groq.com"
-    return settings.llm_base_url or usual
+    return settings.llm.base_url or usual
 
 
 def _place(services: Services) -> str:
-    remote = services.settings.retrieval_url
+    remote = services.settings.retrieval.url
     return services.stored.place if remote is None else str(masked(remote))

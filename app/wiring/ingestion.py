@@ -96,7 +96,7 @@ class Ingestion:
                 engine=running,
                 progress=progress,
                 dry_run=dry_run,
-                min_chunks=self.settings.min_chunks,
+                min_chunks=self.settings.ingestion.min_chunks,
                 addresses=addresses,
                 only=only,
                 chosen=chosen,

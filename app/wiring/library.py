@@ -71,7 +71,7 @@ class Library:
         """Return what draws pages of PDF files."""
         from app.adapters.documents.pages import PdfPages
 
-        return PdfPages(self.settings.page_timeout_s, self.settings.page_memory_mb)
+        return PdfPages(self.settings.pages.timeout_s, self.settings.pages.memory_mb)
 
     def page(self, doc_id: str, number: int) -> "IndexedPage | None":
         """Return a page of a PDF file that is still where it was; None where there is none."""
@@ -100,13 +100,13 @@ class Library:
 
 def uploads_folder(settings: Settings) -> Path:
     """Return the folder of the documents that are added over HTTP; every index has its own."""
-    return folder_beside(settings, settings.uploads_path, "uploads")
+    return folder_beside(settings, settings.uploads.folder, "uploads")
 
 
 def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
     """Return the folder that was chosen, or else one beside the index; in it, every index has its own."""
-    beside = settings.memory_store_path if settings.vector_store_type == "memory" else settings.chroma_path
-    return (chosen or beside.parent / name).expanduser().resolve() / settings.collection_name
+    beside = settings.store.memory_path if settings.store.kind == "memory" else settings.chroma.path
+    return (chosen or beside.parent / name).expanduser().resolve() / settings.store.collection
 
 
 def catalogue_of(index: "Snapshot", hosts: Collection[str] = ()) -> Catalogue:

@@ -34,8 +34,8 @@ def chat_model(
         return offline_model(embeddings, similarity)
     return ResilientChatModel(
         providers=providers(settings, clock),
-        last_resort=offline_model(embeddings, similarity) if settings.llm_fallback else None,
-        max_tokens=settings.llm_max_tokens,
+        last_resort=offline_model(embeddings, similarity) if settings.llm.fallback else None,
+        max_tokens=settings.llm.max_tokens,
         tokens=tokens,
     )
 
@@ -56,11 +56,11 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
         return None
     breaker = CircuitBreaker(
         clock=clock,
-        failures=settings.llm_breaker_failures,
-        reset_s=settings.llm_breaker_reset_s,
+        failures=settings.llm.breaker_failures,
+        reset_s=settings.llm.breaker_reset_s,
         name="query reformulation",
     )
-    timeout_s, once = settings.query_reformulation_timeout_s, RetryPolicy(retries=0)
+    timeout_s, once = settings.reformulation.timeout_s, RetryPolicy(retries=0)
     provider = replace(model.providers[0], breaker=breaker, policy=once, timeout_s=timeout_s)
     asked = ResilientChatModel(providers=(provider,), max_tokens=CONDENSED_TOKENS, tokens=model.tokens)
     return asked.bind(temperature=0, max_tokens=CONDENSED_TOKENS)
@@ -70,14 +70,14 @@ def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
     """Return the provider of LLM_PROVIDER, and that of LLM_FALLBACK_BASE_URL where it is set."""
     limiter = RateLimiter(
         clock=clock,
-        requests=settings.llm_rpm,
-        tokens=settings.llm_tpm,
-        max_wait_s=settings.llm_queue_timeout_s,
+        requests=settings.llm.rpm,
+        tokens=settings.llm.tpm,
+        max_wait_s=settings.llm.queue_timeout_s,
     )
     first = _provider(settings, clock, first_model(settings), limiter, "language model")
-    if not (settings.llm_fallback and settings.llm_fallback_base_url):
+    if not (settings.llm.fallback and settings.llm.fallback_base_url):
         return (first,)
-    unlimited = RateLimiter(clock=clock, max_wait_s=settings.llm_queue_timeout_s)
+    unlimited = RateLimiter(clock=clock, max_wait_s=settings.llm.queue_timeout_s)
     return first, _provider(settings, clock, second_model(settings), unlimited, "second language model")
 
 
@@ -99,40 +99,40 @@ async def close(models: Mapping[str, BaseChatModel]) -> None:
 def first_model(settings: Settings) -> BaseChatModel:
     """Return the model of LLM_PROVIDER."""
     options: dict[str, Any] = {
-        "model": settings.llm_model,
-        "temperature": settings.llm_temperature,
-        "max_tokens": settings.llm_max_tokens,
-        "timeout_s": settings.llm_timeout_s,
+        "model": settings.llm.model,
+        "temperature": settings.llm.temperature,
+        "max_tokens": settings.llm.max_tokens,
+        "timeout_s": settings.llm.timeout_s,
     }
-    if settings.llm_reasoning_effort:
-        options["reasoning_effort"] = settings.llm_reasoning_effort
+    if settings.llm.reasoning_effort:
+        options["reasoning_effort"] = settings.llm.reasoning_effort
     if settings.provider == "openrouter":
         from app.adapters.llm.openai_compatible import openrouter_model
 
-        key = settings.openrouter_api_key or settings.llm_api_key
-        site: dict[str, Any] = {"referer": settings.openrouter_referer, "title": settings.openrouter_title}
-        return openrouter_model(base_url=settings.llm_base_url, api_key=key, **site, **options)
+        key = settings.llm.openrouter_api_key or settings.llm.api_key
+        site: dict[str, Any] = {"referer": settings.llm.openrouter_referer, "title": settings.llm.openrouter_title}
+        return openrouter_model(base_url=settings.llm.base_url, api_key=key, **site, **options)
     if settings.provider in LOCAL_SERVERS:
         from app.adapters.llm.local import local_model
 
-        name = None if settings.llm_model == LISTED_MODEL else settings.llm_model
+        name = None if settings.llm.model == LISTED_MODEL else settings.llm.model
         return local_model(
-            base_url=settings.llm_base_url or "", api_key=settings.llm_api_key, **options | {"model": name}
+            base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options | {"model": name}
         )
     if settings.provider == "openai-compatible":
         from app.adapters.llm.openai_compatible import openai_compatible_model
 
-        return openai_compatible_model(base_url=settings.llm_base_url or "", api_key=settings.llm_api_key, **options)
+        return openai_compatible_model(base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options)
     from app.adapters.llm.groq import groq_model
 
-    chosen = {"reasoning_format": settings.llm_reasoning_format, "service_tier": settings.llm_service_tier}
+    chosen = {"reasoning_format": settings.llm.reasoning_format, "service_tier": settings.llm.service_tier}
     options |= {name: value for name, value in chosen.items() if value is not None}
-    return groq_model(api_key=settings.llm_api_key or SecretStr(""), base_url=settings.llm_base_url, **options)
+    return groq_model(api_key=settings.llm.api_key or SecretStr(""), base_url=settings.llm.base_url, **options)
 
 
 def unused_local_server(settings: Settings) -> str | None:
     """Return the provider whose server answers on its usual port, where no provider was chosen; else None."""
-    if settings.llm_provider is not None or settings.provider != "offline":
+    if settings.llm.chosen is not None or settings.provider != "offline":
         return None
     from app.adapters.llm.probe import lists_models
 
@@ -143,22 +143,22 @@ def second_model(settings: Settings) -> BaseChatModel:
     """Return the model of LLM_FALLBACK_BASE_URL."""
     second = {
         "llm_provider": "openai-compatible",
-        "llm_base_url": settings.llm_fallback_base_url,
-        "llm_model": settings.llm_fallback_model or settings.llm_model,
-        "llm_api_key": settings.llm_fallback_api_key,
+        "llm_base_url": settings.llm.fallback_base_url,
+        "llm_model": settings.llm.fallback_model or settings.llm.model,
+        "llm_api_key": settings.llm.fallback_api_key,
     }
-    return first_model(settings.model_copy(update=second))
+    return first_model(settings.replace(**second))
 
 
 def _provider(settings: Settings, clock: Clock, model: BaseChatModel, limiter: RateLimiter, name: str) -> Provider:
     breaker = CircuitBreaker(
-        clock=clock, failures=settings.llm_breaker_failures, reset_s=settings.llm_breaker_reset_s, name=name
+        clock=clock, failures=settings.llm.breaker_failures, reset_s=settings.llm.breaker_reset_s, name=name
     )
     return Provider(
         model=model,
         breaker=breaker,
         limiter=limiter,
         clock=clock,
-        policy=RetryPolicy(retries=settings.llm_max_retries),
-        timeout_s=settings.llm_timeout_s,
+        policy=RetryPolicy(retries=settings.llm.max_retries),
+        timeout_s=settings.llm.timeout_s,
     )

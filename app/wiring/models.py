@@ -32,28 +32,28 @@ if TYPE_CHECKING:
 
 def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
     """Return the embeddings that EMBEDDING_PROVIDER and EMBEDDING_BACKEND name."""
-    if settings.embedding_provider == "openai-compatible":
+    if settings.embedding.provider == "openai-compatible":
         from app.adapters.embeddings.http_embeddings import HttpEmbeddings
 
         return HttpEmbeddings(
-            base_url=settings.embedding_base_url or "",
-            model=settings.embedding_model,
-            api_key=settings.embedding_api_key or settings.llm_api_key,
-            timeout_s=settings.embedding_timeout_s,
-            policy=RetryPolicy(retries=settings.embedding_max_retries),
-            breaker_failures=settings.embedding_breaker_failures,
-            breaker_reset_s=settings.embedding_breaker_reset_s,
+            base_url=settings.embedding.base_url or "",
+            model=settings.embedding.model,
+            api_key=settings.embedding.api_key or settings.llm.api_key,
+            timeout_s=settings.embedding.timeout_s,
+            policy=RetryPolicy(retries=settings.embedding.max_retries),
+            breaker_failures=settings.embedding.breaker_failures,
+            breaker_reset_s=settings.embedding.breaker_reset_s,
             clock=clock,
         )
-    if settings.embedding_backend == "torch":
+    if settings.embedding.backend == "torch":
         from app.adapters.embeddings.huggingface import torch_embeddings
 
-        return torch_embeddings(settings.embedding_model, device=settings.embedding_device)
+        return torch_embeddings(settings.embedding.model, device=settings.embedding.device)
     from app.adapters.embeddings.onnx import OnnxEmbeddings
     from app.adapters.embeddings.onnx.weights import MODEL
 
-    if settings.embedding_model != MODEL:
-        model = settings.embedding_model
+    if settings.embedding.model != MODEL:
+        model = settings.embedding.model
         msg = f"EMBEDDING_BACKEND=onnx runs {MODEL!r} only; for {model!r} set EMBEDDING_BACKEND=torch"
         raise ConfigurationError(msg)
     return OnnxEmbeddings()
@@ -80,13 +80,13 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
     from app.adapters.retrieval import RemoteRetriever, RetrievalService
 
     service = RetrievalService(
-        base_url=settings.retrieval_url or "",
-        api_key=settings.retrieval_api_key,
-        timeout_s=settings.retrieval_timeout_s,
-        policy=RetryPolicy(retries=settings.retrieval_max_retries),
-        breaker_failures=settings.retrieval_breaker_failures,
-        breaker_reset_s=settings.retrieval_breaker_reset_s,
-        unstated=settings.retrieval_audience,
+        base_url=settings.retrieval.url or "",
+        api_key=settings.retrieval.api_key,
+        timeout_s=settings.retrieval.timeout_s,
+        policy=RetryPolicy(retries=settings.retrieval.max_retries),
+        breaker_failures=settings.retrieval.breaker_failures,
+        breaker_reset_s=settings.retrieval.breaker_reset_s,
+        unstated=settings.retrieval.audience,
         clock=clock,
     )
     return RemoteRetriever(service=service, **_limits(settings))
@@ -111,7 +111,7 @@ def retriever_of(
     settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
 ) -> ChunkRetriever:
     """Return the retriever that RETRIEVER_TYPE names; `model` is asked for by compression only."""
-    retriever: ChunkRetriever = hooks.load("retrieval", settings.retriever_type)(settings, store, words, model)
+    retriever: ChunkRetriever = hooks.load("retrieval", settings.retrieval.strategy)(settings, store, words, model)
     return retriever
 
 
@@ -130,15 +130,15 @@ def similarity(settings: Settings, store: ChunkStore, _words: WordIndex, _model:
 
 def mmr(settings: Settings, store: ChunkStore, _words: WordIndex, _model: Model) -> ChunkRetriever:
     """Search by meaning, with less repetition."""
-    options: dict[str, Any] = {"fetch_k": settings.mmr_fetch_k, "weight": settings.mmr_lambda}
+    options: dict[str, Any] = {"fetch_k": settings.retrieval.mmr_fetch_k, "weight": settings.retrieval.mmr_lambda}
     return MmrRetriever(store=store, **options, **_limits(settings), **_threads(settings))
 
 
 def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> ChunkRetriever:
     """Search by COMPRESSION_BASE, and have the language model shorten what is found."""
-    base = settings.model_copy(update={"retriever_type": settings.compression_base})
+    base = settings.replace(retriever_type=settings.retrieval.compression_base)
     found = retriever_of(base, store=store, words=words, model=model)
-    prompt = prompts.load("compression", settings.prompts_path)
+    prompt = prompts.load("compression", settings.prompt.folder)
     return CompressionRetriever(retriever=found, model=model(), prompt=prompt, **_limits(settings))
 
 
@@ -150,7 +150,7 @@ def _threads(settings: Settings) -> dict[str, Any]:
 def _limits(settings: Settings) -> dict[str, Any]:
     """Return the limits that every retriever has."""
     return {
-        "top_k": settings.retrieval_top_k,
-        "threshold": settings.relevance_threshold,
+        "top_k": settings.retrieval.top_k,
+        "threshold": settings.retrieval.threshold,
         "link_hosts": settings.link_hosts,
     }

@@ -58,10 +58,10 @@ class Tracing:
 def tracing_of(settings: Settings) -> Tracing:
     """Return the tracing that the settings ask for; it is closed at the end of the process, if not before."""
     tracing = Tracing()
-    if settings.langsmith_tracing:
+    if settings.langsmith.tracing:
         _trace_to_langsmith(tracing, settings)
-    if settings.otel_exporter_otlp_endpoint:
-        _trace_to_collector(tracing, settings.otel_exporter_otlp_endpoint)
+    if settings.logs.otlp_endpoint:
+        _trace_to_collector(tracing, settings.logs.otlp_endpoint)
     if tracing.exports:
         atexit.register(tracing.close)
     return tracing
@@ -71,11 +71,11 @@ def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
     from app.adapters.tracing.langsmith import LangSmith
 
     backend = LangSmith(
-        api_url=settings.langsmith_endpoint,
-        api_key=settings.langsmith_api_key,
-        project=settings.langsmith_project,
-        hide_inputs=settings.langsmith_hide_inputs,
-        hide_outputs=settings.langsmith_hide_outputs,
+        api_url=settings.langsmith.endpoint,
+        api_key=settings.langsmith.api_key,
+        project=settings.langsmith.project,
+        hide_inputs=settings.langsmith.hide_inputs,
+        hide_outputs=settings.langsmith.hide_outputs,
     )
     export = Export("langsmith", backend.send)
     scores = tracing.scores = Export("langsmith_scores", backend.send_scores, waiting=SCORES_WAITING, batch=1)
@@ -93,13 +93,13 @@ def experiments_of(settings: Settings) -> "Experiments":
     """
     from app.adapters.tracing.experiments import Experiments
 
-    if settings.langsmith_api_key is None:
+    if settings.langsmith.api_key is None:
         msg = "an experiment is kept on LangSmith: set LANGSMITH_API_KEY"
         raise ConfigurationError(msg)
-    if settings.langsmith_hide_inputs or settings.langsmith_hide_outputs:
+    if settings.langsmith.hide_inputs or settings.langsmith.hide_outputs:
         msg = "an experiment holds questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids"
         raise ConfigurationError(msg)
-    return Experiments(api_url=settings.langsmith_endpoint, api_key=settings.langsmith_api_key)
+    return Experiments(api_url=settings.langsmith.endpoint, api_key=settings.langsmith.api_key)
 
 
 def _trace_to_collector(tracing: Tracing, endpoint: str) -> None:
@@ -137,7 +137,7 @@ def metrics_of(
     """Return the metrics of GET /metrics; `models` may grow."""
     from app.observability.metrics import Metrics
 
-    metrics = Metrics(shared=settings.prometheus_multiproc_dir)
+    metrics = Metrics(shared=settings.logs.metrics_folder)
     read_dropped = partial(_by_backend, tracing)
     metrics.counts("waypoint_traces_dropped", "Traces that the backend did not take", ("backend",), read_dropped)
     _add_providers(metrics, models)

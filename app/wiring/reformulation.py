@@ -28,16 +28,16 @@ def reformulation_of(
     Raises:
         ConfigurationError: the deployment's condensing prompt cannot be used.
     """
-    if settings.enable_query_reformulation == "off":
+    if settings.reformulation.mode == "off":
         return verbatim
-    text = partial(prompts.load, folder=settings.prompts_path)
+    text = partial(prompts.load, folder=settings.prompt.folder)
     return Reformulate(
         similarity,
         condense=_condense(settings, model, clock) if model else None,
-        always=settings.enable_query_reformulation == "always",
+        always=settings.reformulation.mode == "always",
         small_talk=text("small_talk"),
         question_back=text("question_back"),
-        translations=prompts.translations(settings.prompts_path),
+        translations=prompts.translations(settings.prompt.folder),
     )
 
 
@@ -45,9 +45,9 @@ def _condense(settings: Settings, model: BaseChatModel, clock: Clock) -> Condens
     asked = condensing_model(model, settings, clock)
     if asked is None:
         return None
-    prompt = prompts.load("condense", settings.prompts_path)
+    prompt = prompts.load("condense", settings.prompt.folder)
     try:
-        return Condense(asked, prompt=prompt, timeout_s=settings.query_reformulation_timeout_s, clock=clock)
+        return Condense(asked, prompt=prompt, timeout_s=settings.reformulation.timeout_s, clock=clock)
     except ConfigurationError as error:
-        msg = f"condense.txt in PROMPTS_PATH={settings.prompts_path}: {error}"
+        msg = f"condense.txt in PROMPTS_PATH={settings.prompt.folder}: {error}"
         raise ConfigurationError(msg) from error

@@ -19,12 +19,12 @@ NEVER_BLOCKED = Thresholds(guard=0.5, block=2)
 
 def safe_text(settings: Settings, text: str) -> str:
     """Return a text without what must not reach logs, traces and other services."""
-    return clean(text, redact_of(settings)).text if settings.safety_enabled else text
+    return clean(text, redact_of(settings)).text if settings.safety.enabled else text
 
 
 def redact_of(settings: Settings) -> Redact | None:
     """Return what takes personal data out of a text; None where SAFETY_PII is off."""
-    return None if settings.safety_pii == "off" else hooks.load("checks", "pii")
+    return None if settings.safety.pii == "off" else hooks.load("checks", "pii")
 
 
 def safety_of(settings: Settings, system: str, moderate: Moderate | None = None) -> Safety | None:
@@ -35,18 +35,18 @@ def safety_of(settings: Settings, system: str, moderate: Moderate | None = None)
         system: the prompt that no answer may recite.
         moderate: asks a moderator.
     """
-    if not settings.safety_enabled:
+    if not settings.safety.enabled:
         return None
-    text = partial(prompts.load, folder=settings.prompts_path)
+    text = partial(prompts.load, folder=settings.prompt.folder)
     refusals: dict[Reason, str] = {"injection": text("blocked_injection"), "pii": text("blocked_pii")}
     spoken = (text(name) for name in ("decline", "no_results", "ungrounded"))
     scanner = scanner_of(settings)
     return Safety(
         question=CheckQuestion(
             refusals=refusals,
-            block_pii=settings.safety_pii == "block",
+            block_pii=settings.safety.pii == "block",
             risk=scanner.question if scanner else None,
-            thresholds=THRESHOLDS if settings.safety_injection == "block" else NEVER_BLOCKED,
+            thresholds=THRESHOLDS if settings.safety.injection == "block" else NEVER_BLOCKED,
         ),
         prompt=SystemPrompt(system, allowed=spoken),
         guard=text("guard"),
@@ -57,7 +57,7 @@ def safety_of(settings: Settings, system: str, moderate: Moderate | None = None)
 
 def scanner_of(settings: Settings) -> Any:
     """Return what looks for attacks in questions and documents; None where SAFETY_INJECTION is off."""
-    if not settings.safety_enabled or settings.safety_injection == "off":
+    if not settings.safety.enabled or settings.safety.injection == "off":
         return None
     return hooks.load("checks", "injection")()
 

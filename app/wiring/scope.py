@@ -30,11 +30,11 @@ def scope_gate(
     """
     from app.adapters.embeddings.cached import DiskCachedEmbeddings
 
-    if not settings.scope_enabled:
+    if not settings.scope.enabled:
         return None
-    cached = DiskCachedEmbeddings(embeddings, model=settings.embedding_model)
-    if settings.scope_file is not None:
-        return ScopeGate(load_scope(settings.scope_file), cached)
+    cached = DiskCachedEmbeddings(embeddings, model=settings.embedding.model)
+    if settings.scope.file is not None:
+        return ScopeGate(load_scope(settings.scope.file), cached)
 
     @lru_cache(maxsize=1)
     def gates(contents: "Snapshot") -> list[ScopeGate]:
@@ -51,10 +51,10 @@ def in_force(contents: "Contents") -> dict[str, str]:
 
 def describe_scope(settings: Settings, contents: "Contents") -> str:
     """Say in a sentence which questions are declined before anything is searched."""
-    if not settings.scope_enabled:
+    if not settings.scope.enabled:
         return "SCOPE_ENABLED=false: no question is declined before the search"
-    if settings.scope_file is not None:
-        return f"questions are declined before the search by SCOPE_FILE={settings.scope_file}"
+    if settings.scope.file is not None:
+        return f"questions are declined before the search by SCOPE_FILE={settings.scope.file}"
     scopes = contents.scopes()
     if found := in_force(contents):
         files = ", ".join(str(Path(root, SCOPE_FILE)) for root in sorted(found))
@@ -100,7 +100,7 @@ def _checked(file: Path) -> str:
 
 def scope_text(settings: Settings) -> str | None:
     """Return the text of SCOPE_FILE, which cached answers depend on; the index's own are part of its version."""
-    file = settings.scope_file if settings.scope_enabled else None
+    file = settings.scope.file if settings.scope.enabled else None
     return file.read_text(encoding="utf-8") if file else None
 
 

@@ -20,6 +20,6 @@ async def search(services: Services, query: str, config: RunnableConfig, *, top_
         RetrievalError: the documents cannot be searched.
         DeadlineError: it took longer than REQUEST_TIMEOUT_S.
     """
-    deadline = Deadline(services.settings.request_timeout_s, services.clock)
+    deadline = Deadline(services.settings.limits.request_timeout_s, services.clock)
     question = Searching(question=safe_text(services.settings, check_question(query)), top_k=top_k, threshold=0.0)
     return await retrieve(services.retriever).ainvoke(question, merge_configs(config, {"callbacks": [deadline]}))

@@ -18,8 +18,8 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
     """Return the index that VECTOR_STORE_TYPE and the settings of that store name."""
     from chains.ingestion.index import indexed_fields, indexed_text
 
-    recipe = Recipe(embeddings, settings.embedding_model, indexed_text, indexed_fields)
-    index: StoredIndex = hooks.load("stores", settings.vector_store_type)(settings, recipe)
+    recipe = Recipe(embeddings, settings.embedding.model, indexed_text, indexed_fields)
+    index: StoredIndex = hooks.load("stores", settings.store.kind)(settings, recipe)
     return index
 
 
@@ -27,7 +27,7 @@ def memory_index(settings: Settings, recipe: Recipe) -> StoredIndex:
     """Return the index in one JSON file."""
     from app.adapters.stores.memory import MemoryIndex
 
-    return MemoryIndex(settings.memory_store_path, recipe)
+    return MemoryIndex(settings.store.memory_path, recipe)
 
 
 def chroma_index(settings: Settings, recipe: Recipe) -> StoredIndex:
@@ -35,13 +35,11 @@ def chroma_index(settings: Settings, recipe: Recipe) -> StoredIndex:
     from app.adapters.stores.chroma.client import Server
     from app.adapters.stores.chroma.index import FolderIndex, ServerIndex
 
-    if settings.chroma_host is None:
-        return FolderIndex(settings.chroma_path, settings.collection_name, recipe)
-    key = settings.chroma_api_key.get_secret_value() if settings.chroma_api_key else None
-    server = Server(
-        settings.chroma_host, settings.chroma_port, settings.chroma_ssl, key, settings.vector_store_timeout_s
-    )
-    return ServerIndex(server, settings.collection_name, settings.chroma_path, recipe)
+    if settings.chroma.host is None:
+        return FolderIndex(settings.chroma.path, settings.store.collection, recipe)
+    key = settings.chroma.api_key.get_secret_value() if settings.chroma.api_key else None
+    server = Server(settings.chroma.host, settings.chroma.port, settings.chroma.ssl, key, settings.store.timeout_s)
+    return ServerIndex(server, settings.store.collection, settings.chroma.path, recipe)
 
 
 class IndexReader:
@@ -72,12 +70,12 @@ def parser(settings: Settings) -> "IsolatedParser":
     from chains.ingestion.chunks import Chunker
 
     # A short part is one chunk with its subsections: it answers more questions than its pieces.
-    size = settings.chunk_size
-    chunker = Chunker(size=size, overlap=settings.chunk_overlap, join=size * 3 // 4)
+    size = settings.ingestion.chunk_size
+    chunker = Chunker(size=size, overlap=settings.ingestion.chunk_overlap, join=size * 3 // 4)
     return IsolatedParser(
         chunker,
-        settings.ingest_file_timeout_s,
-        settings.ingest_file_memory_mb,
-        tesseract=which("tesseract") if settings.ingest_ocr == "auto" else None,
-        languages=settings.ingest_ocr_languages,
+        settings.ingestion.file_timeout_s,
+        settings.ingestion.file_memory_mb,
+        tesseract=which("tesseract") if settings.ingestion.ocr == "auto" else None,
+        languages=settings.ingestion.ocr_languages,
     )

@@ -53,14 +53,14 @@ def local_chain(
     clock: Clock,
 ) -> Runnable[Question, Answer]:
     """Return a chain over an index that calls no language model, caches nothing and has no observers."""
-    hybrid = settings.model_copy(update={"retriever_type": "hybrid"})
+    hybrid = settings.replace(retriever_type="hybrid")
     model = offline_model(embeddings, similarity)
     return pipeline(
         hybrid,
-        style=hybrid.citation_style,
+        style=hybrid.citations.style,
         retriever=retriever_of(hybrid, store=index.store, words=index.words, model=lambda: model),
         model=model,
-        model_id=hybrid.llm_model,
+        model_id=hybrid.llm.model,
         scope=None,
         tokens=tokens,
         similarity=similarity,

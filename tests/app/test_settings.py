@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import app
-from app.settings import Settings, SettingsError, load_settings, unused_variables, unused_warning
+from app.settings import Settings, SettingsError, fields, load_settings, unused_variables, unused_warning
 from app.settings.table import example_file, settings_table
 
 EXAMPLE = Path(app.__file__).parents[1] / ".env.example"
@@ -16,7 +16,7 @@ def test_the_example_file_is_what_the_settings_say():
 
 
 def test_every_setting_has_a_meaning_and_a_row_in_the_table():
-    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+    assert [name for name, field in fields().items() if not field.description] == []
     assert "| `RETRIEVAL_TOP_K` | `10` | Number of passages to retrieve |" in settings_table()
 
 
@@ -46,7 +46,7 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("EMBEDDING_BACKEND", "tensorflow", "'onnx' or 'torch'"),
         ("LLM_BASE_URL", "api.groq.example", "like https://host"),
         ("COLLECTION_NAME", "ab", "pattern"),
-        ("RETRIEVER_TYPE", "bm25", "'hybrid', 'similarity', 'mmr' or 'compression'"),
+        ("RETRIEVER_TYPE", "bm25", "'compression', 'hybrid', 'mmr' or 'similarity'"),
         ("VECTOR_STORE_TYPE", "faiss", "'chroma', 'memory' or 'postgres'"),
         ("CHROMA_HOST", "http://host", "pattern"),
         ("CHROMA_SSL", "maybe", "not one of 1, 0, true"),
@@ -94,7 +94,7 @@ def test_compression_without_a_model_is_refused(monkeypatch):
     with pytest.raises(SettingsError, match="RETRIEVER_TYPE=compression needs a language model"):
         load_settings()
     monkeypatch.setenv("GROQ_API_KEY", "gsk_x")
-    assert load_settings().retriever_type == "compression"
+    assert load_settings().retrieval.strategy == "compression"
 
 
 def test_an_embedding_service_without_an_address_is_refused(monkeypatch):
@@ -108,7 +108,7 @@ def test_tracing_to_langsmith_needs_a_key_and_to_a_server_of_ones_own_none(monke
     with pytest.raises(SettingsError, match="LANGSMITH_TRACING=true needs LANGSMITH_API_KEY"):
         load_settings()
     monkeypatch.setenv("LANGSMITH_ENDPOINT", "http://127.0.0.1:1984")
-    assert load_settings().langsmith_tracing
+    assert load_settings().langsmith.tracing
 
 
 def test_the_older_names_of_langsmiths_variables_work_and_the_newer_win(monkeypatch):
@@ -116,9 +116,9 @@ def test_the_older_names_of_langsmiths_variables_work_and_the_newer_win(monkeypa
     monkeypatch.setenv("LANGCHAIN_TRACING_V2", "true")
     monkeypatch.setenv("LANGCHAIN_API_KEY", "lsv2_x")
     monkeypatch.setenv("LANGCHAIN_PROJECT", "old")
-    assert (load_settings().langsmith_tracing, load_settings().langsmith_project) == (True, "old")
+    assert (load_settings().langsmith.tracing, load_settings().langsmith.project) == (True, "old")
     monkeypatch.setenv("LANGSMITH_PROJECT", "new")
-    assert load_settings().langsmith_project == "new"
+    assert load_settings().langsmith.project == "new"
 
 
 def test_keys_are_needed_to_ask_for_keys(monkeypatch):
@@ -167,7 +167,7 @@ def test_a_value_that_may_hold_a_secret_is_refused_by_name_alone(monkeypatch, na
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1", "rediss://:secret@host:6379/1", "unix:///run/redis.sock"])
 def test_every_form_of_redis_address_is_taken(url):
-    assert load_settings(redis_url=url).redis_url.get_secret_value() == url
+    assert load_settings(redis_url=url).redis.url.get_secret_value() == url
 
 
 def test_an_env_file_that_is_no_text_is_refused():
@@ -219,7 +219,7 @@ def test_nothing_is_said_where_all_that_is_set_is_read(monkeypatch):
 
 def test_zero_is_a_value(monkeypatch):
     monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
-    assert load_settings().relevance_threshold == 0.0
+    assert load_settings().retrieval.threshold == 0.0
 
 
 def test_the_names_of_the_chat_service_before_mean_the_same(monkeypatch):
@@ -234,17 +234,17 @@ def test_the_names_of_the_chat_service_before_mean_the_same(monkeypatch):
         monkeypatch.setenv(name, value)
     settings = load_settings()
 
-    assert (settings.provider, settings.llm_model) == ("openrouter", "google/gemma-3n-e2b-it:free")
-    assert settings.redis_url.get_secret_value() == "redis://redis:6380/0"
-    assert settings.rabbitmq_url
-    assert settings.rabbitmq_url.get_secret_value() == "amqp://guest:guest@broker:5672/"
+    assert (settings.provider, settings.llm.model) == ("openrouter", "google/gemma-3n-e2b-it:free")
+    assert settings.redis.url.get_secret_value() == "redis://redis:6380/0"
+    assert settings.of_variable("rabbitmq_url")
+    assert settings.of_variable("rabbitmq_url").get_secret_value() == "amqp://guest:guest@broker:5672/"
     assert unused_variables() == {}
 
 
 def test_an_address_wins_over_a_host(monkeypatch):
     monkeypatch.setenv("REDIS_HOST", "redis")
     monkeypatch.setenv("REDIS_URL", "redis://elsewhere:6379/1")
-    assert load_settings().redis_url.get_secret_value() == "redis://elsewhere:6379/1"
+    assert load_settings().redis.url.get_secret_value() == "redis://elsewhere:6379/1"
 
 
 def test_a_key_of_groq_wins_over_one_of_openrouter(monkeypatch):
@@ -267,13 +267,13 @@ def test_openrouter_without_a_model_takes_its_free_one(monkeypatch, given):
         monkeypatch.setenv(name, value)
     settings = load_settings()
 
-    assert (settings.provider, settings.llm_model) == ("openrouter", "google/gemma-3n-e2b-it:free")
+    assert (settings.provider, settings.llm.model) == ("openrouter", "google/gemma-3n-e2b-it:free")
 
 
 def test_a_key_of_openrouter_beside_another_provider_changes_no_model(monkeypatch):
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-x")
     monkeypatch.setenv("LLM_PROVIDER", "offline")
-    assert load_settings().llm_model == "llama-3.1-8b-instant"
+    assert load_settings().llm.model == "llama-3.1-8b-instant"
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_a_key_of_openrouter_beside_another_provider_changes_no_model(monkeypatc
 )
 def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
     monkeypatch.setenv(name, value)
-    assert getattr(load_settings(), name.lower()) == taken
+    assert load_settings().of_variable(name.lower()) == taken
 
 
 @pytest.mark.parametrize(
@@ -302,8 +302,8 @@ def test_a_server_of_ones_own_needs_nothing_but_its_name_and_gets_time(monkeypat
     monkeypatch.setenv("LLM_PROVIDER", provider)
     settings = load_settings()
 
-    assert (settings.provider, settings.llm_base_url, settings.llm_api_key) == (provider, address, None)
-    assert (settings.llm_timeout_s, settings.request_timeout_s, settings.query_reformulation_timeout_s) == (
+    assert (settings.provider, settings.llm.base_url, settings.llm.api_key) == (provider, address, None)
+    assert (settings.llm.timeout_s, settings.limits.request_timeout_s, settings.reformulation.timeout_s) == (
         300,
         330,
         30,
@@ -316,5 +316,5 @@ def test_what_is_set_wins_over_what_the_provider_stands_for(monkeypatch):
         monkeypatch.setenv(name, value)
     settings = load_settings()
 
-    assert (settings.llm_base_url, settings.llm_timeout_s) == ("http://box:11434/v1", 20)
-    assert settings.llm_model == "qwen2.5:7b"
+    assert (settings.llm.base_url, settings.llm.timeout_s) == ("http://box:11434/v1", 20)
+    assert settings.llm.model == "qwen2.5:7b"

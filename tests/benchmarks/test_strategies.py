@@ -1,18 +1,16 @@
-from typing import get_args
-
-from app.settings import Settings
+from app import hooks
 from benchmarks.strategies import COLUMNS, every_strategy, strategies, table_row
 from evals.metrics import evaluate
 
 
 def test_the_strategies_are_those_that_the_settings_allow():
-    assert strategies() == get_args(Settings.model_fields["retriever_type"].annotation)
+    assert strategies() == tuple(hooks.names("retrieval"))
     assert "similarity" in strategies()
 
 
 def test_every_strategy_is_run_over_one_store_or_named_with_the_reason(tmp_path):
     refused: dict[str, str] = {}
-    run = [services.settings.retriever_type for services in every_strategy(tmp_path, refused)]
+    run = [services.settings.retrieval.strategy for services in every_strategy(tmp_path, refused)]
 
     assert sorted([*run, *refused]) == sorted(strategies())
 

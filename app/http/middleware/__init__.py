@@ -19,7 +19,7 @@ from app.wiring import Services
 def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
     """Return the middleware of the application, outermost first."""
     settings, access = services.settings, services.access
-    origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
+    origins = [origin.strip() for origin in settings.web.cors_origins.split(",") if origin.strip()]
     rate = [Middleware(RateLimit, rate=parse(settings.rate), storage=access.rate_storage)] if settings.rate else []
     return [
         Middleware(RequestIds),  # First, so that every log line of a request has its id.
@@ -31,11 +31,13 @@ def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
         *([] if settings.open_to_others else [Middleware(OriginCheck, allowed=origins)]),
         Middleware(Authentication, authenticator=access.authenticator, anonymous=access.anonymous),
         Middleware(PathCheck),
-        Middleware(BodyLimit, timeout_s=settings.body_timeout_s, streamed_bytes=settings.upload_max_mb * MEGABYTE),
-        Middleware(BatchLimit, batch_max=settings.batch_max),
+        Middleware(
+            BodyLimit, timeout_s=settings.limits.body_timeout_s, streamed_bytes=settings.uploads.max_mb * MEGABYTE
+        ),
+        Middleware(BatchLimit, batch_max=settings.limits.batch),
         *rate,
         Middleware(CancelOnDisconnect),
-        Middleware(ConcurrencyLimit, at_once=settings.max_concurrent_questions, queue_s=settings.question_queue_s),
+        Middleware(ConcurrencyLimit, at_once=settings.limits.questions_at_once, queue_s=settings.limits.queue_s),
     ]
 
 

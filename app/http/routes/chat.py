@@ -107,23 +107,23 @@ async def health(request: Request) -> ChatHealth:
         retrieval_url=_retrieval_url(settings),
         openrouter_configured=configured and _is_openrouter(settings),
         llm_configured=configured,
-        model=settings.llm_model if configured else "offline",
+        model=settings.llm.model if configured else "offline",
     )
 
 
 def _retrieval_url(settings: Any) -> str:
-    if settings.retrieval_url:
-        return str(masked(settings.retrieval_url))
+    if settings.retrieval.url:
+        return str(masked(settings.retrieval.url))
     if not settings.asks_a_server:
         return "in-process"
-    if settings.vector_store_type == "postgres":
+    if settings.store.kind == "postgres":
         return "postgresql"
-    scheme = "https" if settings.chroma_ssl else "http"
-    return f"{scheme}://{settings.chroma_host}:{settings.chroma_port}"
+    scheme = "https" if settings.chroma.ssl else "http"
+    return f"{scheme}://{settings.chroma.host}:{settings.chroma.port}"
 
 
 def _is_openrouter(settings: Any) -> bool:
     if settings.provider == "openrouter":
         return True
-    host = urlsplit(settings.llm_base_url or "").hostname or ""
+    host = urlsplit(settings.llm.base_url or "").hostname or ""
     return host == "openrouter.ai" or host.endswith(".openrouter.ai")

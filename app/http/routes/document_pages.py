@@ -83,7 +83,7 @@ async def _drawn(library: Library, draw: Callable[[], Awaitable[Found | None]]) 
     try:
         found = await draw()
     except PagesBusyError:
-        retry_after_s = math.ceil(library.settings.page_timeout_s)
+        retry_after_s = math.ceil(library.settings.pages.timeout_s)
         raise RequestRefusedError(503, BUSY, {"Retry-After": str(retry_after_s)}) from None
     if found is None:
         raise HTTPException(404, NO_PAGE)

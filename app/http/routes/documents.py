@@ -198,8 +198,8 @@ def _limits(request: Request) -> UploadLimits:
     services: Services = request.app.state.services
     settings = services.settings
     return UploadLimits(
-        max_mb=settings.upload_max_mb,
-        max_files=settings.upload_max_files,
+        max_mb=settings.uploads.max_mb,
+        max_files=settings.uploads.max_files,
         endings=sorted(parser(settings).endings),
         categories=list(UPLOAD_CATEGORIES),
         audiences=["internal", "public"] if identity_of(request).audience == "internal" else ["public"],

@@ -62,7 +62,7 @@ def me(request: Request, response: Response) -> Me:
     identity = identity or services.access.anonymous or Identity()
     settings, authenticator = services.settings, services.access.authenticator
     return Me(
-        auth_mode=settings.auth_mode,
+        auth_mode=settings.access.mode,
         credential=authenticator.credential if authenticator else None,
         signed_in=identity.user_id is not None,
         user_id=identity.user_id,
@@ -70,7 +70,7 @@ def me(request: Request, response: Response) -> Me:
         scopes=sorted(identity.scopes),
         audience=identity.audience,
         feedback=identity.may(Scope.FEEDBACK),
-        model=None if settings.provider == "offline" else settings.llm_model,
+        model=None if settings.provider == "offline" else settings.llm.model,
         version=request.app.version,
     )
 

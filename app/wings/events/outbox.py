@@ -69,6 +69,10 @@ class Outbox:
         with closing(self._open_store()) as store:
             return store.check()
 
+    async def ping(self, *, timeout_s: float) -> None:
+        """Ask the broker; what `Publisher.ping` raises says that it does not answer."""
+        await self._publisher.ping(timeout_s=timeout_s)
+
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
         """Take an event, from any thread."""
         self.submit(message(event, payload, correlation_id=correlation_id))

@@ -8,17 +8,20 @@ from app.settings import Settings
 from app.wings.events.file_events import FileEvents
 from app.wings.events.outbox import Outbox
 from app.wings.events.publisher import Publisher
+from app.wings.events.settings import EventSettings
 
 
 def outbox(settings: Settings) -> Outbox | None:
     """Return the outbox for RABBITMQ_URL; nothing is opened before it runs."""
-    if settings.rabbitmq_url is None:
+    chosen = settings.wing(EventSettings)
+    if chosen.rabbitmq_url is None or not chosen.enabled:
         return None
-    publisher = Publisher(settings.rabbitmq_url.get_secret_value())
-    open_store = partial(hooks.load("event_stores", settings.events_backend), settings)
-    return Outbox(open_store, publisher, capacity=settings.events_max)
+    publisher = Publisher(chosen.rabbitmq_url.get_secret_value())
+    open_store = partial(hooks.load("event_stores", chosen.backend), settings)
+    return Outbox(open_store, publisher, capacity=chosen.capacity)
 
 
 def file_store(settings: Settings) -> EventStore:
     """Return the file of EVENTS_PATH."""
-    return FileEvents(settings.events_path, capacity=settings.events_max)
+    chosen = settings.wing(EventSettings)
+    return FileEvents(chosen.path, capacity=chosen.capacity)

@@ -25,6 +25,16 @@ class Publisher:
     url: str = field(repr=False)
     exchange: str = "events"
 
+    async def ping(self, *, timeout_s: float) -> None:
+        """Open a connection and close it again.
+
+        Raises:
+            OSError: nothing answers there.
+            aiormq.exceptions.AMQPError: it refuses the user, or the virtual host.
+        """
+        connection = await aio_pika.connect(self.url, timeout=timeout_s)
+        await connection.close()
+
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[AbstractExchange]:
         """Open a connection, and close it after the body."""

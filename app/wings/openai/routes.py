@@ -148,7 +148,7 @@ _ERRORS = openai_error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 50
 def completions_router(services: Services) -> APIRouter:
     """Return the routes."""
     settings = services.settings
-    models = (OFFLINE,) if settings.provider == OFFLINE else settings.allowed_models
+    models = (OFFLINE,) if settings.provider == OFFLINE else settings.llm.models
     router = APIRouter(prefix="/v1", tags=["OpenAI"], route_class=bad_request_route("a JSON object with messages"))
     created = int(time.time())
     offered = {name: Model(id=name, created=created) for name in models}

@@ -10,6 +10,7 @@ from app.wings.postgres.database import Database
 from app.wings.postgres.events import PostgresEvents
 from app.wings.postgres.index import PostgresIndex
 from app.wings.postgres.schema import migrate
+from app.wings.postgres.settings import DatabaseSettings
 from app.wiring.access import Access
 from chains.clock import Clock
 from chains.conversations import ConversationStore
@@ -21,24 +22,25 @@ EVENTS_TIMEOUT_S = 5
 
 def index(settings: Settings, recipe: Recipe) -> StoredIndex:
     """Return the index in the database."""
-    return PostgresIndex(database_of(settings), settings.collection_name, recipe)
+    return PostgresIndex(database_of(settings), settings.store.collection, recipe)
 
 
 def conversations(settings: Settings, _access: Access, _clock: Clock) -> ConversationStore:
     """Return where all hosts keep the conversations of sessions."""
-    return PostgresConversations(database_of(settings), ttl_s=settings.session_ttl, capacity=settings.sessions_max)
+    return PostgresConversations(database_of(settings), ttl_s=settings.session.ttl, capacity=settings.session.capacity)
 
 
 def events(settings: Settings) -> EventStore:
     """Return where the events of all hosts wait for the broker."""
-    return PostgresEvents(database_of(settings, most_s=EVENTS_TIMEOUT_S), capacity=settings.events_max)
+    return PostgresEvents(database_of(settings, most_s=EVENTS_TIMEOUT_S), capacity=settings.of_variable("events_max"))
 
 
 def database_of(settings: Settings, *, most_s: float = math.inf) -> Database:
     """Return the database at DATABASE_URL, which may take `most_s` to answer; no connection is opened yet."""
-    url = settings.database_url.get_secret_value() if settings.database_url else ""
-    timeout_s = min(settings.vector_store_timeout_s, most_s)
-    return Database(url, pool_size=settings.database_pool_size, timeout_s=timeout_s)
+    database = settings.wing(DatabaseSettings)
+    url = database.url.get_secret_value() if database.url else ""
+    timeout_s = min(settings.store.timeout_s, most_s)
+    return Database(url, pool_size=database.pool_size, timeout_s=timeout_s)
 
 
 def migrate_database(settings: Settings) -> str:
@@ -48,7 +50,7 @@ def migrate_database(settings: Settings) -> str:
         ConfigurationError: there is no database, or it lacks pgvector.
         VectorStoreError: it does not answer, or refuses.
     """
-    if settings.database_url is None:
+    if settings.wing(DatabaseSettings).url is None:
         msg = "there is no database: set DATABASE_URL, like postgresql://user:password@host:5432/name"
         raise ConfigurationError(msg)
     database = database_of(settings)

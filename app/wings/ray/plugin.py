@@ -15,17 +15,17 @@ from chains.ingestion.engine import Engine, Reading
 
 def engine(settings: Settings, reading: Reading, _embeddings: Embeddings, address: str | None) -> Engine:
     """Return the engine on the cluster at `address`; without one, Ray is started on this machine."""
-    gpu = settings.embedding_backend == "torch" and settings.embedding_device != "cpu"
+    gpu = settings.embedding.backend == "torch" and settings.embedding.device != "cpu"
     return RayEngine(reading, _actor_embeddings(settings), address=address, gpu=gpu)
 
 
 def _actor_embeddings(settings: Settings) -> Callable[[], Embeddings]:
     """Return what makes the model in a process of the cluster; it carries no secret."""
-    if settings.embedding_provider != "huggingface":
+    if settings.embedding.provider != "huggingface":
         msg = (
             "--engine ray runs the model in the cluster; EMBEDDING_PROVIDER=openai-compatible asks a service: use plain"
         )
         raise ConfigurationError(msg)
-    if settings.embedding_backend == "torch":
-        return partial(torch_embeddings, settings.embedding_model, device=settings.embedding_device)
+    if settings.embedding.backend == "torch":
+        return partial(torch_embeddings, settings.embedding.model, device=settings.embedding.device)
     return partial(OnnxEmbeddings, threads=1)

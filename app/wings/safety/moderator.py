@@ -9,6 +9,7 @@ from app.ports import Moderation
 from app.settings import Settings
 from app.wings.safety.moderation.guard_model import guard_moderator
 from app.wings.safety.moderation.openai import OPENAI, OpenAIModeration
+from app.wings.safety.settings import ModerationSettings
 from app.wiring.llm import close, providers
 from chains.clock import Clock
 from chains.generation.resilient import ResilientChatModel
@@ -29,31 +30,33 @@ Made = tuple[Moderator, Callable[[], Awaitable[None]]]
 
 def moderation_of(settings: Settings, clock: Clock) -> Moderation | None:
     """Return the moderator that MODERATION_PROVIDER names; None where questions are not moderated."""
-    if not settings.safety_enabled or settings.moderation_provider == "off":
+    chosen = settings.wing(ModerationSettings)
+    if not settings.safety.enabled or chosen.provider == "off":
         return None
-    made = _guard_model if settings.moderation_provider == "groq" else _openai
+    made = _guard_model if chosen.provider == "groq" else _openai
     moderator, aclose = made(settings, clock)
-    text = partial(prompts.load, folder=settings.prompts_path)
+    text = partial(prompts.load, folder=settings.prompt.folder)
     step = Moderate(
         moderator,
         {"moderation": text("blocked_moderation"), "self_harm": text("blocked_self_harm")},
-        ignored=[name.strip() for name in settings.moderation_ignored.split(",")],
-        timeout_s=settings.moderation_timeout_s,
+        ignored=[name.strip() for name in chosen.ignored.split(",")],
+        timeout_s=chosen.timeout_s,
         clock=clock,
     )
     return Moderation(moderator, step, aclose)
 
 
 def _guard_model(settings: Settings, clock: Clock) -> Made:
-    name = settings.moderation_model or GROQ_MODEL
+    chosen = settings.wing(ModerationSettings)
+    name = chosen.model or GROQ_MODEL
     asked: dict[str, Any] = {
         "llm_provider": "groq",
         "llm_model": name,
-        "llm_api_key": settings.moderation_api_key or settings.llm_api_key,
+        "llm_api_key": chosen.api_key or settings.llm.api_key,
         "llm_base_url": _base_url(settings),
         "llm_temperature": 0,
         "llm_max_tokens": REPLY_TOKENS,
-        "llm_timeout_s": settings.moderation_timeout_s,
+        "llm_timeout_s": chosen.timeout_s,
         "llm_reasoning_format": None,
         "llm_reasoning_effort": "low" if "gpt-oss" in name else None,
         "llm_fallback": False,
@@ -61,21 +64,23 @@ def _guard_model(settings: Settings, clock: Clock) -> Made:
         "llm_tpm": None,
         "llm_max_retries": RETRIES,
     }
-    model = ResilientChatModel(providers=providers(settings.model_copy(update=asked), clock), max_tokens=REPLY_TOKENS)
-    policy = None if LLAMA_GUARD in name.lower() else prompts.load("moderation", settings.prompts_path)
+    model = ResilientChatModel(providers=providers(settings.replace(**asked), clock), max_tokens=REPLY_TOKENS)
+    policy = None if LLAMA_GUARD in name.lower() else prompts.load("moderation", settings.prompt.folder)
     return guard_moderator(model, policy=policy), partial(close, {name: model})
 
 
 def _base_url(settings: Settings) -> str | None:
-    return settings.moderation_base_url or (settings.llm_base_url if settings.moderates_by_llm_key else None)
+    chosen = settings.wing(ModerationSettings)
+    return chosen.base_url or (settings.llm.base_url if chosen.uses_llm_key(settings) else None)
 
 
 def _openai(settings: Settings, clock: Clock) -> Made:
+    chosen = settings.wing(ModerationSettings)
     moderator = OpenAIModeration(
         base_url=_base_url(settings) or OPENAI,
-        model=settings.moderation_model or OPENAI_MODEL,
-        api_key=settings.moderation_api_key or settings.llm_api_key,
-        timeout_s=settings.moderation_timeout_s,
+        model=chosen.model or OPENAI_MODEL,
+        api_key=chosen.api_key or settings.llm.api_key,
+        timeout_s=chosen.timeout_s,
         policy=RetryPolicy(retries=RETRIES),
         clock=clock,
     )

@@ -12,9 +12,9 @@ from chains.conversations import ConversationStore
 
 def conversations(settings: Settings, access: Access, _clock: Clock) -> ConversationStore:
     """Return where the conversations of sessions are kept in Redis."""
-    return RedisConversations(access.redis, ttl_s=settings.session_ttl, capacity=settings.sessions_max)
+    return RedisConversations(access.redis, ttl_s=settings.session.ttl, capacity=settings.session.capacity)
 
 
 def authenticator(settings: Settings, access: Access) -> Authenticator:
     """Return what finds the caller of a session: the service of AUTH_URL, or its sessions in Redis."""
-    return RedisSessions(access.redis) if settings.auth_url is None else AuthService(settings.auth_url)
+    return RedisSessions(access.redis) if settings.access.auth_url is None else AuthService(settings.access.auth_url)

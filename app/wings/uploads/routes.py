@@ -131,7 +131,7 @@ async def upload(request: Request) -> Accepted:
     except UploadsBusyError:
         raise _busy() from None
     try:
-        async with request.form(max_files=services.settings.upload_max_files, max_fields=MAX_FIELDS) as form:
+        async with request.form(max_files=services.settings.uploads.max_files, max_fields=MAX_FIELDS) as form:
             job = await _accepted(services.uploads, form, seen=identity_of(request).audience)
     finally:
         services.uploads.received()

@@ -109,7 +109,7 @@ class Uploads:
         with self._lock:
             self._receiving += 1
             taken = self._receiving
-        if taken + len(self._pending()) > self.settings.upload_max_waiting:
+        if taken + len(self._pending()) > self.settings.uploads.max_waiting:
             self.received()
             raise UploadsBusyError
 
@@ -165,14 +165,14 @@ class Uploads:
 
     def _check(self, job: Job, names: Sequence[str]) -> None:
         pending = self._pending()
-        if len(pending) >= self.settings.upload_max_waiting:
+        if len(pending) >= self.settings.uploads.max_waiting:
             raise UploadsBusyError
         if not job.replace:
             coming = {file.name for other in pending if other.folder == job.folder for file in other.files}
             taken = coming.union(self.places.existing(names, job.category, job.audience))
             if found := [name for name in names if name in taken]:
                 raise NamesTakenError(found)
-        if self.places.size() > self.settings.upload_quota_mb * MEGABYTE:
+        if self.places.size() > self.settings.uploads.quota_mb * MEGABYTE:
             raise NoRoomError
 
     def _pending(self) -> list[Job]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import redis
+from pydantic import SecretStr
 
 from app.wings.sessions.redis_conversations import ORDER, PREFIX
 from benchmarks.hostile.tried import Tried
@@ -43,7 +44,7 @@ def attack(folder: Path) -> list[Tried]:
     """Damage what a service keeps in the Redis of this machine; none is tried where there is no Redis."""
     write_corpus(folder)
     told = settings_over(folder, "http://127.0.0.1:1", llm_provider="offline", warm_up=False)
-    shared = told.model_copy(update={"session_backend": "redis", "redis_url": type(told.redis_url)(REDIS)})
+    shared = told.replace(session_backend="redis", redis_url=SecretStr(REDIS))
     with serving(told) as url:
         found = [_of_others(url)]
     with suppress(redis.ConnectionError), redis.Redis.from_url(REDIS) as kept, serving(shared) as url:

@@ -97,7 +97,7 @@ def _started(folder: Path, messages: Any) -> "subprocess.Popen[bytes]":
             "HOME": str(Path.home()),
             "PYTHONPATH": str(ROOT),
             "LLM_PROVIDER": "offline",
-            "CHROMA_PATH": str(settings.chroma_path),
+            "CHROMA_PATH": str(settings.chroma.path),
         },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

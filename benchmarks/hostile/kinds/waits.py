@@ -63,5 +63,5 @@ def _model(groq: FakeGroq, clock: StoppedClock) -> ResilientChatModel:
     settings = load_settings(_env_file=None, llm_provider="groq", llm_api_key="gsk_test", llm_base_url=groq.url)
     resort = FakeListChatModel(responses=["Quoted."])
     return ResilientChatModel(
-        providers=providers(settings, clock), last_resort=resort, max_tokens=settings.llm_max_tokens
+        providers=providers(settings, clock), last_resort=resort, max_tokens=settings.llm.max_tokens
     )

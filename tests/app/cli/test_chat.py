@@ -148,7 +148,7 @@ def services(tmp_path, groq) -> Services:
 
 
 def test_lines_of_a_pipe_are_answered_in_turn(services, waypoint, monkeypatch):
-    monkeypatch.setenv("CHROMA_PATH", str(services.settings.chroma_path))
+    monkeypatch.setenv("CHROMA_PATH", str(services.settings.chroma.path))
     monkeypatch.setattr(sys, "stdin", StringIO("What is the GST rate on imports into Singapore?\n/sources 1\n"))
     code, out, _ = waypoint("chat")
 

@@ -104,7 +104,7 @@ def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, empty_data
     code, out, _ = waypoint("migrate")
     assert (code, "are of version" in out, "s3cret" in out) == (0, True, False)
     code, out, _ = waypoint("copy", "--to", "postgres")
-    assert (code, out) == (0, "Copied 0 chunks from memory to postgres; VECTOR_STORE_TYPE=postgres uses them.\n")
+    assert (code, out) == (0, "Copied 0 chunks from memory to postgres; set VECTOR_STORE_TYPE=postgres to use them.\n")
     code, _, err = waypoint("copy", "--to", "memory")
     assert (code, "name another store" in err) == (2, True)
 

@@ -56,5 +56,5 @@ def test_without_the_setting_all_links_are_shown(tmp_path, corpus):
 
 
 def test_a_host_that_is_none_stops_the_program_by_its_name():
-    with pytest.raises(SettingsError, match=r"TRUSTED_LINK_HOSTS.*no name of a host"):
+    with pytest.raises(SettingsError, match=r"TRUSTED_LINK_HOSTS.*not a host name"):
         load_settings(trusted_link_hosts="https://gov.sg/")

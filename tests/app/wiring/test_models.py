@@ -72,14 +72,14 @@ def test_each_model_has_a_window_of_its_own():
     models = {"llm_model": "large", "llm_allowed_models": "small,other", "llm_context_tokens": "100000,small=8192"}
     settings = load_settings(**models)
 
-    assert [settings.context_tokens(name) for name in ("large", "small", "other")] == [100_000, 8192, 100_000]
+    assert [settings.llm.window(name) for name in ("large", "small", "other")] == [100_000, 8192, 100_000]
 
 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
         ({"llm_context_tokens": "8192,unknown=4096"}, "names the model 'unknown'"),
-        ({"llm_context_tokens": "131072,small=400", "llm_allowed_models": "small"}, "has to be smaller"),
+        ({"llm_context_tokens": "131072,small=400", "llm_allowed_models": "small"}, "must be smaller"),
         ({"llm_context_tokens": "many"}, "LLM_CONTEXT_TOKENS='many'"),
         ({"llm_context_tokens": 0}, "LLM_CONTEXT_TOKENS=0"),
     ],

@@ -84,12 +84,10 @@ def test_both_ways_of_citing_ask_the_same_model(services):
 def test_the_docs_name_every_metric_with_its_labels(services):
     """A metric is shown once it has a value, so each gets one."""
     services = Services(
-        services.settings.model_copy(
-            update={
-                "rabbitmq_url": SecretStr("amqp://127.0.0.1/"),
-                "otel_exporter_otlp_endpoint": "http://127.0.0.1:9",
-                "cache_enabled": True,
-            }
+        services.settings.replace(
+            rabbitmq_url=SecretStr("amqp://127.0.0.1/"),
+            otel_exporter_otlp_endpoint="http://127.0.0.1:9",
+            cache_enabled=True,
         )
     )
     assert services.model is services.models[DEFAULT]

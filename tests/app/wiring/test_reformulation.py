@@ -37,7 +37,7 @@ def scripted(groq) -> None:
 
 def with_settings(services: Services, **settings: Any) -> Services:
     """Return services over the same index with other settings."""
-    return Services(services.settings.model_copy(update=settings), parts=services.parts)
+    return Services(services.settings.replace(**settings), parts=services.parts)
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])

@@ -110,7 +110,7 @@ def test_a_memory_store_lives_beside_its_file_and_lasts(corpus, tmp_path):
 def test_a_broken_memory_store_is_mended_by_a_reset(corpus):
     services = make(vector_store_type="memory")
     services.ingest([corpus])
-    services.settings.memory_store_path.write_text("{")
+    services.settings.store.memory_path.write_text("{")
 
     with pytest.raises(ConfigurationError, match="waypoint ingest --reset"):
         make(vector_store_type="memory").store.count()
@@ -120,7 +120,7 @@ def test_a_broken_memory_store_is_mended_by_a_reset(corpus):
 def test_a_store_that_was_deleted_is_filled_again_whatever_the_records_say(corpus):
     services = make(vector_store_type="memory")
     services.ingest([corpus])
-    services.settings.memory_store_path.unlink()
+    services.settings.store.memory_path.unlink()
 
     assert make(vector_store_type="memory").ingest([corpus]).added == 3
 

@@ -38,7 +38,7 @@ def resilient(groq: FakeGroq, clock: Clock, *, offline: bool = True, **settings:
     resort: BaseChatModel | None = GenericFakeChatModel(messages=iter([AIMessage("Quoted.")] * 9)) if offline else None
     chosen = load_settings(**{"llm_api_key": "gsk_test", "llm_base_url": groq.url} | settings)
     made = providers(chosen, clock)
-    return ResilientChatModel(providers=made, last_resort=resort, max_tokens=chosen.llm_max_tokens)
+    return ResilientChatModel(providers=made, last_resort=resort, max_tokens=chosen.llm.max_tokens)
 
 
 async def ask(model: Runnable[Any, BaseMessage], way: str, config: Any = None) -> Any:

@@ -112,7 +112,7 @@ def test_a_command_ends_though_the_backend_hangs_and_prints_its_answer_only(desk
         env={
             "HOME": str(Path.home()),
             "PYTHONPATH": str(ROOT),
-            "CHROMA_PATH": str(desk.chroma_path),
+            "CHROMA_PATH": str(desk.chroma.path),
             "LANGSMITH_TRACING": "true",
             "LANGSMITH_ENDPOINT": stub.url,
             "OTEL_EXPORTER_OTLP_ENDPOINT": stub.url,

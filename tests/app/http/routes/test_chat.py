@@ -18,4 +18,4 @@ def test_styles_and_models_never_share_a_kept_answer(tmp_path):
 
         assert ask_each(services) == [TITLED, NUMBERED, NUMBERED]
         assert ask_each(services) == [TITLED, NUMBERED, NUMBERED]
-        assert [request["model"] for request in groq.requests] == [services.settings.llm_model] * 2 + [OTHER_MODEL]
+        assert [request["model"] for request in groq.requests] == [services.settings.llm.model] * 2 + [OTHER_MODEL]

@@ -13,6 +13,7 @@ from app.http.middleware.drain import InFlight
 from app.http.routes.health import Readiness
 from app.http.server import create_app
 from app.settings import load_settings
+from app.wings.events.plugin import outbox
 from app.wiring import Services
 from app.wiring.checks import Check, backend_checks, index_check, provider_check
 from chains.clock import Clock, SystemClock
@@ -174,9 +175,8 @@ async def test_probes_within_a_second_share_one_round_of_checks():
 
 def pings(port: int) -> list[Check]:
     broker = f"amqp://guest:guest@127.0.0.1:{port}/"
-    return backend_checks(
-        load_settings(auth_mode="session", redis_url=f"redis://127.0.0.1:{port}/0", rabbitmq_url=broker)
-    )
+    settings = load_settings(auth_mode="session", redis_url=f"redis://127.0.0.1:{port}/0", rabbitmq_url=broker)
+    return backend_checks(settings, outbox(settings))
 
 
 @pytest.mark.service

@@ -90,10 +90,10 @@ def test_a_service_without_documents_answers_from_the_other_one(chat, groq, path
 
 def test_it_opens_no_index_of_its_own_and_takes_no_documents(chat, groq):
     groq.replies[:] = [Reply("It is 5 % [01_regulatory guide > Rate].")]
-    staff = chat.model_copy(update={"allow_anonymous": False})  # On this machine everybody may add documents.
+    staff = chat.replace(allow_anonymous=False)  # On this machine everybody may add documents.
     with serving(staff) as url:
         httpx.post(f"{url}/api/query", json=POSTED, timeout=30).raise_for_status()
-        made = list(chat.chroma_path.rglob("*.sqlite3"))
+        made = list(chat.chroma.path.rglob("*.sqlite3"))
         listed = httpx.get(f"{url}/api/documents", timeout=30).json()
         added = httpx.post(f"{url}/api/documents", files={"files": ("a.md", b"# A")}, timeout=30)
 
@@ -113,7 +113,7 @@ def test_health_names_the_retrieval_service_and_asks_it(chat, retrieval):
 
 
 def test_a_retrieval_service_that_is_away_is_a_503_and_the_service_not_ready(chat):
-    away = chat.model_copy(update={"retrieval_url": "http://127.0.0.1:1"})
+    away = chat.replace(retrieval_url="http://127.0.0.1:1")
     with serving(away) as url:
         asked = httpx.post(f"{url}/api/query", json=POSTED, timeout=30)
         ready = httpx.get(f"{url}/health/ready", timeout=30)
@@ -133,7 +133,7 @@ def test_doctor_tries_the_retrieval_service(chat):
 def test_a_service_that_asks_another_ingests_no_samples(chat, waypoint, monkeypatch, groq: FakeGroq):
     groq.replies[:] = [Reply("It is 5 % [01_regulatory guide > Rate].")]
     for name in ("retrieval_url", "llm_base_url"):
-        monkeypatch.setenv(name.upper(), getattr(chat, name))
+        monkeypatch.setenv(name.upper(), chat.of_variable(name))
     monkeypatch.setenv("RETRIEVAL_API_KEY", "staff")
     monkeypatch.setenv("LLM_API_KEY", "gsk_test")
     code, out, err = waypoint("ask", QUESTION)

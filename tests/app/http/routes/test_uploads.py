@@ -58,7 +58,7 @@ def test_an_uploaded_document_answers_at_once_and_a_removed_one_no_longer(client
 
 
 def test_a_removed_document_of_a_folder_keeps_its_file(client, services):
-    folder = services.settings.chroma_path.parent / "more"
+    folder = services.settings.chroma.path.parent / "more"
     folder.mkdir()
     (folder / "kept.md").write_text("# Kept\n\nWords that stay on the disk.")
     services.ingest([folder])
