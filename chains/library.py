@@ -82,7 +82,7 @@ def describe(
     )
 
 
-class Place(NamedTuple):
+class QuotePlace(NamedTuple):
     """Where words stand: offsets in the source, and the page."""
 
     start: int
@@ -92,7 +92,7 @@ class Place(NamedTuple):
 
 def locate(
     chunks: Sequence[Document], quote: str, *, near: Mapping[str, Any], start: int | None = None
-) -> Place | None:
+) -> QuotePlace | None:
     """Return where the quoted words stand in a document; None where it does not hold them.
 
     Args:
@@ -118,11 +118,11 @@ def locate(
     best = max(fitting, key=fit)
     first = best.metadata["start_char"]
     place = max(best.page_content.find(quote, max(0, (start or 0) - first)), best.page_content.find(quote), 0)
-    return Place(first + place, first + place + len(quote), best.metadata.get("page"))
+    return QuotePlace(first + place, first + place + len(quote), best.metadata.get("page"))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """A page of a document, or all of it: its text, and the offset in the source at which that begins."""
 
     text: str
@@ -130,7 +130,7 @@ class Part:
     page: int | None = None
 
 
-def parts_of(chunks: Sequence[Document]) -> list[Part]:
+def parts_of(chunks: Sequence[Document]) -> list[DocumentPart]:
     """Return the pages of a document, or all of it as one part; what chunks have in common stands there once."""
     pages = groupby(chunks, key=lambda chunk: chunk.metadata.get("page"))
     return [_part(list(group), page) for page, group in pages]
@@ -151,7 +151,7 @@ def around(chunks: Sequence[Document], place: int, *, limit: int = MOST_CHARACTE
     return chunks[first : last + 1]
 
 
-def _part(chunks: Sequence[Document], page: int | None) -> Part:
+def _part(chunks: Sequence[Document], page: int | None) -> DocumentPart:
     begin = at = chunks[0].metadata["start_char"]
     pieces: list[str] = []
     path: list[str] = []
@@ -164,7 +164,7 @@ def _part(chunks: Sequence[Document], page: int | None) -> Part:
             pieces.append(chunk.page_content[max(0, at - start) :])
             at = end
         path = following
-    return Part("".join(pieces), begin, page)
+    return DocumentPart("".join(pieces), begin, page)
 
 
 def _between(length: int, headings: Sequence[str]) -> str:

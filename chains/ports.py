@@ -68,7 +68,7 @@ class ChunkStore(Protocol):
         """Return those of the given chunks that exist, in any order."""
 
 
-class Place(NamedTuple):
+class ChunkPlace(NamedTuple):
     """Where a chunk stands: its document, its number there, the heading above it (or ""), and its words."""
 
     document: str
@@ -83,7 +83,7 @@ class WordIndex(Protocol):
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known."""
 
-    def places(self, ids: Sequence[str]) -> dict[str, Place]:
+    def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         """Return the places of those given chunks that exist, by id."""
 
 

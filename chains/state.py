@@ -149,8 +149,8 @@ class Metadata(TypedDict):
     cache: str | None
     trace_id: str | None
     intent: NotRequired[Annotated[str | None, Field(description="Topic of a question that no document answers.")]]
-    safety: Annotated[
-        SafetyReport | None, Field(description="What the safety checks found; null if nothing is checked.")
+    safety: NotRequired[
+        Annotated[SafetyReport | None, Field(description="What the safety checks found; null if nothing is checked.")]
     ]
 
 
@@ -208,7 +208,7 @@ class Searching(Question):
     parts: NotRequired[list[AskedPart]]
 
 
-class Found(TypedDict):
+class SearchResult(TypedDict):
     """What a search gives; `nearest` are passages below the threshold, where none reaches it."""
 
     documents: list[Passage]

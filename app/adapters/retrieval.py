@@ -52,7 +52,7 @@ class Hit(BaseModel):
     metadata: dict[str, Any] | None = None
 
 
-class Found(BaseModel):
+class SearchReply(BaseModel):
     """What a search gives."""
 
     results: list[Hit]
@@ -120,7 +120,7 @@ class RetrievalService:
     def _read(self, response: httpx.Response) -> list[Document]:
         response.raise_for_status()
         try:
-            found = Found.model_validate_json(response.content)
+            found = SearchReply.model_validate_json(response.content)
         except ValidationError as error:
             msg = "no list of passages"
             raise self._calls.misfit(msg) from error

@@ -36,7 +36,7 @@ Threshold = Annotated[float, Field(ge=0, le=1), _number("number")]
 QUERY_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": QUERY_MAX_CHARACTERS, "pattern": QUESTION_PATTERN}
 
 
-class Turn(TypedDict):
+class HistoryMessage(TypedDict):
     """One message of the conversation before the question."""
 
     role: Literal["user", "assistant"]
@@ -53,14 +53,14 @@ def _turn(value: object) -> object:
     return value
 
 
-def _check_text(turn: Turn) -> Turn:
+def _check_text(turn: HistoryMessage) -> HistoryMessage:
     if not is_text(turn["content"]):
         msg = "content contains invalid Unicode (unpaired surrogate)"
         raise ValueError(msg)
     return turn
 
 
-def _check_length(turns: list[Turn]) -> list[Turn]:
+def _check_length(turns: list[HistoryMessage]) -> list[HistoryMessage]:
     if sum(len(turn["content"]) for turn in turns) > HISTORY_MAX_CHARACTERS:
         msg = f"a history holds at most {HISTORY_MAX_CHARACTERS} characters in all its turns; send the last turns only"
         raise ValueError(msg)
@@ -68,7 +68,7 @@ def _check_length(turns: list[Turn]) -> list[Turn]:
 
 
 History = Annotated[
-    list[Annotated[Turn, BeforeValidator(_turn), AfterValidator(_check_text)]],
+    list[Annotated[HistoryMessage, BeforeValidator(_turn), AfterValidator(_check_text)]],
     Field(
         default_factory=list,
         max_length=HISTORY_MAX_TURNS,

@@ -7,7 +7,7 @@ from html import escape
 
 from app.web import markdown, marks, words
 from app.web.chips import without_bidi
-from chains.library import Kind, Part
+from chains.library import DocumentPart, Kind
 
 _HEADING = re.compile("<(/?)h([1-6])>")
 PLAIN: frozenset[Kind] = frozenset({"email", "pdf", "slides", "text"})
@@ -23,7 +23,7 @@ class Quote:
 
 
 def render(
-    parts: Sequence[Part], kind: Kind, quote: Quote | None, *, title: str = "", language: str = words.DEFAULT
+    parts: Sequence[DocumentPart], kind: Kind, quote: Quote | None, *, title: str = "", language: str = words.DEFAULT
 ) -> tuple[str, bool]:
     """Return the HTML of a document's parts, and whether the quoted words are marked in it.
 
@@ -56,7 +56,7 @@ class _Levels:
         return f"<{tag[1]}h{self._before}>"
 
 
-def _mark(html: str, part: Part, kind: Kind, quote: Quote) -> tuple[str, bool]:
+def _mark(html: str, part: DocumentPart, kind: Kind, quote: Quote) -> tuple[str, bool]:
     text = quote.text if kind in PLAIN else marks.plain(markdown.render(quote.text))
     before = part.text[: max(0, quote.start - part.start)]
     return marks.mark(html, text, skip=marks.count(before, quote.text))

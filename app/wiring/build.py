@@ -18,7 +18,6 @@ from app.observability.answer_log import AnswerLog
 from app.ports import Moderation, Outbox
 from app.settings import Settings
 from app.wiring.access import Access
-from app.wiring.around import AROUND, Surroundings
 from app.wiring.caches import Caches
 from app.wiring.chain import pipeline
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
@@ -32,6 +31,7 @@ from app.wiring.parts import Parts
 from app.wiring.reformulation import reformulation_of
 from app.wiring.scope import sample_corpus, scope_gate, scope_text
 from app.wiring.storage import IndexReader, stored_index
+from app.wiring.surroundings import AROUND, Surroundings
 from app.wiring.teams import Teams
 from chains.clock import Clock, SystemClock
 from chains.conversations import ConversationStore

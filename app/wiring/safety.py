@@ -7,14 +7,14 @@ from typing import Any
 import prompts
 from app import hooks
 from app.settings import Settings
-from chains.safety import CheckQuestion, Moderate, Reason, Safety, SystemPrompt, Thresholds, clean
+from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.questions import Redact
 from chains.safety.screening import suspicious_chunks
 
 # What the fences around the documents, and the guard of a suspicious question, add to a prompt.
 FENCE_TOKENS = 160
-THRESHOLDS = Thresholds(guard=0.5, block=0.9)
-NEVER_BLOCKED = Thresholds(guard=0.5, block=2)
+THRESHOLDS = RiskThresholds(guard=0.5, block=0.9)
+NEVER_BLOCKED = RiskThresholds(guard=0.5, block=2)
 
 
 def safe_text(settings: Settings, text: str) -> str:

@@ -45,7 +45,7 @@ _REWRITERS = {"title": TitledMarkers, "numbered": NumberedMarkers}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CitedText:
     """The citations of a text, the sentences without a marker that a passage supports, and the ranges of the others."""
 
     citations: list[Citation]
@@ -157,10 +157,10 @@ class CiteSources:
         *,
         notes: Sequence[tuple[int, int]] = (),
         attributed: Collection[str] = (),
-    ) -> Found:
+    ) -> CitedText:
         """Return the citations of an answer, and what of it no passage supports."""
         if not shown:
-            return Found([], [], [])
+            return CitedText([], [], [])
         places = [(reference.start, reference.end) for reference in references]
         titles = headings(answer) if asked.parts else []
         sentences = [one for one in sentences_of(answer, sorted({*places, *notes})) if not inside(one.start, titles)]
@@ -180,7 +180,7 @@ class CiteSources:
         unsupported = [
             (one.start, one.end) for one in bare if one.start not in stands and not says_nothing_found(one.words)
         ]
-        return Found(_numbered(citations, self.style), unmarked, unsupported)
+        return CitedText(_numbered(citations, self.style), unmarked, unsupported)
 
     def _standing(self, citations: Sequence[Citation]) -> list[Citation]:
         """Return the citations that an answer can stand on."""
@@ -199,7 +199,7 @@ class CiteSources:
         unmarked: Sequence[tuple[Sentence, Verified]],
         shown: Sequence[Passage],
         asked: Asked,
-    ) -> tuple[str, Found]:
+    ) -> tuple[str, CitedText]:
         """Return the answer with a number in each attributed sentence, and its citations."""
         _, cited = number_markers(raw, numbered_sources(raw, shown))
         passages = [(sentence, verified.passage) for sentence, verified in unmarked if verified.passage]

@@ -51,7 +51,7 @@ class Chunk:
     page: int | None = None  # Counted from 1; None where the source has no pages.
 
 
-class Span(NamedTuple):
+class SourceSpan(NamedTuple):
     """A stretch of the source."""
 
     start: int
@@ -91,7 +91,7 @@ class Chunker:
 
     def split_text(self, source: str, *, start: int = 0, end: int | None = None) -> list[Chunk]:
         """Return the chunks of `source[start:end]`, a text without markup, their offsets counted in `source`."""
-        whole = Span(start, len(source) if end is None else end)
+        whole = SourceSpan(start, len(source) if end is None else end)
         return [Chunk(source[span.start : span.end], *span) for span in self._cut(source, whole, [])]
 
     def _split_pages(self, source: SourceText) -> Iterator[Chunk]:
@@ -117,7 +117,7 @@ class Chunker:
 
     def _split_page(self, source: SourceText, page: Page) -> Iterator[Chunk]:
         path = (page.section,) if page.section else ()
-        for span in self._cut(source.text, Span(page.start, page.end), []):
+        for span in self._cut(source.text, SourceSpan(page.start, page.end), []):
             text, context = source.text[span.start : span.end], self._context(source.text, span, source.tables)
             yield Chunk(text, *span, page.section, path, context, page.number)
 
@@ -141,25 +141,25 @@ class Chunker:
                 chunks.append(Chunk(source[span.start : span.end], *span, heading.text, names, context))
         return chunks
 
-    def _cut_section(self, source: str, heading: Heading, end: int, tables: Sequence[Table]) -> Iterator[Span]:
+    def _cut_section(self, source: str, heading: Heading, end: int, tables: Sequence[Table]) -> Iterator[SourceSpan]:
         """Yield the chunks of one section: the heading stays with the text below it, a table's head with its rows."""
         first = FIRST_CHARACTER.match(source, heading.end, end)
         if first is None:
             return
-        non_breaking = [Span(heading.start, first.end())]
+        non_breaking = [SourceSpan(heading.start, first.end())]
         if heading.end - heading.start > LONGEST * self.size:
             non_breaking = []
         elif heading.end - heading.start <= self.size < first.end() - heading.start:
             # The heading fills a chunk to its last characters and has no room for text.
-            non_breaking = [Span(heading.start, heading.end)]
+            non_breaking = [SourceSpan(heading.start, heading.end)]
         for table in tables[bisect_left(tables, heading.end, key=START) : bisect_left(tables, end, key=START)]:
-            lines = [Span(*line.span()) for line in LINE.finditer(source, table.start, min(table.end, end))]
+            lines = [SourceSpan(*line.span()) for line in LINE.finditer(source, table.start, min(table.end, end))]
             non_breaking += lines
-            top = Span(table.start, lines[:3][-1].end)
+            top = SourceSpan(table.start, lines[:3][-1].end)
             non_breaking += [top] * (top.end - top.start <= self.size // 2)
-        yield from self._cut(source, Span(heading.start, end), non_breaking)
+        yield from self._cut(source, SourceSpan(heading.start, end), non_breaking)
 
-    def _context(self, source: str, span: Span, tables: Sequence[Table]) -> str:
+    def _context(self, source: str, span: SourceSpan, tables: Sequence[Table]) -> str:
         """Return header and rule of the table that a chunk starts in, unless it starts with the header itself."""
         number = bisect_right(tables, span.start, key=START) - 1
         if number < 0 or span.start >= tables[number].end:
@@ -169,7 +169,7 @@ class Chunker:
             return ""
         return source[table.start : table.body].strip()
 
-    def _cut(self, source: str, whole: Span, non_breaking: list[Span]) -> Iterator[Span]:
+    def _cut(self, source: str, whole: SourceSpan, non_breaking: list[SourceSpan]) -> Iterator[SourceSpan]:
         """Yield the chunks of one stretch, in order and trimmed, none of them cut inside a `non_breaking` span."""
         splitter = RecursiveCharacterTextSplitter(
             SEPARATOR_PATTERNS,
@@ -180,7 +180,7 @@ class Chunker:
             strip_whitespace=False,
         )
         end = whole.start
-        cut: Span | None = None
+        cut: SourceSpan | None = None
         for piece in splitter.split_text(_encode_offsets(source, whole, non_breaking)):
             earliest = max(whole.start, end - self.overlap)
             start = earliest + (ord(piece[0]) - BASE - earliest) % PLANE
@@ -189,7 +189,7 @@ class Chunker:
             if span.end <= max(span.start, cut.end if cut else 0):
                 continue
             if cut and self.fill and span.end - cut.start <= self.size:
-                cut = Span(cut.start, span.end)
+                cut = SourceSpan(cut.start, span.end)
                 continue
             if cut:
                 yield cut
@@ -205,13 +205,13 @@ def _sections(headings: Sequence[Heading], page: Page) -> Iterator[tuple[Heading
         yield heading, following.start
 
 
-def _trim(source: str, start: int, end: int) -> Span:
+def _trim(source: str, start: int, end: int) -> SourceSpan:
     """Return the stretch without the whitespace around it."""
     text = source[start:end]
-    return Span(end - len(text.lstrip()), start + len(text.rstrip()))
+    return SourceSpan(end - len(text.lstrip()), start + len(text.rstrip()))
 
 
-def _encode_offsets(source: str, whole: Span, non_breaking: list[Span]) -> str:
+def _encode_offsets(source: str, whole: SourceSpan, non_breaking: list[SourceSpan]) -> str:
     """Return the stretch with every character replaced by one that encodes its kind and its offset."""
     text = source[whole.start : whole.end]
     kinds = [KINDS.get(character, LETTER) for character in text]

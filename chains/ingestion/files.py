@@ -66,7 +66,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFiles:
     """The files of a corpus, the paths left out on purpose, those that cannot be used, and the folders not listed."""
 
     files: list[SourceFile] = field(default_factory=list)
@@ -91,7 +91,7 @@ def real_path(path: Path) -> Path:
     return real
 
 
-def find_files(paths: Iterable[Path], endings: Collection[str]) -> Found:
+def find_files(paths: Iterable[Path], endings: Collection[str]) -> FoundFiles:
     """Return the files below `paths` that have one of the `endings`, and what was left out.
 
     Hidden files, READMEs and what `.waypointignore` names are left out. So are links that lead out of the folder, links
@@ -100,7 +100,7 @@ def find_files(paths: Iterable[Path], endings: Collection[str]) -> Found:
     Raises:
         IngestionError: a path is neither a folder nor a file that a loader reads, or `.waypointignore` cannot be read.
     """
-    found = Found()
+    found = FoundFiles()
     for given in paths:
         path, as_given = real_path(given), given.expanduser().absolute()
         if path.is_dir():
@@ -123,7 +123,7 @@ def printable(path: os.PathLike[str] | str) -> str:
     return os.fspath(path).encode("utf-8", "backslashreplace").decode()
 
 
-def _search(root: Path, given: Path, endings: Collection[str], found: Found) -> None:
+def _search(root: Path, given: Path, endings: Collection[str], found: FoundFiles) -> None:
     ignored = _ignored(root)
 
     def reason_to_skip(path: Path) -> str | None:
@@ -150,7 +150,7 @@ def _search(root: Path, given: Path, endings: Collection[str], found: Found) -> 
             found.problems.append(Problem(relative, f"the folder cannot be read: {error}; its documents stay"))
 
 
-def _walk(root: Path, found: Found, unlisted: dict[Path, str]) -> Iterator[os.DirEntry[str]]:
+def _walk(root: Path, found: FoundFiles, unlisted: dict[Path, str]) -> Iterator[os.DirEntry[str]]:
     """Yield what is neither hidden nor a folder. Folders wait in a list: a recursion would fail on a very deep tree."""
     waiting = [root]
     while waiting:

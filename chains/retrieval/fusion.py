@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from chains.ports import Place
+from chains.ports import ChunkPlace
 from chains.text.words import plain_words
 
 # BM25 (0 to about 20) times this stands beside a cosine; the figures are flat between .015 and .04.
@@ -27,7 +27,7 @@ class Candidate(NamedTuple):
 
     id: str
     score: float
-    place: Place | None = None
+    place: ChunkPlace | None = None
 
     @property
     def document(self) -> str:

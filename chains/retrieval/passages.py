@@ -15,7 +15,7 @@ from chains.blocking import refusal_of
 from chains.callbacks.deadline import call_in_time, time_limit
 from chains.retrieval.filters import filters_of
 from chains.retrieval.retriever import RANK, SCORE
-from chains.state import Found, Hit, Passage, Searching, query_of
+from chains.state import Hit, Passage, Searching, SearchResult, query_of
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
@@ -105,7 +105,7 @@ class Search(Runnable[Searching, list[Passage]]):
         return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}
 
 
-class Retrieve(Runnable[Searching, Found]):
+class Retrieve(Runnable[Searching, SearchResult]):
     """Asks `retriever` as `Search` does, and once more without a threshold where nothing reaches it.
 
     What is below the threshold answers nothing; a reader may be shown what comes closest.
@@ -119,17 +119,17 @@ class Retrieve(Runnable[Searching, Found]):
         """Return the graph of the retriever."""
         return self._search.get_graph(config)
 
-    def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Found:
+    def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> SearchResult:
         """Return the passages, best first, or the nearest below the threshold."""
         documents = self._search.invoke(input, config)
         below = self._below(input, documents)
-        return Found(documents=documents, nearest=self._search.invoke(below, config) if below else [])
+        return SearchResult(documents=documents, nearest=self._search.invoke(below, config) if below else [])
 
-    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Found:
+    async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> SearchResult:
         """Return the passages, best first, or the nearest below the threshold."""
         documents = await self._search.ainvoke(input, config)
         below = self._below(input, documents)
-        return Found(documents=documents, nearest=await self._search.ainvoke(below, config) if below else [])
+        return SearchResult(documents=documents, nearest=await self._search.ainvoke(below, config) if below else [])
 
     def _below(self, state: Searching, found: list[Passage]) -> Searching | None:
         if found or self._threshold is None or not (state.get("threshold") or self._threshold):

@@ -10,10 +10,10 @@ a stream they are gone before they are shown.
 from chains.safety.checks import Safety
 from chains.safety.leaks import SystemPrompt
 from chains.safety.moderation import Moderate
-from chains.safety.output import OutputCheck
+from chains.safety.output_check import OutputCheck
 from chains.safety.questions import CleanQuestions, clean
 from chains.safety.sanitizing import sanitize
-from chains.safety.verdict import CheckQuestion, Reason, Thresholds
+from chains.safety.verdict import CheckQuestion, Reason, RiskThresholds
 
 __all__ = [
     "CheckQuestion",
@@ -21,9 +21,9 @@ __all__ = [
     "Moderate",
     "OutputCheck",
     "Reason",
+    "RiskThresholds",
     "Safety",
     "SystemPrompt",
-    "Thresholds",
     "clean",
     "sanitize",
 ]

@@ -6,7 +6,7 @@ from functools import cached_property
 from chains.safety.fencing import protected
 from chains.safety.leaks import SystemPrompt
 from chains.safety.moderation import Moderate
-from chains.safety.output import OutputCheck
+from chains.safety.output_check import OutputCheck
 from chains.safety.screening import IsSuspicious, Screen, remembered
 from chains.safety.verdict import CheckQuestion
 from chains.state import Contextualised

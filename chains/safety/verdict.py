@@ -13,7 +13,7 @@ Action = Literal["none", "guarded", "blocked"]
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class RiskThresholds:
     """The probabilities of an attack from which a question is guarded, and from which it is blocked."""
 
     guard: float
@@ -39,7 +39,7 @@ class CheckQuestion:
 
     refusals: Mapping[Reason, str]
     risk: Callable[[str], float] | None = None
-    thresholds: Thresholds = Thresholds(0.5, 0.9)
+    thresholds: RiskThresholds = RiskThresholds(0.5, 0.9)
     block_pii: bool = False
 
     def __call__(self, state: Question) -> SafetyVerdict:

@@ -1,6 +1,6 @@
 """Before stage 1: redirect questions that no document answers."""
 
-from chains.scope.file import SCOPE_FILE, Intent, Scope, load_scope, parse_scope
+from chains.scope.file import SCOPE_FILE, Intent, ScopeFile, load_scope, parse_scope
 from chains.scope.gate import CurrentScope, HeldOut, ScopeGate
 
 __all__ = [
@@ -8,7 +8,7 @@ __all__ = [
     "CurrentScope",
     "HeldOut",
     "Intent",
-    "Scope",
+    "ScopeFile",
     "ScopeGate",
     "load_scope",
     "parse_scope",

@@ -28,7 +28,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ScopeFile:
     """The intents to decline, examples of what is answered, and the score above which a question is declined."""
 
     intents: tuple[Intent, ...]
@@ -36,7 +36,7 @@ class Scope:
     threshold: float = THRESHOLD
 
 
-def load_scope(path: Path) -> Scope:
+def load_scope(path: Path) -> ScopeFile:
     """Read a scope file.
 
     Raises:
@@ -52,7 +52,7 @@ def load_scope(path: Path) -> Scope:
         raise ConfigurationError(msg) from error
 
 
-def parse_scope(text: str, name: str) -> Scope:
+def parse_scope(text: str, name: str) -> ScopeFile:
     """Read the text of a scope file; messages call it by its name.
 
     Raises:
@@ -68,13 +68,13 @@ class _Reader:
         self._text_of_file = text
         self._name = name
 
-    def read(self) -> Scope:
+    def read(self) -> ScopeFile:
         root = self._compose()
         top = self._fields(root, needed={"intents", "in_scope"}, allowed={"intents", "in_scope", "threshold"})
         intents = self._mapping(top["intents"], "intents")
         if not intents:
             self._fail(top["intents"], "intents is empty; name at least one, or set SCOPE_ENABLED=false")
-        return Scope(
+        return ScopeFile(
             intents=tuple(self._intent(name, node) for name, node in intents.items()),
             in_scope=self._texts(top["in_scope"], "in_scope"),
             threshold=self._number(top["threshold"]) if "threshold" in top else THRESHOLD,

@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from numpy.typing import NDArray
 
 from chains.blocking import is_blocked
-from chains.scope.file import Scope
+from chains.scope.file import ScopeFile
 from chains.state import SMALL_TALK, Redirect, Searching, check_question, query_of
 from chains.text.language import is_english
 
@@ -54,7 +54,7 @@ class KernelClassifier:
 class ScopeGate(Runnable[Searching, Redirect | None]):
     """Recognise what is not answered from documents; the examples are embedded once, at the first question."""
 
-    def __init__(self, scope: Scope, embeddings: Embeddings) -> None:
+    def __init__(self, scope: ScopeFile, embeddings: Embeddings) -> None:
         self._scope = scope
         self._embeddings = embeddings
         self._lock = threading.Lock()

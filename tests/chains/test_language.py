@@ -8,7 +8,7 @@ import pytest
 import prompts
 from chains.citations import CiteSources
 from chains.reformulation import Reformulate
-from chains.scope import Scope, ScopeGate
+from chains.scope import ScopeFile, ScopeGate
 from chains.scope.file import Intent
 from chains.text.language import is_english
 from tests.chains.gst import Shelf, gst_chain
@@ -96,7 +96,7 @@ async def test_an_unsure_answer_has_its_words_in_a_checked_stream_too(way):
 
 def test_the_scope_gate_declines_no_question_that_it_cannot_read():
     intent = Intent(name="rates", redirect="Ask pricing.", examples=(RATE["question"],))
-    scope = Scope(intents=(intent,), in_scope=("What is GST?",))
+    scope = ScopeFile(intents=(intent,), in_scope=("What is GST?",))
     gate: Any = ScopeGate(scope, WordEmbeddings())
 
     assert gate.invoke(RATE)["intent"] == "rates"

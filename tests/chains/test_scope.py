@@ -10,14 +10,14 @@ from langchain_core.retrievers import BaseRetriever
 import chains
 from app.adapters.embeddings.onnx import OnnxEmbeddings
 from chains.errors import ConfigurationError, QuestionError
-from chains.scope import Intent, Scope, ScopeGate, load_scope
+from chains.scope import Intent, ScopeFile, ScopeGate, load_scope
 from chains.state import Answer
 from tests.fakes import WordEmbeddings
 from tests.streams import merged
 
 FILE = Path(chains.__file__).parents[1] / "knowledge_base" / "scope.yaml"
 REDIRECT = "I cannot see live shipments. Ask the operations team."
-SMALL = Scope(
+SMALL = ScopeFile(
     intents=(Intent("live_tracking", REDIRECT, ("Where is my container right now?", "Where is my box?")),),
     in_scope=("What is the rate of GST?", "How do I track a container?"),
     threshold=0.2,
@@ -211,7 +211,7 @@ VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Whe
 def test_a_scope_file_is_read(tmp_path):
     (tmp_path / "scope.yaml").write_text(VALID + "threshold: 0.5\n")
 
-    assert load_scope(tmp_path / "scope.yaml") == Scope(
+    assert load_scope(tmp_path / "scope.yaml") == ScopeFile(
         (Intent("a", "Ask the team.", ("Where is it?",)),), ("How?",), 0.5
     )
 

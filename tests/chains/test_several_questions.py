@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 
 import prompts
 from app.wings.offline import OfflineChatModel
-from app.wings.offline.answer import Answer, decline, together
+from app.wings.offline.answer import OfflineAnswer, decline, together
 from chains.generation.generate import generate
 from chains.messages import PARTS, WITHHELD
 from chains.retrieval import ChunkRetriever, Filters, retrieve
@@ -152,7 +152,7 @@ def test_without_a_model_the_question_that_is_not_sure_is_named():
 
 
 def test_a_question_with_evidence_that_is_not_sure_is_told_from_one_with_none():
-    quoted, unsure, none = Answer("It is 9 %.", 0.9), decline(0.4), decline(0.0)
+    quoted, unsure, none = OfflineAnswer("It is 9 %.", 0.9), decline(0.4), decline(0.0)
     told = together([("Rate?", quoted), ("Fee?", unsure), ("Team?", none)])
 
     assert told.text.split("\n\n")[3::2] == [prompts.load("unsure_part"), DECLINE]

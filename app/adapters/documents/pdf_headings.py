@@ -37,7 +37,7 @@ _PARTS = [
 _NOTE = re.compile(r"note\s+\d+\b|\d+\.\s", re.IGNORECASE)
 
 
-class Found(NamedTuple):
+class FoundHeading(NamedTuple):
     """A heading: the number of its page in the list, its first line and the one after its last, its words and level."""
 
     page: int
@@ -94,13 +94,13 @@ def _key(line: Line) -> str:
     return masked if line.numbers < 2 or "page # of #" in masked else text  # noqa: PLR2004 - One is the page's.
 
 
-def headings(pages: Sequence[Sequence[Line]]) -> list[Found]:
+def headings(pages: Sequence[Sequence[Line]]) -> list[FoundHeading]:
     """Return the headings in order. Levels count from 1, by size, then by what parts are numbered by."""
     size, bold = _body(pages)
     found = [(number, *one) for number, lines in enumerate(pages) for one in _on_page(lines, size, bold)]
     styles = sorted({style for *_, style in found})
     levels = {style: level for level, style in enumerate(styles, start=1)}
-    return [Found(page, first, end, text, levels[style]) for page, first, end, text, style in found]
+    return [FoundHeading(page, first, end, text, levels[style]) for page, first, end, text, style in found]
 
 
 def _body(pages: Sequence[Sequence[Line]]) -> tuple[float, bool]:

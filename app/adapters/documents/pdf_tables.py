@@ -16,7 +16,7 @@ _SIGNS = {"$", "€", "£", ")", "%", "("}
 _NUMBER = re.compile(r"\d")
 
 
-class Found(NamedTuple):
+class FoundTable(NamedTuple):
     """A table: the page in the list and the line of its head, the last page, and there the line after the last row."""
 
     page: int
@@ -25,9 +25,9 @@ class Found(NamedTuple):
     end: int
 
 
-def tables(pages: Sequence[Sequence[Line]]) -> list[Found]:
+def tables(pages: Sequence[Sequence[Line]]) -> list[FoundTable]:
     """Return the tables in order; one goes on where the next page begins with rows."""
-    found: list[Found] = []
+    found: list[FoundTable] = []
     for number, lines in enumerate(pages):
         place = 0
         if found and (found[-1].last_page, found[-1].end) == (number - 1, len(pages[number - 1])):
@@ -36,7 +36,7 @@ def tables(pages: Sequence[Sequence[Line]]) -> list[Found]:
         while place < len(lines):
             end = _end_of_rows(lines, place + 1) if _is_head(lines[place]) else place
             if end - place > FEWEST_ROWS:
-                found.append(Found(number, place, number, end))
+                found.append(FoundTable(number, place, number, end))
             place = max(end, place + 1)
     return found
 

@@ -20,7 +20,7 @@ from app.adapters.stores.index import Fields, HeldDocument
 from app.adapters.stores.search_words import choose
 from app.adapters.stores.vocabulary import FtsVocabulary
 from chains.errors import VectorStoreError
-from chains.ports import ChunkStore, Place
+from chains.ports import ChunkPlace, ChunkStore
 
 VERSION = 4  # 4: public chunks have a table of their own.
 # What strangers are answered by: of words that only internal chunks hold, nothing may be told, not even by the scores
@@ -138,13 +138,13 @@ class LexicalIndex:
                 found[id_] = found.get(id_, 0.0) + NEAR_WEIGHT * score
         return dict(sorted(found.items(), key=itemgetter(1), reverse=True)[:limit])
 
-    def places(self, ids: Sequence[str]) -> dict[str, Place]:
+    def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         """Return the places of the given chunks by id; an unknown id is left out."""
-        found: dict[str, Place] = {}
+        found: dict[str, ChunkPlace] = {}
         with self._reading() as connection:
             for batch in batch_iterate(BATCH, ids):
                 rows = connection.execute(PLACES, (json.dumps(batch),))
-                found |= {id_: Place(*place) for id_, *place in rows}
+                found |= {id_: ChunkPlace(*place) for id_, *place in rows}
         return found
 
     def documents(self) -> list[HeldDocument]:

@@ -40,7 +40,12 @@ def _level(name: str) -> str:
 
 
 class _Camel(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        json_schema_serialization_defaults_required=True,  # Every field is sent.
+    )
 
 
 _MODELS: dict[Any, Any] = {}

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from chains.state import QUERY_MAX_CHARACTERS, Outcome
 
 
-class Turn(BaseModel):
+class AskMessage(BaseModel):
     """One message of the conversation before the question."""
 
     role: Literal["user", "assistant"]
@@ -20,7 +20,7 @@ class AskInput(BaseModel):
     question: str = Field(
         min_length=1, max_length=QUERY_MAX_CHARACTERS, description="One question, in a full sentence."
     )
-    history: list[Turn] = Field(
+    history: list[AskMessage] = Field(
         default_factory=list, max_length=20, description="The conversation before, where the question refers to it."
     )
 

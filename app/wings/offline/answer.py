@@ -30,7 +30,7 @@ _FEW: Final = 2
 _FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusion.
 
 
-class Answer(NamedTuple):
+class OfflineAnswer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
     `closest` are the places of the entries that come closest, best first; `given` is False where nothing is quoted, and
@@ -44,13 +44,13 @@ class Answer(NamedTuple):
     given: bool = True
 
 
-def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> Answer:
+def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> OfflineAnswer:
     """Return the sentence that declines, which the prompts ask of a model as well, or says that no answer is sure."""
     unsure = probability >= NEAR
-    return Answer(prompts.load("unsure" if unsure else "decline"), probability, closest, unsure, given=False)
+    return OfflineAnswer(prompts.load("unsure" if unsure else "decline"), probability, closest, unsure, given=False)
 
 
-def answer(evidence: Evidence, ranker: Ranker, most: int) -> Answer:
+def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     """Return the quoted evidence, or the sentence that declines where no statement is sure enough to be quoted."""
     if not evidence.statements:
         return decline()
@@ -65,10 +65,10 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> Answer:
     close = [evidence.statements[row] for row in rated if held[row] >= AS_MUCH * held[rated[0]]]
     sides = _sides(evidence, [evidence.statements[row] for row in order if evidence.quotable[row]])
     ranked = list(dict.fromkeys([*sides, *close]))
-    return Answer(compose(evidence, ranked, most), max(probabilities[row] for row in rated), closest)
+    return OfflineAnswer(compose(evidence, ranked, most), max(probabilities[row] for row in rated), closest)
 
 
-def together(parts: Sequence[tuple[str, Answer]]) -> Answer:
+def together(parts: Sequence[tuple[str, OfflineAnswer]]) -> OfflineAnswer:
     """Return the answers to the questions of a message in their order, each under its question.
 
     The probability is that of the least certain answer. Where no question is answered, neither is the message.
@@ -79,7 +79,7 @@ def together(parts: Sequence[tuple[str, Answer]]) -> Answer:
     texts = (one.text if one.given else prompts.load("unsure_part") if one.unsure else one.text for _, one in parts)
     headings = (f"**{number}) {_heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
     text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
-    return Answer(text, min(one.probability for one in given))
+    return OfflineAnswer(text, min(one.probability for one in given))
 
 
 def _heading(asked: str) -> str:

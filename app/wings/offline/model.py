@@ -12,7 +12,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field, SkipValidation
 
-from app.wings.offline.answer import Answer, answer, decline, together
+from app.wings.offline.answer import OfflineAnswer, answer, decline, together
 from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.passages import Entry, context_of, entries
 from app.wings.offline.question import read
@@ -89,13 +89,13 @@ class OfflineChatModel(BaseChatModel):
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
 
-    def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> Answer:
+    def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> OfflineAnswer:
         reply = self._answer(messages)
         for mark in stop or ():
             reply = reply._replace(text=reply.text.split(mark, 1)[0] if mark else reply.text)
         return reply
 
-    def _answer(self, messages: Sequence[BaseMessage]) -> Answer:
+    def _answer(self, messages: Sequence[BaseMessage]) -> OfflineAnswer:
         context = context_of("\n".join(str(m.text) for m in messages if isinstance(m, SystemMessage)))
         shown = entries(context or "")
         parts = _fact(messages, PARTS)
@@ -103,13 +103,15 @@ class OfflineChatModel(BaseChatModel):
             return self._quoted(_asked(messages), shown, _fact(messages, SCORES))
         return together([(part["question"], self._part(part, shown)) for part in parts])
 
-    def _part(self, part: Mapping[str, Any], shown: Sequence[Entry]) -> Answer:
+    def _part(self, part: Mapping[str, Any], shown: Sequence[Entry]) -> OfflineAnswer:
         """Answer one question of several from the passages that were found for it."""
         places = [place for place in part["places"] if place < len(shown)]
         found = self._quoted(part["query"], [shown[place] for place in places], part["scores"], own=part["question"])
         return found._replace(closest=[places[place] for place in found.closest])
 
-    def _quoted(self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = "") -> Answer:
+    def _quoted(
+        self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None], own: str = ""
+    ) -> OfflineAnswer:
         """Answer a question; what is not in the user's `own` words, where they are given, is what it is asked on."""
         if self.similarity is not None:
             texts = [f"{one.header} {one.text}" for one in shown]
@@ -148,7 +150,7 @@ def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
     return next((message.additional_kwargs[fact] for message in asked if fact in message.additional_kwargs), ())
 
 
-def _metadata(reply: Answer) -> dict[str, Any]:
+def _metadata(reply: OfflineAnswer) -> dict[str, Any]:
     """Return what the message tells beside its text."""
     told = {"model_name": MODEL_NAME, "finish_reason": "stop", MATCH: round(reply.probability, 4)}
     return told | {UNSURE: reply.unsure, CLOSEST: list(reply.closest)}
@@ -166,7 +168,7 @@ def _words(text: str) -> list[str]:
     return [word + " " for word in text.split(" ")[:-1]] + [text.rsplit(" ", 1)[-1]]
 
 
-def _chunks(messages: Sequence[BaseMessage], reply: Answer) -> Iterator[ChatGenerationChunk]:
+def _chunks(messages: Sequence[BaseMessage], reply: OfflineAnswer) -> Iterator[ChatGenerationChunk]:
     """Yield the text word by word; the last chunk, which is empty, carries usage and metadata."""
     for word in _words(reply.text):
         yield ChatGenerationChunk(message=AIMessageChunk(content=word))

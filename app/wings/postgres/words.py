@@ -15,7 +15,7 @@ from app.wings.postgres.filters import condition
 from app.wings.postgres.partition import Partition
 from app.wings.postgres.tokens import Tokenizer
 from app.wings.postgres.vocabulary import PostgresVocabulary, Term
-from chains.ports import Place
+from chains.ports import ChunkPlace
 
 # About how many postings a search reads.
 BUDGET = 5000
@@ -95,11 +95,11 @@ class PostgresWords:
                     weights[term.number] += share * known.idf(term)  # type: ignore[assignment] # Counter adds floats.
             return self._found(connection, weights, known.size, limit, where) if weights else {}
 
-    def places(self, ids: Sequence[str]) -> dict[str, Place]:
+    def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         """Return the places of the given chunks by id; an unknown id is left out."""
         with self._database.transaction() as connection:
             rows = connection.execute(text(PLACES.format(chunks=self._partition.chunks)), {"ids": list(ids)})
-            return {id_: Place(*place) for id_, *place in rows}
+            return {id_: ChunkPlace(*place) for id_, *place in rows}
 
     def documents(self) -> list[HeldDocument]:
         """Return what is held of every document."""

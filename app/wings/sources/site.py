@@ -11,7 +11,7 @@ from protego import Protego
 
 from app.wings.sources.markup import links_of, sitemap_entries
 from app.wings.sources.web_client import AGENT, NO_CONTENT, UNCHANGED, Marks, Reply, WebClient
-from app.wings.sources.web_names import HTML, PAGES, Scope
+from app.wings.sources.web_names import HTML, PAGES, SiteScope
 from chains.errors import IngestionError
 from chains.ingestion.mirror import Copy, RemoteDocument, Unread, is_safe_name
 
@@ -35,10 +35,10 @@ class Site:
     max_pages: int
     max_depth: int
     is_complete: bool = field(default=True, init=False)
-    scope: Scope = field(init=False)
+    scope: SiteScope = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scope = Scope.of(self.address)
+        self.scope = SiteScope.of(self.address)
         self.address = self.scope.normal(self.address) or self.address
 
     @property

@@ -21,7 +21,7 @@ NO_DOCUMENTS = ("image/", "audio/", "video/", "font/", "text/css", "text/javascr
 
 
 @dataclass(frozen=True)
-class Scope:
+class SiteScope:
     """The part of a site that is read: the same host, and below the folder of the address that was given."""
 
     scheme: str
@@ -29,7 +29,7 @@ class Scope:
     folder: str
 
     @classmethod
-    def of(cls, address: str) -> "Scope":
+    def of(cls, address: str) -> "SiteScope":
         """Return the scope of an address; one without an ending is a folder, with a slash or without."""
         parts = urlsplit(address)
         path = parts.path.rpartition("/")[0] if ENDING.search(parts.path) else parts.path

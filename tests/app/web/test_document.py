@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app.web.document import Quote, render
-from chains.library import Part
+from chains.library import DocumentPart
 from tests.app.web.test_answer import TAG
 
 BEACON = "http://198.51.100.7/beacon"
@@ -32,7 +32,7 @@ ACTIVE = {
 
 
 def test_headings_skip_no_level_however_the_document_does():
-    html, _ = render([Part("## A\n\na\n\n#### B\n\nb\n\n###### C\n\nc\n\n## D\n\nd", 0)], "markdown", None)
+    html, _ = render([DocumentPart("## A\n\na\n\n#### B\n\nb\n\n###### C\n\nc\n\n## D\n\nd", 0)], "markdown", None)
     assert [line for line in html.splitlines() if line.startswith("<h")] == [
         "<h3>A</h3>",
         "<h4>B</h4>",
@@ -42,7 +42,7 @@ def test_headings_skip_no_level_however_the_document_does():
 
 
 def test_plain_text_is_never_markup():
-    html, marked = render([Part("<b>9</b> & *x*\n\nnext", 0)], "text", Quote("next", 16))
+    html, marked = render([DocumentPart("<b>9</b> & *x*\n\nnext", 0)], "text", Quote("next", 16))
     assert html == '<p>&lt;b&gt;9&lt;/b&gt; &amp; *x*</p>\n<p><mark class="quote" id="quote">next</mark></p>\n'
     assert marked
 
@@ -61,7 +61,7 @@ def test_plain_text_is_never_markup():
     ],
 )
 def test_nothing_in_a_document_acts(hostile, kind):
-    html, marked = render([Part(hostile, 0, 1 if kind == "pdf" else None)], kind, Quote("words", 0, None))
+    html, marked = render([DocumentPart(hostile, 0, 1 if kind == "pdf" else None)], kind, Quote("words", 0, None))
     for tag in TAG.finditer(html):
         assert tag[2] not in ACTIVE, html
         assert ATTRIBUTES.sub("", tag[3]) == "", html
@@ -71,13 +71,13 @@ def test_nothing_in_a_document_acts(hostile, kind):
 
 def test_marks_that_turn_the_direction_of_text_are_taken_out():
     for kind in ("markdown", "text"):
-        html, _ = render([Part("The amount is \u202e0001 $\u202c now.", 0)], kind, None)
+        html, _ = render([DocumentPart("The amount is \u202e0001 $\u202c now.", 0)], kind, None)
         assert "The amount is 0001 $ now." in html
 
 
 @pytest.mark.parametrize("sign", ["[", "![", "[](", "<a ", "**a *b ", "> ", "- ", "|a", "`", "&", "\\"])
 def test_a_very_long_row_of_signs_is_shown_and_marked_around(sign):
     text = sign * (60_000 // len(sign)) + "\n\nThe rate is 9 %."
-    html, marked = render([Part(text, 0)], "markdown", Quote("The rate is 9 %.", len(text) - 16))
+    html, marked = render([DocumentPart(text, 0)], "markdown", Quote("The rate is 9 %.", len(text) - 16))
     assert marked
     assert '<mark class="quote" id="quote">The rate is 9 %.</mark>' in html

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from chains.errors import QuestionError
 from chains.reformulation import Reformulate, verbatim
 from chains.scope import ScopeGate
-from chains.scope.file import Intent, Scope
+from chains.scope.file import Intent, ScopeFile
 from chains.text.words import plain_words
 from tests.chains.gst import DOCUMENT, gst_chain, writing
 from tests.fakes import WordEmbeddings
@@ -117,7 +117,7 @@ def test_what_a_question_without_a_subject_needs_may_have_been_said_before(shelf
 
 
 GATE = ScopeGate(
-    Scope(
+    ScopeFile(
         intents=(Intent("tracking", "Ask the operations team.", ("where is it now", "has it arrived")),),
         in_scope=("what is the GST rate", "which documents are needed"),
         threshold=0.2,

@@ -1,12 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.ports import Place
+from chains.ports import ChunkPlace
 from chains.retrieval.fusion import Candidate, rank
 
 
 def candidate(name, score, *, document=None, number=0, section="S", text=None):
-    return Candidate(name, score, Place(document or name, number, section, text or name))
+    return Candidate(name, score, ChunkPlace(document or name, number, section, text or name))
 
 
 def ids(ranked):

@@ -9,7 +9,7 @@ from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from app.adapters.embeddings.onnx.weights import Place
+from app.adapters.embeddings.onnx.weights import TensorPlace
 
 LAYERS = 6
 HEADS = 12
@@ -20,7 +20,7 @@ LAYER_NORM_EPSILON = 1e-12
 class _Graph:
     """Nodes and tensors as they are added; every method takes and returns names of values."""
 
-    def __init__(self, places: Mapping[str, Place], file_name: str) -> None:
+    def __init__(self, places: Mapping[str, TensorPlace], file_name: str) -> None:
         self.nodes: list[NodeProto] = []
         self.tensors: dict[str, TensorProto] = {}
         self._places = places
@@ -55,7 +55,7 @@ class _Graph:
         return self.add("LayerNormalization", total, weight, bias, epsilon=LAYER_NORM_EPSILON)
 
 
-def build_graph(places: Mapping[str, Place], file_name: str) -> bytes:
+def build_graph(places: Mapping[str, TensorPlace], file_name: str) -> bytes:
     """Return the serialized graph; its weights stay in the file called `file_name`.
 
     Inputs are `ids` (int64) and `mask` (int32, 1 for a token and 0 for padding), both batch x tokens; the output is

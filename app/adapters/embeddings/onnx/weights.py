@@ -29,7 +29,7 @@ SHA256 = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TensorPlace:
     """Where a tensor lies in the weights' file; offset and length in bytes."""
 
     shape: tuple[int, ...]
@@ -98,7 +98,7 @@ def max_tokens(folder: Path) -> int:
     return found
 
 
-def tensor_places(weights: Path) -> dict[str, Place]:
+def tensor_places(weights: Path) -> dict[str, TensorPlace]:
     """Return where each tensor of a safetensors file lies, by its name.
 
     The tensors follow the header without gaps (https://huggingface.co/docs/safetensors). Their places are needed, not
@@ -110,7 +110,7 @@ def tensor_places(weights: Path) -> dict[str, Place]:
         bits = {name: int(tensor.get_dtype()[1:]) for name, tensor in tensors.items()}  # Like "F32".
     lengths = [math.prod(shape) * bits[name] // 8 for name, shape in shapes.items()]
     offsets = accumulate(lengths[:-1], initial=weights.stat().st_size - sum(lengths))
-    return dict(zip(shapes, map(Place, shapes.values(), offsets, lengths), strict=True))
+    return dict(zip(shapes, map(TensorPlace, shapes.values(), offsets, lengths), strict=True))
 
 
 def graph_file(folder: Path, cache_dir: Path) -> Path:

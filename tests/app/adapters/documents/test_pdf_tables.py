@@ -2,7 +2,7 @@ import pytest
 
 from app.adapters.documents.pdf import load_pdf
 from app.adapters.documents.pdf_lines import Line
-from app.adapters.documents.pdf_tables import Found, tables
+from app.adapters.documents.pdf_tables import FoundTable, tables
 from chains.ingestion.chunks import Chunk, Chunker
 from tests.documents import laid_out_pdf
 
@@ -21,26 +21,26 @@ def chunks(file, markup: list[str]) -> list[Chunk]:
 
 
 def test_a_head_and_the_rows_below_it_are_a_table():
-    assert tables([lines(WORDS, HEAD, *ROWS, WORDS)]) == [Found(0, 1, 0, 5)]
+    assert tables([lines(WORDS, HEAD, *ROWS, WORDS)]) == [FoundTable(0, 1, 0, 5)]
 
 
 def test_a_label_between_rows_belongs_to_the_table():
     assert tables([lines(HEAD, ROWS[0], "Current assets:", ROWS[1], ROWS[2], "The notes belong to this.")]) == [
-        Found(0, 0, 0, 5)
+        FoundTable(0, 0, 0, 5)
     ]
 
 
 def test_bold_names_of_columns_are_a_head():
     names = lines("Region Owned Leased")[0]._replace(bold=True, cells=True)
-    assert tables([[names, *lines(*ROWS)]]) == [Found(0, 0, 0, 4)]
+    assert tables([[names, *lines(*ROWS)]]) == [FoundTable(0, 0, 0, 4)]
 
 
 def test_a_table_goes_on_where_the_next_page_begins_with_rows():
-    assert tables([lines(WORDS, HEAD, *ROWS), lines(*ROWS, WORDS)]) == [Found(0, 1, 1, 3)]
+    assert tables([lines(WORDS, HEAD, *ROWS), lines(*ROWS, WORDS)]) == [FoundTable(0, 1, 1, 3)]
 
 
 def test_a_head_that_the_next_page_repeats_begins_a_table():
-    assert tables([lines(HEAD, *ROWS), lines(HEAD, *ROWS)]) == [Found(0, 0, 0, 4), Found(1, 0, 1, 4)]
+    assert tables([lines(HEAD, *ROWS), lines(HEAD, *ROWS)]) == [FoundTable(0, 0, 0, 4), FoundTable(1, 0, 1, 4)]
 
 
 @pytest.mark.parametrize(

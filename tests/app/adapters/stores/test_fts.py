@@ -13,7 +13,7 @@ from app.adapters.stores.memory import SavedMemoryStore
 from app.adapters.stores.search_words import choose
 from app.adapters.stores.vocabulary import FtsVocabulary
 from chains.errors import VectorStoreError
-from chains.ports import Place
+from chains.ports import ChunkPlace
 from tests.fakes import WordEmbeddings
 
 
@@ -195,8 +195,8 @@ def test_a_batch_that_names_one_chunk_twice_keeps_the_last(tmp_path):
 
 def test_places_tell_where_a_chunk_stands(index):
     assert index.places(["a", "b", "unknown"]) == {
-        "a": Place("sea", 3, "Cut-off", "VGM two days before departure"),
-        "b": Place("b", 0, "", "Volume weight of parcels"),
+        "a": ChunkPlace("sea", 3, "Cut-off", "VGM two days before departure"),
+        "b": ChunkPlace("b", 0, "", "Volume weight of parcels"),
     }
     assert index.places([]) == {}
 

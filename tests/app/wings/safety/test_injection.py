@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 import prompts
 from app.wings.safety.injection import Scanner
 from chains import build_chain
-from chains.safety import CheckQuestion, Safety, SystemPrompt, Thresholds
+from chains.safety import CheckQuestion, RiskThresholds, Safety, SystemPrompt
 from chains.safety.screening import suspicious_chunks
 from tests.chains.gst import DOCUMENT, Shelf
 
@@ -103,7 +103,7 @@ def test_a_poisoned_passage_is_not_shown_to_the_model():
             return super()._generate(messages, *rest, **options)
 
     safety = Safety(
-        CheckQuestion({"injection": "No.", "pii": "No."}, risk=SCANNER.question, thresholds=Thresholds(0.5, 0.9)),
+        CheckQuestion({"injection": "No.", "pii": "No."}, risk=SCANNER.question, thresholds=RiskThresholds(0.5, 0.9)),
         SystemPrompt(prompts.load("system")),
         is_suspicious=SCANNER.is_suspicious,
     )
