@@ -48,6 +48,7 @@ def answer(question: str = "Q?", text: str = "Nine percent [GST].", **changes: A
         "finish_reason": changes.pop("finish_reason", "stop"),
         "cache": None,
         "trace_id": "the-first",
+        "safety": None,
     }
     whole = {
         "question": question,
