@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from langchain_core.runnables import RunnableConfig
 
 from chains.errors import ConfigurationError
-from chains.text.lookalikes import folded, skeleton, visible
+from chains.text.letters import folded, skeleton, visible
 from chains.text.words import word_list
 
 Audience = Literal["public", "internal"]

@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 
 from chains.history import HistoryWindow
 from chains.naming import UNTITLED, place_name
-from chains.ports import TokenCounter
+from chains.ports import FourCharacters, TokenCounter
 from chains.state import CitationStyle, Context, Passage, Retrieved
 from chains.text.escaping import escape_brackets, escape_line_starts, escape_tag, one_line
-from chains.tokens import FourCharacters
 
 # Below this many characters, what is left of a trimmed passage is not worth reading.
 SHORTEST_TRIMMED = 80

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 
 from chains.errors import QuestionError
-from chains.ports import TokenCounter
-from chains.tokens import FourCharacters
+from chains.ports import FourCharacters, TokenCounter
 
 Role = Literal["user", "assistant"]
 

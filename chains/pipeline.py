@@ -26,7 +26,6 @@ from chains.state import Answer, Contextualised, Question, Redirect, Reformulate
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
-FOUND = "found"
 BEFORE = ("safety", "scope", "screening")  # Steps whose time counts with the stage behind them.
 
 

@@ -18,6 +18,9 @@ class Progress(Protocol):
         """Report `done` of `total` units; `label` names the one just finished."""
 
 
+CHARACTERS_PER_TOKEN = 4
+
+
 class WordSimilarity(Protocol):
     """Compares words by their meaning."""
 
@@ -33,6 +36,18 @@ class TokenCounter(Protocol):
 
     def cut(self, text: str, tokens: int, /) -> str:
         """Return the beginning of the text that fits into so many tokens."""
+
+
+class FourCharacters:
+    """Counts four characters as a token, as the providers' own rules of thumb do; a part counts as a whole one."""
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens."""
+        return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+    def cut(self, text: str, tokens: int) -> str:
+        """Return the beginning of the text that fits into so many tokens."""
+        return text[: max(0, tokens) * CHARACTERS_PER_TOKEN]
 
 
 class ChunkStore(Protocol):

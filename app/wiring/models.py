@@ -13,7 +13,7 @@ from app.adapters.executors import half_of_the_cores
 from app.settings import Settings
 from chains.clock import Clock
 from chains.errors import ConfigurationError
-from chains.ports import ChunkStore, TokenCounter, WordIndex, WordSimilarity
+from chains.ports import ChunkStore, FourCharacters, TokenCounter, WordIndex, WordSimilarity
 from chains.resilience.retry import RetryPolicy
 from chains.retrieval import (
     ChunkRetriever,
@@ -23,7 +23,6 @@ from chains.retrieval import (
     MmrRetriever,
     SimilarityRetriever,
 )
-from chains.tokens import FourCharacters
 
 if TYPE_CHECKING:
     from app.adapters.retrieval import RemoteRetriever

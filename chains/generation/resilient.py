@@ -22,8 +22,7 @@ from chains.generation import compat
 from chains.generation.degraded import UndegradedCache, mark, marked, reason_of
 from chains.generation.provider import Provider, Request
 from chains.logs import get_logger
-from chains.ports import TokenCounter
-from chains.tokens import FourCharacters
+from chains.ports import FourCharacters, TokenCounter
 
 log = get_logger(__name__)
 

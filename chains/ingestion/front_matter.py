@@ -7,7 +7,7 @@ from typing import Any
 
 from chains.errors import IngestionError
 from chains.ingestion.statements import Stated, strings
-from chains.text.lookalikes import visible
+from chains.text.letters import visible
 
 Parse = Callable[[str, Stated], dict[str, Any]]
 

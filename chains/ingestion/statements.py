@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from chains.audience import INTERNAL, category_of, is_internal_source, is_public
-from chains.text.lookalikes import folded, visible
+from chains.text.letters import folded, visible
 
 # How much of a document its first lines are.
 HEAD_CHARACTERS, HEAD_LINES = 4000, 40

@@ -11,7 +11,6 @@ from chains.history import Turn
 from chains.ports import WordSimilarity
 from chains.reformulation.leaning import leaning
 from chains.reformulation.phrases import DENIED, is_small_talk, without_small_talk
-from chains.reformulation.renaming import renamed
 from chains.reformulation.terms import Term, terms
 from chains.text.words import stem
 
@@ -21,6 +20,10 @@ MOST_TURNS = 16
 MOST_CHARACTERS = 400
 # A fragment with more new terms is a question of its own.
 MOST_RENAMED = 3
+# Below this cosine of the word table, two words name different kinds of things.
+ALIKE = 0.3
+# What agreement of prepositions counts beside a cosine: "to Busan" - "to Rotterdam".
+PREPOSITION = 0.15
 
 
 def standalone(question: str, turns: Sequence[Turn], similarity: WordSimilarity | None = None) -> str:
@@ -87,4 +90,26 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
 
 
 def _first_renamed(new: Sequence[Term], old: Sequence[Term], similarity: WordSimilarity | None) -> Term | None:
-    return next((place for term in new if (place := renamed(term, old, similarity)) is not None), None)
+    return next((place for term in new if (place := _renamed(term, old, similarity)) is not None), None)
+
+
+def _renamed(new: Term, before: Sequence[Term], similarity: WordSimilarity | None) -> Term | None:
+    """Return the term that the new one takes the place of; None where it only adds to them."""
+    cosines = [0.0] * len(before)
+    if similarity is not None and before:
+        cosines = similarity([new.text.lower()], [term.text.lower() for term in before])[0].tolist()
+    rated = [(_likeness(new, term, cosines[place]), place) for place, term in enumerate(before)]
+    best, place = max(rated, default=(0.0, 0))
+    return before[place] if best > 0 else None
+
+
+def _likeness(new: Term, term: Term, cosine: float) -> float:
+    same_place = PREPOSITION if new.preposition and new.preposition == term.preposition else 0.0
+    if cosine >= ALIKE:
+        return cosine + same_place
+    if new.shape == term.shape and new.shape in {"acronym", "number"}:
+        return ALIKE + same_place
+    if same_place and new.preposition != "for":  # "for" stands before anything.
+        return ALIKE - 0.05
+    names = {"name", "acronym"}
+    return ALIKE - 0.1 if new.shape == "name" and term.shape in names else 0.0

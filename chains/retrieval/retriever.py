@@ -1,7 +1,7 @@
 """The base class of the strategies: limits, filters, scores and ranks."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from pydantic import Field, SkipValidation
 from typing_extensions import TypedDict
 
 from chains.callbacks.deadline import check_time, time_limit
+from chains.errors import VectorStoreError
 from chains.ports import ChunkStore
 from chains.retrieval.filters import Filters, filters_of
 from chains.source_urls import with_hosts
@@ -94,6 +95,23 @@ class ChunkRetriever(BaseRetriever):
             return await run_in_executor(
                 self.executor, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
             )
+
+
+class CurrentRetriever(ChunkRetriever):
+    """Asks the retriever that `current` returns, which is the one over the index as it is now."""
+
+    current: SkipValidation[Callable[[], ChunkRetriever]]
+
+    def find(self, query: str, **options: Any) -> list[Document]:
+        """Return what the current retriever finds; an index that was replaced meanwhile is asked again, once."""
+        retriever = self.current()
+        try:
+            return retriever.find(query, **options)
+        except VectorStoreError:
+            renewed = self.current()
+            if renewed is retriever:
+                raise
+        return renewed.find(query, **options)
 
 
 def fetched(store: ChunkStore, found: Mapping[str, Mapping[str, float]]) -> list[Document]:

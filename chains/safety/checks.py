@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from chains.safety.fencing import protected
-from chains.safety.leaks import SystemPrompt
+from chains.safety.leaks import SystemPrompt, protected
 from chains.safety.moderation import Moderate
 from chains.safety.output_check import OutputCheck
 from chains.safety.screening import IsSuspicious, Screen, remembered

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chains.blocking import SafetyVerdict
-from chains.safety.fencing import canary_of
+from chains.safety.leaks import canary_of
 from chains.state import Question, check_question
 
 Reason = Literal["injection", "pii", "moderation"]

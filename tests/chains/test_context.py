@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chains.context import FormatContext, format_context, trim
+from chains.ports import FourCharacters
 from chains.state import Passage, Retrieved
-from chains.tokens import FourCharacters
 
 
 def passage(content: str, **metadata: object) -> Passage:

@@ -15,8 +15,8 @@ from app.settings import load_settings
 from app.wiring import Parts, Services
 from chains.context import trim
 from chains.errors import ConfigurationError, QuestionError
+from chains.ports import CHARACTERS_PER_TOKEN
 from chains.retrieval import MmrRetriever, retrieve
-from chains.tokens import CHARACTERS_PER_TOKEN
 from tests.conftest import SHARED
 from tests.fakes import Reply, WordEmbeddings
 

@@ -17,12 +17,11 @@ from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.passages import Entry, context_of, entries
 from app.wings.offline.question import read
 from app.wings.offline.ranker import Ranker, packaged_ranker
+from app.wings.offline.spelling import corrected
 from chains.history import turns_of
 from chains.messages import ASKED, CLOSEST, MATCH, PARTS, SCORES, SEARCHED, UNSURE
-from chains.ports import WordSimilarity
+from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
-from chains.reformulation.spelling import corrected
-from chains.tokens import FourCharacters
 from chains.vectors import cosines
 
 MODEL_NAME = "offline-extractive"

@@ -6,7 +6,7 @@ from app.wiring.llm import chat_model, providers
 from app.wiring.models import word_similarity
 from chains.clock import SystemClock
 from chains.generation.resilient import ResilientChatModel
-from chains.tokens import FourCharacters
+from chains.ports import FourCharacters
 from tests.fakes import WordEmbeddings
 
 KEY = {"llm_api_key": "gsk_test"}

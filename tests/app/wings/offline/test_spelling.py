@@ -4,7 +4,7 @@ import pytest
 
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
-from chains.reformulation.spelling import corrected
+from app.wings.offline.spelling import corrected
 
 TEXTS = [
     "Documents for export to Indonesia: a cosmetics notification is valid for three years in Vietnam.",
