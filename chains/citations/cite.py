@@ -4,24 +4,23 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import zip_longest
 
 import prompts
 from chains.blocking import is_blocked
 from chains.citations.asked import Asked
 from chains.citations.checking import CheckedText, SentenceGate
-from chains.citations.closest import MOST, closest_passages
+from chains.citations.closest import closest_of
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.disagreement import find_disagreement
 from chains.citations.notes import bibliography, inside, numbered_sources
-from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers, source_key
+from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
 from chains.citations.paragraphs import headings, unanswered_parts
-from chains.citations.references import read_numbers, read_references, reference_to
+from chains.citations.references import candidates, read_numbers, read_references, reference_to
 from chains.citations.sentences import Sentence, cited_sentences, sentences_of, without
-from chains.citations.sources import external_urls, related_documents, sources_of
+from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
 from chains.citations.titles import Reference
 from chains.citations.verification import LEAST_SUPPORT, Verified, asked_about, attribute, verify
-from chains.messages import CLOSEST, UNSURE, degradation_of, withheld_because
+from chains.messages import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
 from chains.rewriting import TextFilter, rewrite
 from chains.state import (
@@ -30,12 +29,10 @@ from chains.state import (
     Citation,
     CitationResult,
     CitationStyle,
-    ClosestPassage,
     Contextualised,
     Generated,
     Outcome,
     Passage,
-    passages_of,
 )
 from prompts import Translations, translated
 
@@ -124,7 +121,7 @@ class CiteSources:
             citations=citations,
             sources=sources_of(citations, shown),
             related_docs=related_documents(state["documents"]),
-            closest=_closest(state, unanswered)
+            closest=closest_of(state, unanswered)
             if outcome != "blocked" and (unanswered or outcome != "answered")
             else [],
             outcome=outcome,
@@ -269,44 +266,6 @@ def _sources_listed(text: str, shown: Sequence[Passage]) -> list[tuple[int, int]
 
 def _is_supported(citation: Citation) -> bool:
     return citation["matched"] and citation["support"] >= LEAST_SUPPORT
-
-
-def _closest(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassage]:
-    """Return the closest passages in the order that the model tells; else in that of the retriever.
-
-    Where no passage reaches the threshold, they are the nearest below it. The questions of a message that are not
-    answered get theirs in turn.
-    """
-    if parts := state.get("parts"):
-        documents = state["documents"] or state.get("nearest", [])
-        found = [
-            closest_passages(parts[part]["query"], [one for _, one in passages_of(part, documents)])
-            for part in unanswered or range(len(parts))
-        ]
-        unique = {(one["doc_id"], one["quote"]): one for turn in zip_longest(*found) for one in turn if one}
-        return list(unique.values())[:MOST]
-    shown, places = state["context"]["passages"], state["message"].response_metadata.get(CLOSEST)
-    passages = [shown[place] for place in places] if places else state["documents"] or state.get("nearest", [])
-    return closest_passages(state.get("search_query") or state["question"], passages)
-
-
-def cited_sources(citations: Sequence[Citation]) -> set[tuple[object, object]]:
-    """Return the sources of the valid citations: each document and page once."""
-    return {
-        (citation["doc_id"] or citation["title"], citation["page"]) for citation in citations if citation["matched"]
-    }
-
-
-def candidates(reference: Reference, shown: Sequence[Passage], *, same_section: bool) -> list[Passage]:
-    """Return the shown passages that a reference may mean: the one named, then others of its document or section."""
-    named = reference.passage
-    if named is None:
-        return []
-    others = [passage for passage in shown if passage is not named and source_key(passage) == source_key(named)]
-    if same_section:
-        section = named["metadata"].get("section")
-        others = [passage for passage in others if passage["metadata"].get("section") == section]
-    return [named, *others]
 
 
 def _citation(raw: str, start: int, verified: Verified, reference: Reference) -> Citation:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Final
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from chains.citations.evidence import Evidence, evidence_of
 from chains.citations.sources import external_urls
 from chains.citations.support import QUOTE_LIMIT, match, shorten, spread
-from chains.state import ClosestPassage, Passage
+from chains.messages import CLOSEST
+from chains.state import ClosestPassage, Generated, Passage, passages_of
 from chains.text.tokens import Token, tokens
 
 MOST: Final = 3
@@ -32,6 +33,25 @@ def closest_passages(question: str, passages: Sequence[Passage]) -> list[Closest
     weights = _weigh(words, evidence)
     quotes = (_quote(words, weights, one) for one in evidence)
     return list(islice(map(_closest, passages, quotes), MOST))
+
+
+def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassage]:
+    """Return the closest passages in the order that the model tells; else in that of the retriever.
+
+    Where no passage reaches the threshold, they are the nearest below it. The questions of a message that are not
+    answered get theirs in turn.
+    """
+    if parts := state.get("parts"):
+        documents = state["documents"] or state.get("nearest", [])
+        found = [
+            closest_passages(parts[part]["query"], [one for _, one in passages_of(part, documents)])
+            for part in unanswered or range(len(parts))
+        ]
+        unique = {(one["doc_id"], one["quote"]): one for turn in zip_longest(*found) for one in turn if one}
+        return list(unique.values())[:MOST]
+    shown, places = state["context"]["passages"], state["message"].response_metadata.get(CLOSEST)
+    passages = [shown[place] for place in places] if places else state["documents"] or state.get("nearest", [])
+    return closest_passages(state.get("search_query") or state["question"], passages)
 
 
 def _weigh(words: Sequence[Token], evidence: Sequence[Evidence]) -> NDArray[np.float32]:

@@ -78,3 +78,15 @@ def reference_to(passage: Passage | None, start: int, end: int) -> Reference:
     metadata = passage["metadata"] if passage else {}
     title, section = str(metadata.get("title") or ""), metadata.get("section")
     return Reference(start, end, title, section, passage, section_matched=True)
+
+
+def candidates(reference: Reference, shown: Sequence[Passage], *, same_section: bool) -> list[Passage]:
+    """Return the shown passages that a reference may mean: the one named, then others of its document or section."""
+    named = reference.passage
+    if named is None:
+        return []
+    others = [passage for passage in shown if passage is not named and source_key(passage) == source_key(named)]
+    if same_section:
+        section = named["metadata"].get("section")
+        others = [passage for passage in others if passage["metadata"].get("section") == section]
+    return [named, *others]

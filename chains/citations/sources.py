@@ -59,6 +59,13 @@ def sources_of(citations: Sequence[Citation], passages: Sequence[Passage]) -> li
     return list(sources.values())
 
 
+def cited_sources(citations: Sequence[Citation]) -> set[tuple[object, object]]:
+    """Return the sources of the valid citations: each document and page once."""
+    return {
+        (citation["doc_id"] or citation["title"], citation["page"]) for citation in citations if citation["matched"]
+    }
+
+
 def related_documents(passages: Sequence[Passage]) -> list[RelatedDocument]:
     """Return the parent documents of the retrieved passages, each once, in rank order."""
     documents: dict[str, RelatedDocument] = {}
