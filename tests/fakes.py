@@ -25,7 +25,7 @@ class Reply:
     finish_reason: str = "stop"
     headers: dict[str, str] = field(default_factory=dict)
     tool_call: tuple[str, dict[str, Any]] | None = None  # The tool's name and its arguments, in place of the text.
-    release: threading.Event | None = None  # Until this is set, a stream stops after its first word, and JSON waits.
+    release: threading.Event | None = None  # Until this is set, a stream stops before its last word, and JSON waits.
 
 
 @dataclass
@@ -114,8 +114,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
-        for number, event in enumerate(_events(body, reply)):
-            if number == 1 and reply.release:
+        events = list(_events(body, reply))
+        for number, event in enumerate(events):
+            if number == len(events) - 2 and reply.release:
                 reply.release.wait()
             self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
             self.wfile.flush()

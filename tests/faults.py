@@ -55,9 +55,11 @@ async def drip(exchange: Exchange) -> None:
 
 
 async def answer_endlessly(exchange: Exchange) -> None:
-    """Say one word after the other, until the client leaves."""
+    """Say the answer again and again, until the client leaves."""
     await exchange.open_stream()
-    first = next(events(exchange.body, answer_to(exchange.body), at_groq=exchange.at_groq))
+    text = answer_to(exchange.body)
+    first = next(events(exchange.body, "", at_groq=exchange.at_groq))
+    first["choices"][0] |= {"delta": {"role": "assistant", "content": f"{text} {text} "}, "finish_reason": None}
     while not exchange.reader.at_eof():
         await exchange.write_event(first)
         await asyncio.sleep(exchange.pace.drip_s)

@@ -62,7 +62,7 @@ def settings(folder: Path, groq: FakeGroq) -> dict[str, str]:
 
 @contextmanager
 def held_stream(running: Service, groq: FakeGroq) -> Iterator[tuple[Iterator[str], threading.Event]]:
-    """Ask for a stream whose model stops after its first word; the body gets the lines to come, and what goes on."""
+    """Ask for a stream whose model stops before its last word; the body gets the lines to come, and what goes on."""
     release = threading.Event()
     groq.replies[:] = [Reply(ANSWER, release=release)]
     body = {"input": {"question": QUESTION}}

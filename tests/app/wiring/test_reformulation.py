@@ -63,14 +63,15 @@ def test_the_condensing_prompt_holds_the_conversation_without_markers_and_as_mat
 
 
 async def test_a_streamed_answer_starts_while_the_model_still_writes_it(services, groq):
-    groq.replies[1] = Reply(ANSWER, release=(rest := Event()))
+    groq.replies[1] = Reply(f"{ANSWER} {ANSWER}", release=(rest := Event()))
     parts = []
     async for part in services.chain.astream(FOLLOW_UP):
         parts.append(part)
         if "answer" in part:
-            rest.set()  # Nothing but the first word has been sent.
+            rest.set()  # The last word has not been sent.
 
     assert [request["stream"] for request in groq.requests] == [False, True]
+    assert merge(parts)["outcome"] == "answered"
     assert merge(parts)["metadata"]["search_query"] == CONDENSED
 
 

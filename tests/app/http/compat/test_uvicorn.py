@@ -141,14 +141,15 @@ def test_mapped_addresses_are_unmapped(host, known_as):
     assert unmapped(host) == known_as
 
 
-FIRST_WORDS = (
+FIRST_SENTENCE = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     b'data: {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", '
-    b'"choices": [{"index": 0, "delta": {"role": "assistant", "content": "It is "}}]}\n\n'
+    b'"choices": [{"index": 0, "delta": {"role": "assistant", '
+    b'"content": "On weekends the surcharge is 5 %. The surcharge on weekends is "}}]}\n\n'
 )
 
 
-@pytest.fixture(scope="module", params=[b"", FIRST_WORDS], ids=["silent", "speaking"])
+@pytest.fixture(scope="module", params=[b"", FIRST_SENTENCE], ids=["silent", "speaking"])
 def hanging(request, corpus):
     """A service whose Groq hangs, and that Groq."""
     with hanging_groq(request.param) as groq, serving(settings_over(corpus, groq.url)) as url:
@@ -163,6 +164,6 @@ def test_a_client_that_leaves_stops_the_generation_whichever_way_it_asked(hangin
         client.ask(path)
         wait_until(lambda: groq.asked > asked)
         if groq.first and path.endswith("/stream"):
-            client.hears("It is")
+            client.hears("On weekends the surcharge")
     wait_until(lambda: groq.left > left)
     assert (groq.asked, groq.left) == (asked + 1, left + 1)

@@ -92,13 +92,14 @@ def test_a_stream_tells_its_usage_where_it_is_asked_to(client):
 
 def test_words_arrive_while_the_model_still_writes(client, groq):
     written = threading.Event()
-    groq.replies[:] = [Reply(NUMBERED, release=written)]
+    groq.replies[:] = [Reply(" ".join([NUMBERED] * 3), release=written)]
     stream = client.chat.completions.create(model=MODEL, messages=ASKED, stream=True)
     words = next(chunk.choices[0].delta.content for chunk in stream if chunk.choices[0].delta.content)
     written.set()
+    *_, last = stream
 
     assert words.startswith("It")
-    list(stream)
+    assert last.model_extra["waypoint"]["outcome"] == "answered"
 
 
 def test_a_stream_shows_nothing_that_no_passage_supports(client, groq):

@@ -10,6 +10,7 @@ from langserve import RemoteRunnable
 import chains
 import prompts
 from app.http.server import create_app
+from chains.output import merge
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, QUESTION, served, small_services
 from tests.streams import merged
@@ -150,13 +151,15 @@ async def test_a_batch_with_an_answer_that_fails_answers_the_others(remote, groq
 
 
 async def test_langserve_streams_words_while_the_model_still_writes(remote, groq):
-    groq.replies[:] = [Reply(release=(rest := Event()))]
-    names = []
+    groq.replies[:] = [Reply(f"{ANSWER} {ANSWER}", release=(rest := Event()))]
+    parts, names = [], []
     for part in remote.stream({"question": QUESTION}):
+        parts.append(part)
         names += list(part)
         if "answer" in part:
-            rest.set()  # The model goes on when its first word has come out here.
+            rest.set()  # The model goes on when its first sentence has come out here.
 
+    assert merge(parts)["outcome"] == "answered"
     assert names.count("answer") > 1
     assert names.index("documents") < names.index("answer") < names.index("citations") < names.index("confidence")
 
