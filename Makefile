@@ -17,7 +17,7 @@ test: $(VENV)/.dev ## Run the tests but the slow and the browser's in two proces
 	$(PYTEST) -m "not slow" --ignore=tests/web --cov=chains --cov-report=
 	$(BIN)/coverage report --include='chains/*' --fail-under=95
 
-test-slow: $(VENV)/.dev ## Run the slow tests: Ray, filings, OpenAPI, two hosts, and a few questions of each command of `make release`
+test-slow: $(VENV)/.dev ## Run the slow tests: killed ingestions, the installed package, Ray, filings, OpenAPI, two hosts, a few questions of each measuring command
 	$(PYTEST) -m slow --ignore=tests/web tests
 
 test-browser: $(VENV)/.dev ## Run the tests of the page in Chromium

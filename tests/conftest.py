@@ -19,7 +19,7 @@ from app.observability.logs import reset_logs
 from app.settings import fields
 from tests import postgres
 from tests.fakes import FakeGroq, fake_groq
-from tests.releasing import release_services
+from tests.releasing import keep_what_is_loaded, release_services
 
 SHARED = Path(__file__).parents[2] / "shared"
 CHAINS = Path(__file__).parent / "chains"
@@ -33,6 +33,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"skipped although REQUIRE_SERVICES=1: {report.longrepr}"
     return report
+
+
+def pytest_collection_finish() -> None:
+    """Begin the tests with an empty garbage collector: a hundred modules end with a full collection."""
+    keep_what_is_loaded()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -68,12 +73,21 @@ def _nothing_outlives_its_module() -> Iterator[None]:
     release_services()
 
 
+@functools.cache
+def _variables() -> frozenset[str]:
+    """Return the names of the environment variables of all settings."""
+    return frozenset(
+        variable.upper()
+        for name, field in fields().items()
+        for variable in (name, *getattr(field.validation_alias, "choices", ()))
+    )
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the machine's environment and any `.env` out of the tests."""
-    for name, field in fields().items():
-        for variable in (name, *getattr(field.validation_alias, "choices", ())):
-            monkeypatch.delenv(variable.upper(), raising=False)
+    for variable in _variables() & os.environ.keys():
+        monkeypatch.delenv(variable)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.chdir(tmp_path)
 

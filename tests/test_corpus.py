@@ -8,7 +8,7 @@ import pytest
 from app.settings import load_settings
 from app.wiring import Services
 
-pytestmark = [pytest.mark.corpus, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.corpus, pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")

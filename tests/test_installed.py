@@ -70,6 +70,7 @@ def run(folder: Path, installed: Path, *arguments: str, **settings: str) -> subp
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_program_with_packages_of_the_same_names_asks_and_gets_a_cited_answer(host, installed):
     done = run(host, installed, "host.py")
 
@@ -82,6 +83,7 @@ def test_a_program_with_packages_of_the_same_names_asks_and_gets_a_cited_answer(
     assert seen["tool"] == "ask_documents"
 
 
+@pytest.mark.slow
 def test_a_program_that_asks_sees_nothing_printed_and_no_thread_started(host, installed):
     # The language model cannot be reached: that is logged, and the offline answerer steps in.
     away = {"LLM_API_KEY": "none", "LLM_BASE_URL": "http://127.0.0.1:9", "LLM_MAX_RETRIES": "0"}
@@ -93,6 +95,7 @@ def test_a_program_that_asks_sees_nothing_printed_and_no_thread_started(host, in
     assert seen["threads"] == [["MainThread"], ["MainThread"]]
 
 
+@pytest.mark.slow
 def test_what_is_logged_goes_where_the_program_logs(host, installed):
     program = "import logging; logging.basicConfig(level='INFO', format='%(name)s %(message)s')\n" + HOST
     (host / "logging_host.py").write_text(program)
@@ -103,6 +106,7 @@ def test_what_is_logged_goes_where_the_program_logs(host, installed):
     assert "outcome='answered'" in line
 
 
+@pytest.mark.slow
 def test_the_command_asks_and_tries_every_part(host, installed):
     command = ("-c", "from waypoint import main; main()")
     asked = run(host, installed, *command, "ask", "--json", "What is the fee for a lost container seal?")

@@ -1,7 +1,7 @@
 """Build the embedding model, the word similarity, the token counter and the retriever."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
@@ -58,8 +58,9 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
     return OnnxEmbeddings()
 
 
+@cache
 def word_similarity() -> WordSimilarity:
-    """Return the cosines between words by the packaged model's word table."""
+    """Return the cosines between words by the packaged model's word table, which is opened once."""
     from app.adapters.embeddings.onnx.weights import find_weights
     from app.adapters.embeddings.onnx.words import WordVectors
 

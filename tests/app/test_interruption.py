@@ -86,6 +86,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_run_after_a_killed_one_ends_with_the_index_of_an_undisturbed_one(undisturbed, tmp_path, case):
     first, last, step, times = case
@@ -111,6 +112,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("settings", "step", "times"), PLACES, ids=str)
 def test_a_killed_reset_leaves_the_old_index_or_the_new_one_whole(undisturbed, tmp_path, settings, step, times):
     corpus = tmp_path / "corpus"
@@ -129,6 +131,7 @@ def test_a_killed_reset_leaves_the_old_index_or_the_new_one_whole(undisturbed, t
 IN_POSTGRES = [("chunks added", 1), ("chunks recorded", 3), ("chunks deleted", 2), ("published", 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.service
 @pytest.mark.parametrize(("step", "times"), IN_POSTGRES)
 def test_a_killed_run_in_postgres_leaves_every_document_old_or_new(

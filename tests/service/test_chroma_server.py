@@ -119,6 +119,7 @@ def test_a_store_that_was_deleted_on_the_server_is_filled_again(server, tmp_path
     assert services.store.count() == services.words.count() == first.chunks
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_several_processes_answer_from_one_server_are_started_again_and_drain_together(server, groq, tmp_path):
     settings = load_settings(chroma_host=server.host, chroma_port=server.port, collection_name="shared")
@@ -185,6 +186,7 @@ def test_a_server_that_falls_silent_is_not_waited_for(server, tmp_path):
     assert [session.timeout.read for session in sessions] == [7, 7]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "times", "new"),
     [

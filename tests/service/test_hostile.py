@@ -1,6 +1,9 @@
+import pytest
+
 from tests.service.hostile import NOT_ANSWERED, measure, service
 
 
+@pytest.mark.slow
 async def test_hostile_clients_break_nothing_and_others_are_answered_beside_them():
     with service() as url:
         report = await measure(url, questions=5, held_open=400)

@@ -53,7 +53,7 @@ EVENTS = {"QuerySubmitted", "ResponseGenerated", "AnswerGenerated"}
 
 @dataclass
 class Quoting(FakeGroq):
-    """Answers with a quote of the first passage; while `let` is not set, with no more than its first word."""
+    """Answers with a quote of the first passage; while `let` is not set, with all but its last word."""
 
     let: threading.Event = field(default_factory=threading.Event)
 

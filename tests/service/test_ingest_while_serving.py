@@ -9,7 +9,7 @@ import pytest
 from tests.ingest_and_stop import waypoint_ingest
 from tests.processes import PATIENCE_S, Service, service
 
-pytestmark = pytest.mark.service
+pytestmark = [pytest.mark.service, pytest.mark.slow]
 
 QUESTION = "What is the fee for storage in the depot?"
 

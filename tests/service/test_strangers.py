@@ -76,6 +76,7 @@ def test_a_word_of_internal_documents_changes_no_answer_to_a_stranger(attacked):
     assert [question for question, (one, other) in pairs.items() if one != other] == []
 
 
+@pytest.mark.parametrize("attacked", ["chroma"], indirect=True)  # The store is asked by the chain, whatever the route.
 @pytest.mark.parametrize(
     ("path", "body"),
     [

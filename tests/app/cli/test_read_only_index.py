@@ -15,9 +15,12 @@ QUESTION = "What is the GST rate on imports into Singapore?"
 PLAIN_USER = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
 STORES = ({"CHROMA_PATH": "store"}, {"VECTOR_STORE_TYPE": "memory", "MEMORY_STORE_PATH": "store/shelf.json"})
 
-pytestmark = pytest.mark.skipif(
-    bool(PLAIN_USER) and not shutil.which("setpriv"), reason="the superuser needs setpriv to give up its rights"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        bool(PLAIN_USER) and not shutil.which("setpriv"), reason="the superuser needs setpriv to give up its rights"
+    ),
+]
 
 
 @pytest.fixture(scope="module", params=STORES, ids=["chroma", "memory"])

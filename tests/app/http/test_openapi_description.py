@@ -54,6 +54,7 @@ def headers_of(description: dict[str, Any], requirement: dict[str, list]) -> dic
     return {"Authorization": f"Bearer {STAFF}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "shown"), EVERY_WAY, indirect=["mode"])
 def test_an_operation_asks_for_a_name_exactly_where_the_description_says_so(corpus, groq, mode, shown):
     settings = settings_over(corpus, groq.url, rate_limit="off", **mode)

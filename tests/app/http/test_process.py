@@ -126,6 +126,7 @@ def test_a_second_signal_stops_at_once(folder, groq):
             list(lines)
 
 
+@pytest.mark.slow
 def test_workers_whose_parent_is_killed_drain_and_give_the_address_free(folder, groq):
     with service(folder, "--workers", "2", **settings(folder, groq)) as running:
         workers = running.workers()

@@ -166,6 +166,7 @@ def test_every_hostile_file_has_a_document_id_of_its_own():
     assert len({Path(name).stem for name in hostile_files.names()}) == len(hostile_files.names())
 
 
+@pytest.mark.slow
 def test_hostile_files_leave_the_others_alone(tmp_path):
     shelf = Shelf(tmp_path)
     hostile_files.write_hostile_files(shelf.corpus, SMALL)

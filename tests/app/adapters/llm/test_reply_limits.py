@@ -15,8 +15,11 @@ from tests.completions import completion
 
 TEXT = "Nine percent."
 REPLY = json.dumps(completion({"model": "m", "messages": [{"content": "?"}]}, TEXT)).encode()
-# As JSON it is a whole reply, with blanks after it.
-LARGE = REPLY + b" " * (100 * 1024 * 1024)
+
+
+def large() -> bytes:
+    """Return what is a whole reply as JSON, with blanks after it."""
+    return REPLY + b" " * (100 * 1024 * 1024)
 
 
 @pytest.fixture(params=["groq", "openai-compatible"])
@@ -48,7 +51,7 @@ def serve(httpserver, payload: bytes, encoding: str | None = None) -> list[str |
 @pytest.fixture(scope="module")
 def bomb() -> bytes:
     """A small reply that is a large one when it is read."""
-    compressed = gzip.compress(LARGE)
+    compressed = gzip.compress(large())
     assert len(compressed) < MAX_BYTES // 32
     return compressed
 
@@ -85,6 +88,6 @@ async def test_what_may_grow_without_a_bound_is_not_read(httpserver, model, way,
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_a_large_reply_is_not_read_to_its_end(httpserver, model, way):
-    serve(httpserver, LARGE[: MAX_BYTES + 1])
+    serve(httpserver, large()[: MAX_BYTES + 1])
     with pytest.raises(LLMReplyError):
         await ask(model, way)

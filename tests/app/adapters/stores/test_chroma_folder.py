@@ -29,15 +29,15 @@ def fill(index, count, *, reset):
 @pytest.mark.parametrize("reset", [True, False])
 def test_a_large_index_is_saved_less_often_while_it_changes_and_as_a_whole_at_the_end(tmp_path, monkeypatch, reset):
     for module in (folder_index, chroma_store):
-        monkeypatch.setattr(module, "SAVE_EVERY", 10)
+        monkeypatch.setattr(module, "SAVE_EVERY", 5)
     index = open_index(tmp_path)
-    assert fill(index, 300, reset=True) == 10
-    assert fill(index, 60, reset=reset) == 30
+    assert fill(index, 100, reset=True) == 5
+    assert fill(index, 20, reset=reset) == 10
 
     opened = index.open()
-    assert opened.store.save_every == 10
-    assert list(opened.store.nearest(WordEmbeddings().embed_query("word59"), 1, {})) == ["59"]
-    assert opened.store.count() == opened.words.count() == (60 if reset else 300)
+    assert opened.store.save_every == 5
+    assert list(opened.store.nearest(WordEmbeddings().embed_query("word19"), 1, {})) == ["19"]
+    assert opened.store.count() == opened.words.count() == (20 if reset else 100)
     sizes = [file.stat().st_size for file in tmp_path.glob("shelf/*/*/index_metadata.pickle")]
     assert len(sizes) == 1
-    assert sizes[0] > 1000
+    assert sizes[0] > 500

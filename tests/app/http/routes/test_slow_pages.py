@@ -87,6 +87,7 @@ def test_pages_are_counted_by_the_rate_limit_apart_from_questions(folder):
         )
 
 
+@pytest.mark.slow
 def test_a_slow_page_does_not_hold_up_the_end_of_the_service(folder):
     options = {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline", "PAGE_TIMEOUT_S": "600"}
     with service(folder, **options) as running, ExitStack() as open_:

@@ -5,10 +5,9 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 
-from app.adapters.embeddings.onnx.weights import find_weights
-from app.adapters.embeddings.onnx.words import WordVectors
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.question import read
+from app.wiring.models import word_similarity
 from chains import build_chain
 from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, prompt, reply_to
 
@@ -19,7 +18,7 @@ VIETNAM = "[Vietnam Import Guide > Tax]\nThe VAT rate in Vietnam is 10 %."
 
 @pytest.mark.parametrize("question", ["What is the VAT rate in Vietnam?", "what is the vat rate in vietnam"])
 def test_another_countrys_figure_is_not_quoted(question):
-    model = OfflineChatModel(similarity=WordVectors(find_weights()))
+    model = OfflineChatModel(similarity=word_similarity())
     assert ask(question, THAILAND, model=model, scores=NEAR) in NO_ANSWER
     assert ask(question, THAILAND, VIETNAM, model=model, scores=NEAR) == (
         "The VAT rate in Vietnam is 10 %. [Vietnam Import Guide > Tax]"

@@ -5,9 +5,8 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 import prompts
-from app.adapters.embeddings.onnx.weights import find_weights
-from app.adapters.embeddings.onnx.words import WordVectors
 from app.wings.offline import OfflineChatModel
+from app.wiring.models import word_similarity
 from tests.app.wings.offline.asking_offline import (
     DECLINE,
     IMPORT,
@@ -211,7 +210,7 @@ def test_city_is_met_by_a_document_on_its_country_only():
     indonesia = "[Indonesia Import Guide > Cosmetics]\nCosmetics need a notification number before they are imported."
     elsewhere = indonesia.replace("Indonesia", "Vietnam")
     question = "Which notification do cosmetics imported into Jakarta need?"
-    model = OfflineChatModel(similarity=WordVectors(find_weights()))
+    model = OfflineChatModel(similarity=word_similarity())
     answer = ask(question, indonesia, elsewhere, model=model, scores=[0.6, 0.6])
     assert answer.endswith("[Indonesia Import Guide > Cosmetics]")
     assert ask(question, elsewhere, model=model, scores=[0.6]) in NO_ANSWER

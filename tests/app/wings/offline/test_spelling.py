@@ -2,15 +2,13 @@
 
 import pytest
 
-from app.adapters.embeddings.onnx.weights import find_weights
-from app.adapters.embeddings.onnx.words import WordVectors
 from app.wings.offline.spelling import corrected
+from app.wiring.models import word_similarity
 
 TEXTS = [
     "Documents for export to Indonesia: a cosmetics notification is valid for three years in Vietnam.",
     "Pay by card. Maersk sails to Surabaya with general cargo. The insurance premium is due at booking.",
 ]
-SIMILARITY = WordVectors(find_weights())
 
 
 @pytest.mark.parametrize(
@@ -25,4 +23,4 @@ SIMILARITY = WordVectors(find_weights())
     ],
 )
 def test_mistyped_words_are_written_as_the_texts_write_them_and_no_others(question, right):
-    assert corrected(question, TEXTS, SIMILARITY) == right
+    assert corrected(question, TEXTS, word_similarity()) == right

@@ -269,13 +269,16 @@ def test_the_server_plans_for_the_chunks_that_there_are(index, database_url):
         assert connection.execute(query, [f"chunks_{index.open().partition.number}"]).fetchall() == [(50.0,)]
 
 
-def test_few_chunks_are_searched_by_the_index_of_vectors_as_many_are(index, database_url):
+def test_few_chunks_are_searched_by_the_index_of_vectors_as_many_are(database_url, collection):
+    database = Database(database_url, pool_size=5, timeout_s=30)
+    index = PostgresIndex(database, collection, recipe())
     with index.locked():
         change = index.change(reset=True)
         change.writable().store.add_documents([chunk(f"word{number}") for number in range(2000)])
         change.publish()
     opened = index.open()
     opened.store.nearest(WordEmbeddings().embed_query("word7"), 10, {})
+    database.close()  # A connection reports its scans when it ends, or after ten seconds.
 
     def scans() -> int:
         query = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s"
