@@ -71,8 +71,8 @@ def test_one_worker_reads_many_files_and_ends_with_the_ingestion(documents):
 
 
 def test_the_memory_of_the_ingestion_itself_does_not_count_as_the_worker_s(documents):
-    held = b"x" * (400 * 2**20)
-    with parser(memory_mb=700) as isolated:
+    held = b"x" * (100 * 2**20)
+    with parser(memory_mb=500) as isolated:
         isolated.parse(documents[0])
         assert isolated.worker.process is not None
     assert held
