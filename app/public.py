@@ -30,14 +30,19 @@ if TYPE_CHECKING:
         similarity,
     )
     from chains.errors import WaypointError
+    from chains.ingestion.source import SourceText
+    from chains.retrieval import ChunkRetriever, HybridRetriever
     from chains.stage import stage
 
 __all__ = [
     "STAGES",
     "Answer",
+    "ChunkRetriever",
+    "HybridRetriever",
     "Question",
     "Settings",
     "SettingsError",
+    "SourceText",
     "WaypointError",
     "as_tool",
     "build_chain",
@@ -77,14 +82,11 @@ def _module_of(name: str) -> Any:
         from app import settings
 
         return settings
-    if name == "stage":
-        from chains import stage
+    if name in {"ChunkRetriever", "HybridRetriever", "SourceText", "WaypointError", "stage"}:
+        from chains import errors, retrieval, stage
+        from chains.ingestion import source
 
-        return stage
-    if name == "WaypointError":
-        from chains import errors
-
-        return errors
+        return next(module for module in (errors, retrieval, source, stage) if hasattr(module, name))
     return chains
 
 

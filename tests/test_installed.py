@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
@@ -44,8 +46,15 @@ with open("seen.json", "w") as file:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the package as the wheel holds it."""
     folder = tmp_path_factory.mktemp("installed")
-    build_tree(ROOT, folder / "waypoint")
+    install(ROOT, folder)
     return folder
+
+
+def install(project: Path, folder: Path) -> None:
+    """Build the wheel of a project, and unpack it as pip does."""
+    wheel = next(WheelBuilder(str(project)).build(directory=str(folder / "dist"), versions=["standard"]))
+    with ZipFile(wheel) as archive:
+        archive.extractall(folder)
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +123,48 @@ def test_the_command_asks_and_tries_every_part(host, installed):
 
     assert json.loads(asked.stdout)["outcome"] == "answered", asked.stderr
     assert tried.returncode == 0, tried.stdout
+
+
+def test_a_package_of_another_plugs_in_a_reader_and_a_strategy(installed, tmp_path):
+    shutil.copytree(installed, tmp_path / "packages")
+    shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "plugin")
+    install(tmp_path / "plugin", tmp_path / "packages")
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "seals.rst").write_text("The fee for a lost container seal is 25 SGD for each seal.")
+    waypoint = ("-c", "from waypoint import main; main()")
+    settings = {"RETRIEVER_TYPE": "newest"}
+
+    ingested = run(tmp_path, tmp_path / "packages", *waypoint, "ingest", "documents", **settings)
+    asked = run(tmp_path, tmp_path / "packages", *waypoint, "ask", "What is the fee for a lost seal?", **settings)
+
+    assert ingested.stdout.startswith("1 file"), ingested.stderr
+    assert "25 SGD" in asked.stdout, asked.stderr
+
+
+def test_a_setting_names_what_is_plugged_in_where_a_part_is_unknown(installed, tmp_path):
+    waypoint = ("-c", "from waypoint import main; main()")
+    asked = run(tmp_path, installed, *waypoint, "ask", "Which fee?", RETRIEVER_TYPE="newest")
+
+    assert asked.returncode == 2
+    assert "RETRIEVER_TYPE='newest': Input should be 'compression', 'hybrid', 'mmr' or 'similarity'" in asked.stderr
+
+
+def test_a_wing_that_was_left_out_is_named_without_a_traceback(installed, tmp_path):
+    shutil.copytree(installed, tmp_path / "packages")
+    for wing in ("offline", "mcp", "postgres", "office", "uploads"):
+        shutil.rmtree(tmp_path / "packages" / "waypoint" / "app" / "wings" / wing)
+    waypoint = ("-c", "from waypoint import main; main()")
+    asked = run(tmp_path, tmp_path / "packages", *waypoint, "ask", "Which fee?")
+    migrated = run(tmp_path, tmp_path / "packages", *waypoint, "ask", "Which fee?", VECTOR_STORE_TYPE="postgres")
+    (tmp_path / "rates.docx").write_bytes(b"")
+    ingested = run(tmp_path, tmp_path / "packages", *waypoint, "ingest", "rates.docx")
+
+    assert asked.returncode == 2
+    assert "'offline' is not part of this installation: the folder of `offline` was left out of it" in asked.stderr
+    assert "the folder of `postgres` was left out of it" in migrated.stderr
+    assert "the folder of `office` was left out of it" in ingested.stdout + ingested.stderr
+    assert "Traceback" not in asked.stderr + migrated.stderr + ingested.stderr
 
 
 def test_the_wheel_carries_every_data_file(installed):

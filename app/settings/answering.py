@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import AliasChoices, DirectoryPath, Field, SecretStr
 
-from app.settings.group import Group
+from app.settings.group import AllSettings, Group
 from app.settings.presets import preset
 from app.settings.values import (
     ConfidenceName,
@@ -21,9 +21,6 @@ from app.settings.values import (
     StoreName,
     WebAddress,
 )
-
-if TYPE_CHECKING:
-    from app.settings.settings import Settings
 
 
 class LLMSettings(Group):
@@ -125,7 +122,7 @@ class LLMSettings(Group):
         """Return the address, model and timeouts that the provider stands for."""
         return preset(values)
 
-    def contradiction(self, settings: "Settings") -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return what the provider lacks, or which window does not fit."""
         del settings
         if self.chosen == "groq" and self.api_key is None:
@@ -167,7 +164,7 @@ class EmbeddingSettings(Group):
     breaker_failures: Positive = Field(5, description="Consecutive failures that open its circuit breaker")
     breaker_reset_s: Seconds = Field(60, description="Seconds its circuit breaker stays open")
 
-    def contradiction(self, settings: "Settings") -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return what the backend or the service lacks."""
         del settings
         if self.device == "cuda" and not (self.provider == "huggingface" and self.backend == "torch"):
@@ -256,7 +253,7 @@ class RetrievalSettings(Group):
         0.5, validation_alias="mmr_lambda", description="For mmr: 1 favours relevance, 0 diversity"
     )
 
-    def contradiction(self, settings: "Settings") -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return that compression needs a model."""
         if self.strategy == "compression" and settings.provider == "offline":
             return (
@@ -346,7 +343,7 @@ class ConfidenceSettings(Group):
     high_threshold: Fraction = Field(0.8, description="Minimum score of high; not used by tiered")
     include_factors: Flag = Field(True, description="Whether an answer lists the factors of its confidence")
 
-    def contradiction(self, settings: "Settings") -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return that the thresholds do not rise."""
         del settings
         low, medium, high = self.low_threshold, self.medium_threshold, self.high_threshold

@@ -1,13 +1,21 @@
 """What every group of settings has: its variables, and what it adds to the values and the checks of all."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from pydantic import AliasChoices, BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-if TYPE_CHECKING:
-    from app.settings.settings import Settings
+
+class AllSettings(Protocol):
+    """What a group sees of the others."""
+
+    @property
+    def provider(self) -> str:
+        """The provider in force."""
+
+    def of_variable(self, variable: str) -> Any:
+        """Return the value of a variable, in lower case; None where no installed part has it."""
 
 
 class Group(BaseModel):
@@ -31,7 +39,7 @@ class Group(BaseModel):
         del values
         return {}
 
-    def contradiction(self, settings: "Settings") -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return what does not fit together, with what to do; None where everything does."""
         del settings
         return None

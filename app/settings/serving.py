@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import AliasChoices, Field, FilePath, SecretStr
 
-from app.settings.group import Group, address_of_host
+from app.settings.group import AllSettings, Group, address_of_host
 from app.settings.values import (
     ConversationsName,
     Flag,
@@ -19,9 +19,6 @@ from app.settings.values import (
     WebAddress,
     WritableFolder,
 )
-
-if TYPE_CHECKING:
-    from app.settings.settings import Settings
 
 LANGSMITH = "https://api.smith.langchain.com"
 
@@ -104,7 +101,7 @@ class IngestionSettings(Group):
         description="Languages of scanned pages in tesseract's notation: `eng+deu`",
     )
 
-    def contradiction(self, settings: "Settings") -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return that chunks overlap by all of themselves."""
         del settings
         if self.chunk_overlap >= self.chunk_size:
@@ -186,7 +183,7 @@ class AccessSettings(Group):
         "", description="Addresses of trusted proxies (X-Forwarded-For), separated by commas; empty: none"
     )
 
-    def contradiction(self, settings: "Settings") -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return that there are no keys."""
         del settings
         if self.mode == "api_key" and self.api_keys is None:
@@ -289,7 +286,7 @@ class LangSmithSettings(Group):
         False, validation_alias=_either_prefix("hide_outputs"), description="Whether answers are left out of traces"
     )
 
-    def contradiction(self, settings: "Settings") -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return that LangSmith needs a key."""
         del settings
         if self.tracing and self.endpoint == LANGSMITH and self.api_key is None:

@@ -36,7 +36,10 @@ def _loaders(task: dict[str, Any]) -> dict[str, Loader]:
     """Return the loaders; scanned pages of PDF files are read where the task names a program for that."""
     if not task.get("recognition"):
         return LOADERS
-    recognition = hooks.load("text_recognition", "tesseract")(**task["recognition"])
+    try:
+        recognition = hooks.load("text_recognition", "tesseract")(**task["recognition"])
+    except ConfigurationError:  # It is left out of this installation.
+        return LOADERS
     load_pdf = hooks.load("readers", "pdf")
     return {**LOADERS, ".pdf": partial(load_pdf, recognition=recognition)}
 

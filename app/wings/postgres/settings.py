@@ -4,8 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field, SecretStr
 
-from app.settings.group import Group
-from app.settings.settings import Settings
+from app.settings.group import AllSettings, Group
 from app.settings.values import Positive
 
 
@@ -19,7 +18,7 @@ class DatabaseSettings(Group):
     )
     pool_size: Positive = Field(10, description="Maximum database connections per process")
 
-    def contradiction(self, settings: Settings) -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return that something is kept in PostgreSQL, and nothing says where that is."""
         names = ("vector_store_type", "session_backend", "events_backend")
         used = [name.upper() for name in names if settings.of_variable(name) == "postgres"]

@@ -4,8 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, SecretStr
 
-from app.settings.group import Group
-from app.settings.settings import Settings
+from app.settings.group import AllSettings, Group
 from app.settings.values import Seconds, WebAddress
 
 
@@ -40,12 +39,12 @@ class ModerationSettings(Group):
         description="Harm categories that do not block a question by themselves, separated by commas",
     )
 
-    def uses_llm_key(self, settings: Settings) -> bool:
+    def uses_llm_key(self, settings: AllSettings) -> bool:
         """Return whether the provider of the language model moderates too, so that key and address are the same."""
         same = {"groq": "groq", "openai": "openai-compatible"}
         return self.api_key is None and same.get(self.provider) == settings.provider
 
-    def contradiction(self, settings: Settings) -> str | None:
+    def contradiction(self, settings: AllSettings) -> str | None:
         """Return that the service needs a key."""
         if self.provider != "off" and self.api_key is None and not self.uses_llm_key(settings):
             return f"MODERATION_PROVIDER={self.provider} needs a key in MODERATION_API_KEY"
