@@ -114,7 +114,7 @@ def _escape(text: str) -> str:
 
 
 def shorten(text: str, characters: int | None) -> str:
-    """Return the text, cut to so many characters and marked with dots where it is longer."""
+    """Return the text, cut to this many characters and marked with dots if it is longer."""
     return text if characters is None or len(text) <= characters else f"{text[:characters]}…"
 
 

@@ -51,7 +51,7 @@ class WithConversations(Around):
     """The `bound` chain, which reads and keeps the conversation of a question with a `session_id`.
 
     A `history` that the client sends wins, and its answer is kept too. A conversation belongs to `owner_of` the
-    config; the id of a caller whom nobody knows counts from `shortest_anonymous` characters. Each call reads the
+    config; the id of an anonymous caller needs at least `shortest_anonymous` characters. Each call reads the
     conversation when it begins and adds question and answer together when it ends, so that two calls at once do not
     mix. Synchronous calls neither read nor keep one.
     """

@@ -30,7 +30,7 @@ def turns_of(history: Sequence[Any] | None) -> list[Turn]:
         history: messages in any form of LangChain: dicts with role and content, pairs, or message objects.
 
     Raises:
-        QuestionError: a message is none, or of another role than user and assistant.
+        QuestionError: an entry is not a message, or has a role other than user or assistant.
     """
     return [turn for message in _messages(history) if (turn := _turn(message)).text]
 
@@ -46,7 +46,7 @@ class HistoryWindow:
         """Return the turns, oldest first; they begin with a user's, and older answers have lost their markers.
 
         Raises:
-            QuestionError: a message is none, or of another role than user and assistant.
+            QuestionError: an entry is not a message, or has a role other than user or assistant.
         """
         kept: list[Turn] = []
         left = self.max_tokens

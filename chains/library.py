@@ -27,7 +27,7 @@ KINDS: dict[str, Kind] = {
     ".epub": "book",
     **dict.fromkeys((".jsonl", ".ndjson"), "records"),
 }
-# Of a longer document only so many characters around the wanted place are put together.
+# Longer documents are put together around the wanted place only, up to this many characters.
 MOST_CHARACTERS = 300_000
 
 

@@ -63,7 +63,7 @@ def _usage(message: BaseMessage) -> dict[str, int] | None:
 
     `cached_tokens` are those of `input_tokens` that the provider did not have to read again.
     """
-    told = getattr(message, "usage_metadata", None) or {}
-    usage = {name: told[name] for name in ("input_tokens", "output_tokens", "total_tokens") if name in told}
-    cached = (told.get("input_token_details") or {}).get("cache_read")
+    reported = getattr(message, "usage_metadata", None) or {}
+    usage = {name: reported[name] for name in ("input_tokens", "output_tokens", "total_tokens") if name in reported}
+    cached = (reported.get("input_token_details") or {}).get("cache_read")
     return usage | ({} if cached is None else {"cached_tokens": cached}) or None

@@ -35,7 +35,7 @@ class TokenCounter(Protocol):
         """Return the number of tokens."""
 
     def cut(self, text: str, tokens: int, /) -> str:
-        """Return the beginning of the text that fits into so many tokens."""
+        """Return the beginning of the text that fits into `tokens` tokens."""
 
 
 class FourCharacters:
@@ -46,7 +46,7 @@ class FourCharacters:
         return -(-len(text) // CHARACTERS_PER_TOKEN)
 
     def cut(self, text: str, tokens: int) -> str:
-        """Return the beginning of the text that fits into so many tokens."""
+        """Return the beginning of the text that fits into `tokens` tokens."""
         return text[: max(0, tokens) * CHARACTERS_PER_TOKEN]
 
 

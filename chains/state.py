@@ -158,7 +158,7 @@ class Question(TypedDict):
     """What the chain is invoked with; only `question` is needed.
 
     `redacted` names what was taken out of the question before the chain got it. `language`, such as `id`, is that of
-    the texts which stand in the place of an answer; those that are not translated are English.
+    the texts that replace an answer; English where there is no translation.
     """
 
     question: str

@@ -22,7 +22,7 @@ DESCRIPTION = (
     "sources, or says that the documents do not hold it. Keep the citations when you use the answer."
 )
 UNVERIFIED = "unverified"
-"""What the model reads in the place of a marker that leads to no passage."""
+"""Replaces a marker that leads to no passage."""
 
 # What an agent makes of an outcome; it does not know the names of them.
 NOTES: dict[Outcome, str] = {
@@ -117,7 +117,7 @@ def content_of(answer: Answer) -> str:
 
 
 def numbered_text(text: str, citations: Sequence[Citation]) -> str:
-    """Return the text with the number of its source in the place of each marker: `[1]`, or `[1; 2]` for a pair."""
+    """Return the text with the number of its source instead of each marker: `[1]`, or `[1; 2]` for a pair."""
     for citation in sorted(citations, key=lambda citation: citation["start"], reverse=True):
         start, end = citation["start"], citation["end"]
         if _is_marker(citation):

@@ -44,7 +44,7 @@ def find_clash(
     *,
     asked: Collection[str] = (),
 ) -> Clash:
-    """Return what in the evidence speaks against the sentence: a number first, or a negation."""
+    """Return what in the evidence contradicts the sentence: a number first, or a negation."""
     found = compare_numbers(sentence, everything, words, evidence, strengths, asked=asked)
     return "denied" if found == "none" and is_denied(everything, words, evidence, strengths) else found
 

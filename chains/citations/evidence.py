@@ -60,5 +60,5 @@ def _index(text: str, bounds: Iterator[tuple[int, int]], heading: str = "") -> E
         for key in {word.key for word in span.tokens}:
             found.setdefault(key, []).append(place)
     numbers = frozenset(word.key for span in spans for word in span.tokens if word.kind == "number")
-    told = frozenset(word.key for word in tokens(heading) if word.weight > 0)
-    return Evidence(text, spans, {key: tuple(places) for key, places in found.items()}, numbers, told)
+    in_heading = frozenset(word.key for word in tokens(heading) if word.weight > 0)
+    return Evidence(text, spans, {key: tuple(places) for key, places in found.items()}, numbers, in_heading)

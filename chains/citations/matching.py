@@ -106,7 +106,7 @@ def _contains(longer: str, shorter: str) -> bool:
 
 
 def _exchanges_a_word(first: str, second: str) -> bool:
-    """Return whether one name has a word in the place of another: "Malaysia Import Rules", "Indonesia Import Rules"."""
+    """Return whether the names differ by exchanged words: "Malaysia Import Rules", "Indonesia Import Rules"."""
     ours, theirs = first.split(), second.split()
     return _lacks(ours, theirs) and _lacks(theirs, ours)
 
@@ -128,16 +128,16 @@ def _share_of_short_form(written: str, actual: str) -> float | None:
     """
     names, words = _WORD.findall(_plain(actual)), _WORD.findall(_plain(written))
     words = [word for word in words if word.casefold() not in _SMALL]
-    at = told = 0
+    at = matched = 0
     if not words or len(names) > LONGEST_NAME or len(words) > len(names):
         return None
     for word in words:
         found = _place_of_initials(word, names, at) or _place_of(word, names, at)
         if found is None:
             return None
-        told += sum(name.casefold() not in _SMALL for name in names[found[0] : found[1]])
+        matched += sum(name.casefold() not in _SMALL for name in names[found[0] : found[1]])
         at = found[1]
-    return told / max(1, sum(name.casefold() not in _SMALL for name in names))
+    return matched / max(1, sum(name.casefold() not in _SMALL for name in names))
 
 
 def _place_of(word: str, names: list[str], start: int) -> tuple[int, int] | None:

@@ -177,7 +177,7 @@ class NumberScanner:
         return end if self._is_index(group) else 0
 
     def _is_index(self, group: str) -> bool:
-        """Tell `arr[0]` from `customs[1]`: after a word, by whether such a source exists and what the word is."""
+        """Return whether a bracket after a word is an index (`arr[0]`) and not a citation (`customs[1]`)."""
         if not (self._recent[-1].isalnum() or self._recent[-1] == "_"):
             return False
         known = all(1 <= number <= self.sources for number in numbers_of(group))

@@ -19,7 +19,7 @@ def headings(answer: str) -> list[tuple[int, int]]:
 def unanswered_parts(answer: str, parts: int, standing: Sequence[Citation]) -> list[int]:
     """Return the places of the questions whose paragraph cites nothing that stands.
 
-    Where the answer does not number its paragraphs, nobody knows which question each answers: none is unanswered, or
+    Without numbered paragraphs it is unknown which question each answers: none is unanswered, or
     all where nothing is cited.
     """
     if not standing:

@@ -59,10 +59,10 @@ class CalibratedConfidence:
         """Return the level in words, and the features that moved it most."""
         shifts = self.model.shifts(found)
         largest = sorted(shifts, key=lambda name: abs(shifts[name]), reverse=True)[:NAMED]
-        told = [WORDS[name][self._is_above(name, found)] for name in largest]
+        reasons = [WORDS[name][self._is_above(name, found)] for name in largest]
         if "best_similarity" not in found:
-            told[1:] = [UNKNOWN_SCORES]
-        return ". ".join([_OPENINGS[self.thresholds.level(probability)], *told])
+            reasons[1:] = [UNKNOWN_SCORES]
+        return ". ".join([_OPENINGS[self.thresholds.level(probability)], *reasons])
 
     def _is_above(self, name: str, found: dict[str, float]) -> bool:
         return found[name] > self.model.factors[name].mean

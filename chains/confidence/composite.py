@@ -29,7 +29,7 @@ _DOUBT_WORDS = re.compile(r"\b(?:may|(?i:might|maybe|perhaps|possibly|unclear|un
 _TWICE = re.compile(r"\b(?:maybe|perhaps|possibly|unclear|uncertain)\b", re.IGNORECASE)
 _NO_ANSWER = 0.1  # The quality of an answer that says that it is none.
 _DOUBT_COSTS, _DOUBT_COSTS_AT_MOST = 0.15, 0.5
-# The share of the quality that an answer shorter than so many characters keeps.
+# The share of its quality that an answer shorter than this many characters keeps.
 _LENGTHS = ((20, 0.3), (50, 0.6), (2001, 1.0))
 _LONG = 0.8
 # Where the words of an explanation change.

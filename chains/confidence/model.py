@@ -11,7 +11,7 @@ from typing import Any
 from chains.errors import ConfigurationError
 
 VERSION = 1
-# A feature further away from its mean than so many standard deviations tells no more.
+# Standard deviations from the mean at which a feature is clipped.
 FARTHEST = 3.0
 SUREST = 700.0  # Log odds; the exponential of more is no number.
 
@@ -71,7 +71,7 @@ def read_model(text: str, name: str, known: Mapping[str, object]) -> Calibration
         known: the names of the features there are.
 
     Raises:
-        ConfigurationError: it is no such text, or names a feature that there is not.
+        ConfigurationError: the text is not a model, or names an unknown feature.
     """
     try:
         kept: dict[str, Any] = json.loads(text)

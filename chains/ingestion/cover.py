@@ -40,6 +40,6 @@ def _company(lines: Sequence[str]) -> str:
 
 
 def says_something(title: str) -> bool:
-    """Say whether a title holds a word that is no number and does not only name a kind of file."""
+    """Return whether a title contains a word other than numbers and kinds of files."""
     words = re.findall(r"[^\s_,.:()]+", title.lower())
     return any(LETTERS.search(word) and word.rstrip("0123456789") not in KINDS for word in words)

@@ -12,7 +12,7 @@ from chains.ingestion.engine import Engine, Vectors
 
 
 class EmbeddingsAhead(Embeddings):
-    """Gives a store the vectors of the texts that an `engine` has begun to embed, and of any other text.
+    """Returns the vectors of texts that an `engine` has begun to embed, and of any other text.
 
     Args:
         engine: embeds batches of texts.

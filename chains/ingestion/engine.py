@@ -17,7 +17,7 @@ from chains.ingestion.parsing import Parsed, Parser
 Suspicious = Callable[[Sequence[str]], Collection[int]]
 Vectors = list[list[float]]
 
-# Files are read until so many chunks wait for the writer.
+# Files are read ahead until this many chunks wait for the writer.
 CHUNKS_AHEAD = 1024
 
 
@@ -50,7 +50,7 @@ class Reading:
     suspicious: Suspicious | None = None
 
     def __call__(self, file: SourceFile) -> Parsed | IngestionError:
-        """Return what the file holds, or why it cannot be used."""
+        """Return the file's content, or why it cannot be used."""
         try:
             parsed = self.parser.parse(file.path)
         except IngestionError as error:
@@ -77,7 +77,7 @@ class PlainEngine:
         return self._reading.parser.endings
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Parsed | IngestionError]:
-        """Yield what each file holds, or why it cannot be used."""
+        """Yield each file's content, or why it cannot be used."""
         reader = _ReadAhead(self._reading, files)
         self._readers.append(reader)
         return (reader.take() for _ in files)

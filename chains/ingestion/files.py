@@ -20,7 +20,7 @@ MAX_WILDCARDS = 4  # Each further one multiplies the time of matching a long nam
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a user who adds a file chose for it; the document id is the path below `root`. An empty category is none."""
+    """What a user chose for an added file; the document id is the path below `root`. An empty category is none."""
 
     audience: Audience
     category: str

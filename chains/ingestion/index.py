@@ -28,9 +28,9 @@ NAMES_ON_A_PAGE = 3
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an ingestion did, counted in chunks. Of the `files`, so many are `internal`: shown to the staff only.
+    """What an ingestion did, counted in chunks; `internal` counts the files that only staff sees.
 
-    `problems` could not be used, `skipped` was left out on purpose, `warnings` tell what may be missing.
+    `problems` lists unusable files, `skipped` those left out on purpose, `warnings` what may be missing.
     """
 
     files: int = 0

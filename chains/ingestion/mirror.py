@@ -17,7 +17,7 @@ LONGEST_NAME = 255  # Bytes of a name in a folder, on most systems.
 
 
 class Copy(NamedTuple):
-    """A file that was fetched: its name in the folder, where it came from, and what tells of a change there."""
+    """A fetched file: its name in the folder, its address, and what identifies its version."""
 
     name: str
     address: str
@@ -37,7 +37,7 @@ class RemoteDocument:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A document that could not be fetched (its copy stays), or was left out on purpose (its copy goes)."""
+    """A document that could not be fetched (its copy stays) or was left out on purpose (its copy is deleted)."""
 
     address: str
     reason: str
@@ -45,11 +45,11 @@ class Unread:
 
 
 class RemoteSource(Protocol):
-    """Lists documents with what tells whether they changed, and fetches those that did."""
+    """Lists documents with their versions, and fetches those that changed."""
 
     @property
     def is_complete(self) -> bool:
-        """Say, after the list has ended, whether it named all documents; else nothing is taken for gone."""
+        """Return whether the finished list named all documents; if not, nothing counts as deleted."""
 
     def documents(self, known: Mapping[str, Copy], folder: Path) -> Iterator[RemoteDocument | Unread]:
         """Yield the documents; what is fetched is a file in `folder`, which the caller moves.
@@ -65,7 +65,7 @@ class RemoteSource(Protocol):
 
 @dataclass
 class Mirrored:
-    """What became of a source: the addresses of its copies by path, and what was not fetched."""
+    """The result of a mirroring: the addresses of copies by path, and what was not fetched."""
 
     addresses: dict[Path, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -105,7 +105,7 @@ def mirror(source: RemoteSource, folder: Path, records: Path, *, progress: Progr
 
 
 def is_safe_name(name: str) -> bool:
-    """Say whether a path of a source can be one below a folder on this machine, and not outside."""
+    """Return whether a source's path stays inside the folder it is copied to."""
     parts = name.split("/")
     return all(
         part not in {"", ".", ".."} and part.isprintable() and "\\" not in part and len(part.encode()) <= LONGEST_NAME

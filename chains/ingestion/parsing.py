@@ -33,7 +33,7 @@ class Parsed:
 
 
 class Parser(Protocol):
-    """Parses files that have one of the `endings`, in lower case."""
+    """Parses files that have one of the `endings` (in lower case)."""
 
     @property
     def endings(self) -> Collection[str]:
@@ -73,8 +73,8 @@ def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> P
         raise IngestionError(msg)
     audiences = audiences_in(source.text, rows=path.suffix.lower() in ROWS)
     stated = strictest([source.metadata.get("audience", ""), *audiences])
-    told = source.metadata | ({"audience": stated} if stated else {})
-    metadata = {name: without_controls(value) for name, value in told.items()}
+    stated_metadata = source.metadata | ({"audience": stated} if stated else {})
+    metadata = {name: without_controls(value) for name, value in stated_metadata.items()}
     if sum(map(len, metadata.values())) > MAX_METADATA:
         msg = f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it"
         raise IngestionError(msg)

@@ -37,7 +37,7 @@ class Source:
 
     @property
     def is_gone(self) -> bool:
-        """Say whether the file was deleted. A file in a folder that cannot be read is not gone."""
+        """Return whether the file was deleted; one in an unreadable folder was not."""
         try:
             os.lstat(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -80,7 +80,7 @@ class Sources:
         self._records = records
 
     def is_deleted(self, path: Path) -> bool:
-        """Say whether a file of the index is gone, while its folder is there."""
+        """Return whether a file of the index was deleted while its folder exists."""
         source = self._by_path.get(path)
         return source is not None and source.is_gone and path.parent.is_dir()
 
@@ -106,7 +106,7 @@ class Sources:
         return source, warning
 
     def is_recorded(self, source: Source) -> bool:
-        """Say whether the records name the source, and no other with its document id."""
+        """Return whether the records name this source, and no other with its document id."""
         return source in self._recorded and source.doc_id not in self._replaced
 
     def record(self, sources: Collection[Source]) -> None:

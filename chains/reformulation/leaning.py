@@ -28,9 +28,9 @@ FRAGMENT_TERMS = 2
 # With more terms, a pronoun stands for somebody or something that the question need not name.
 PRONOUN_TERMS = 3
 CLAUSE_ENDS = (",", ":", " - ", " and ", ". ")
-# From so many terms on, a pronoun behind them stands for one of them.
+# After this many terms a pronoun stands for one of them.
 ANTECEDENTS = 2
-# A question that says by its opening what it is about needs no more than so many terms.
+# A question whose opening names its subject has at most this many terms.
 RETURN_TERMS = 3
 
 _WORD: Final = re.compile(r"[^\W_]+")

@@ -144,8 +144,8 @@ def _parts(sentences: Sequence[_Sentence]) -> list[Part]:
             if asked_before:
                 statements, asked_before = [], False
             request = _REQUEST.match(sentence)
-            told = sentence[request.end() :] if request else sentence
-            statements = [*statements, told.strip()] if _WORD.search(told) else statements
+            statement = sentence[request.end() :] if request else sentence
+            statements = [*statements, statement.strip()] if _WORD.search(statement) else statements
     return found
 
 
@@ -190,9 +190,9 @@ def _context(asked: str, leading: Sequence[str], statements: Sequence[str]) -> s
         if _names(statements) or not leading
         else [*leading, *(one for one in statements if one not in leading)]
     )
-    told = _names(own)
+    own_names = _names(own)
     named = {term.key for term in terms(asked) if term.shape == "name" and term.preposition}
-    if told and named - told:
+    if own_names and named - own_names:
         return ""
     kept: list[str] = []
     for one in own:

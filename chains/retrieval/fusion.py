@@ -101,7 +101,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2**14)
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Say whether four fifths of the shorter text's words are in the other, and they are of like length."""
+    """Return whether two texts of similar length share four fifths of the shorter one's words."""
     shorter, longer = sorted((len(one), len(other)))
     return longer < 2.5 * shorter and len(one & other) >= 0.8 * shorter
 

@@ -54,7 +54,7 @@ class Search(Runnable[Searching, list[Passage]]):
 
     Raises:
         QuestionError: the question is empty, too long, or no text.
-        ConfigurationError: the config names an audience that there is not.
+        ConfigurationError: the config names an unknown audience.
         DeadlineError: the retriever did not answer in time.
     """
 
@@ -156,7 +156,7 @@ def _queries(state: Searching) -> list[str]:
 
 
 def _merged(found: Sequence[list[Passage]], most: int) -> list[Passage]:
-    """Return the passages of all parts in turn by their ranks, each once, at most so many, or one for each part."""
+    """Interleave the passages of all parts by rank, each once: at most `most`, or one for each part."""
     if len(found) == 1:
         return found[0]
     merged: dict[str, Passage] = {}

@@ -37,14 +37,14 @@ def placed_letters(text: str) -> Iterator[tuple[str, int]]:
 
 
 def visible(text: str) -> str:
-    """Return the text in compatible forms (a wide letter is a plain one), without characters that format it."""
+    """Return the text in compatibility form (wide letters made plain), without format characters."""
     if text.isascii():
         return text
     return "".join(letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
 
 
 def folded(text: str) -> str:
-    """Return the text in lower case and plain letters, without accents and characters that show nothing."""
+    """Return the text in lower case and plain letters, without accents and invisible characters."""
     if text.isascii():
         return text.lower()
     marked = unicodedata.normalize("NFKD", text.translate(_BLANK_LETTERS))
@@ -54,5 +54,5 @@ def folded(text: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def skeleton(text: str) -> str:
-    """Return what of a name a glance tells: its letters and digits alone, those that look alike made equal."""
+    """Return the letters and digits of a name, with those that look alike made equal."""
     return _OTHERS.sub("", folded(text).translate(_ALIKE)).replace("rn", "m")
