@@ -1,0 +1,50 @@
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from app import hooks
+from chains.errors import ConfigurationError
+
+
+@pytest.fixture(autouse=True)
+def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("app.wings.office.docx")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_every_built_in_part_can_be_imported():
+    assert [name for kind in hooks.KINDS for name in hooks.names(kind) if hooks.load(kind, name) is None] == []
+
+
+def test_every_kind_has_a_built_in_part():
+    assert [kind for kind in hooks.KINDS if not hooks.names(kind)] == []
+
+
+def test_an_unknown_part_is_refused_with_those_that_there_are():
+    with pytest.raises(ConfigurationError, match="'pinecone' among the stores; there are chroma, memory, postgres"):
+        hooks.load("stores", "pinecone")
+
+
+def test_a_package_that_is_missing_is_named_with_the_extra_of_its_wing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mammoth", None)
+
+    with pytest.raises(ConfigurationError, match=r"'docx' needs the package mammoth: pip install 'waypoint"):
+        hooks.load("readers", "docx")
+
+
+def test_parts_of_others_come_before_our_own_and_one_that_cannot_be_imported_is_left_out(monkeypatch):
+    def installed(group: str) -> list[EntryPoint]:
+        return [
+            EntryPoint("mcp", "app.wings.mcp.routes:mcp_router", group),
+            EntryPoint("tickets", "tickets_plugin:router", group),
+        ]
+
+    monkeypatch.setattr(hooks, "entry_points", installed)
+    hooks._parts.cache_clear()
+    try:
+        assert [made.__name__ for made in hooks.each("routes")] == ["mcp_router"]
+        with pytest.raises(ConfigurationError, match="'tickets' of tickets_plugin:router needs the package tickets_pl"):
+            hooks.load("routes", "tickets")
+    finally:
+        hooks._parts.cache_clear()
