@@ -8,7 +8,7 @@ both have a part of one name, the other package's is taken. `examples/plugin` is
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 from chains.errors import ConfigurationError
@@ -70,8 +70,13 @@ def each(kind: str) -> Iterator[Any]:
 
 @cache
 def _parts(kind: str) -> dict[str, EntryPoint]:
-    found = sorted(entry_points(group=f"waypoint.{kind}"), key=lambda part: not _is_ours(part))
+    found = sorted(_installed().select(group=f"waypoint.{kind}"), key=lambda part: not _is_ours(part))
     return {part.name: part for part in found}
+
+
+@cache
+def _installed() -> EntryPoints:
+    return entry_points()  # Once: it reads a file of every installed package.
 
 
 def _is_ours(part: EntryPoint) -> bool:

@@ -1,5 +1,5 @@
 import sys
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
@@ -34,13 +34,9 @@ def test_a_package_that_is_missing_is_named_with_the_extra_of_its_wing(monkeypat
 
 
 def test_parts_of_others_come_before_our_own_and_one_that_cannot_be_imported_is_left_out(monkeypatch):
-    def installed(group: str) -> list[EntryPoint]:
-        return [
-            EntryPoint("mcp", "app.wings.mcp.routes:mcp_router", group),
-            EntryPoint("tickets", "tickets_plugin:router", group),
-        ]
-
-    monkeypatch.setattr(hooks, "entry_points", installed)
+    parts = {"mcp": "app.wings.mcp.routes:mcp_router", "tickets": "tickets_plugin:router"}
+    found = EntryPoints(EntryPoint(name, place, "waypoint.routes") for name, place in parts.items())
+    monkeypatch.setattr(hooks, "_installed", lambda: found)
     hooks._parts.cache_clear()
     try:
         assert [made.__name__ for made in hooks.each("routes")] == ["mcp_router"]
