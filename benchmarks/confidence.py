@@ -26,7 +26,7 @@ from benchmarks.tables import table
 from chains import build_chain
 from chains.citations import CiteSources
 from chains.confidence import WORDS, CompositeConfidence, features, score_confidence
-from chains.confidence.model import CalibrationModel, Factor
+from chains.confidence.calibration_model import CalibrationModel, Factor
 from chains.context import FormatContext
 from chains.state import Cited, Confidence
 from evals.fit import Labelled, fit, untrained

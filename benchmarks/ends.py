@@ -28,7 +28,7 @@ from chains import build_chain
 from chains.citations import CiteSources
 from chains.confidence import CalibratedConfidence
 from chains.context import FormatContext
-from chains.messages import CLOSEST, UNSURE
+from chains.message_metadata import CLOSEST, UNSURE
 from chains.state import Answer, Cited, Confidence, Passage
 from evals.metrics import is_declined, is_gold, is_right
 from evals.rows import row_of

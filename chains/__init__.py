@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chains.citations import format_citations_markdown
-    from chains.citations.matching import dice, similarity
+    from chains.citations.name_matching import dice, similarity
     from chains.confidence import score_confidence
     from chains.functions import (
         citation_metadata,
@@ -63,7 +63,7 @@ _MODULES = {
     ),
     "generation": ("generate",),
     "citations": ("format_citations_markdown",),
-    "citations.matching": ("dice", "similarity"),
+    "citations.name_matching": ("dice", "similarity"),
     "confidence": ("score_confidence",),
 }
 

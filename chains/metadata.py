@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from chains.blocking import Moderation, SafetyReport
 from chains.callbacks.cache_hits import furthest_hit
 from chains.callbacks.stage_timer import stage_timer_of
-from chains.messages import LINKS_REMOVED, withheld_because
+from chains.message_metadata import LINKS_REMOVED, withheld_because
 from chains.state import Citation, Metadata, Scored
 
 

@@ -12,7 +12,7 @@ from langchain_core.language_models import LanguageModelLike
 from langchain_core.prompts import ChatPromptTemplate
 
 from chains.errors import LLMError
-from chains.messages import DEGRADED
+from chains.message_metadata import DEGRADED
 from chains.text.escaping import escape_tag
 from evals.metrics import is_declined
 from evals.questions import Case

@@ -16,7 +16,7 @@ from chains.ingestion.embeddings_ahead import EmbeddingsAhead
 from chains.ingestion.engine import Engine
 from chains.ingestion.files import Chosen, Problem, real_path
 from chains.ingestion.index import ingest
-from chains.ingestion.sources import Source, Sources
+from chains.ingestion.source_records import Source, Sources
 from chains.ingestion.writing import Index, Writer, align_records
 
 if TYPE_CHECKING:

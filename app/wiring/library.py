@@ -14,7 +14,7 @@ from langchain_core.utils import batch_iterate
 from app.settings import Settings
 from app.wiring.storage import IndexReader
 from chains.audience import INTERNAL, Audience
-from chains.ingestion.sources import Source
+from chains.ingestion.source_records import Source
 from chains.library import Entry, describe
 
 if TYPE_CHECKING:

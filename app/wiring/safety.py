@@ -8,7 +8,7 @@ import prompts
 from app import hooks
 from app.settings import Settings
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
-from chains.safety.questions import Redact
+from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
 
 # What the fences around the documents, and the guard of a suspicious question, add to a prompt.

@@ -15,8 +15,8 @@ from typing import Final
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
 from benchmarks.tables import table
+from chains.citations.cited_sentences import sentences_of
 from chains.citations.references import read_numbers
-from chains.citations.sentences import sentences_of
 from chains.citations.verification import LEAST_SUPPORT, asked_about, verify
 from chains.ports import WordSimilarity
 from chains.state import Passage

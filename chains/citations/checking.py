@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from chains.citations.cited_sentences import sentences_of
 from chains.citations.markers import find_markers
-from chains.citations.sentences import sentences_of
 from chains.state import UNSUPPORTED_SO_FAR
 
 LONGEST_SENTENCE: Final = 1200

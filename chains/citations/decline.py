@@ -9,7 +9,7 @@ itself supports ("Our quotes do not include duty [1].") is an answer as well.
 import re
 from collections.abc import Sequence
 
-from chains.citations.sentences import without
+from chains.citations.cited_sentences import without
 from chains.state import Citation
 
 OPENING_CHARACTERS = 150

@@ -7,10 +7,10 @@ was not shown disappears without leaving a hole in the sentence. What is written
 import re
 from collections.abc import Iterator, Sequence
 
+from chains.citations.cited_sentences import Sentence
 from chains.citations.code import code_ranges
 from chains.citations.marker_buffer import MarkerBuffer
 from chains.citations.number_scanner import NumberScanner
-from chains.citations.sentences import Sentence
 from chains.naming import UNTITLED, place_name
 from chains.state import Passage
 from chains.text.escaping import escape_brackets, one_line

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from chains.citations.markers import Marker
-from chains.citations.matching import SHORT_FORM, Fit, fit, normalise, similarity
+from chains.citations.name_matching import SHORT_FORM, Fit, fit, normalise, similarity
 from chains.citations.numbering import source_key
 from chains.state import Passage
 

@@ -1,8 +1,9 @@
 """Stage 5: rate how far the answer can be trusted."""
 
+from chains.confidence.answer_features import WORDS, features
 from chains.confidence.calibrated import CalibratedConfidence
+from chains.confidence.calibration_model import CalibrationModel, load_model
 from chains.confidence.composite import CompositeConfidence
-from chains.confidence.features import WORDS, features
 from chains.confidence.levels import (
     ConfidenceStrategy,
     RateAnswers,
@@ -10,7 +11,6 @@ from chains.confidence.levels import (
     WithoutFactors,
     without_confidence,
 )
-from chains.confidence.model import CalibrationModel, load_model
 from chains.confidence.tiered import score_confidence
 
 __all__ = [

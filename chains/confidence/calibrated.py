@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from chains.confidence.features import WORDS, features
+from chains.confidence.answer_features import WORDS, features
+from chains.confidence.calibration_model import CalibrationModel, load_model
 from chains.confidence.levels import (
     DEGRADED_SHARE,
     NO_MATCH,
@@ -12,8 +13,7 @@ from chains.confidence.levels import (
     disagreement_of,
     supported_share,
 )
-from chains.confidence.model import CalibrationModel, load_model
-from chains.messages import degradation_of
+from chains.message_metadata import degradation_of
 from chains.state import Cited, Confidence
 
 NAMED = 2  # How many features a reason names.

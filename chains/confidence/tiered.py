@@ -5,7 +5,7 @@ Low: everything else, every answer that did not come from the documents, and eve
 """
 
 from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, disagreement_of
-from chains.messages import degradation_of
+from chains.message_metadata import degradation_of
 from chains.state import Cited, Confidence
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5

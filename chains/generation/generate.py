@@ -19,7 +19,7 @@ from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
 from chains.history import HistoryWindow
-from chains.messages import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
+from chains.message_metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
 from chains.state import AskedPart, Contextualised, Passage, passages_of
 from chains.text.escaping import one_line
 from chains.text.language import is_english

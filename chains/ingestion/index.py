@@ -14,7 +14,7 @@ from chains.errors import IngestionError
 from chains.ingestion.engine import Engine
 from chains.ingestion.files import Chosen, Problem, SourceFile, find_files, real_path
 from chains.ingestion.parsing import Parsed
-from chains.ingestion.sources import Sources
+from chains.ingestion.source_records import Sources
 from chains.ingestion.statements import mark_in_name
 from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
 from chains.ports import Progress

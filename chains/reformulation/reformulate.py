@@ -11,8 +11,8 @@ from chains.history import Turn, turns_of
 from chains.ports import WordSimilarity
 from chains.reformulation.condense import Condense
 from chains.reformulation.leaning import first_pronoun, lacks_subject
-from chains.reformulation.parts import Part, split_questions
 from chains.reformulation.phrases import is_small_talk
+from chains.reformulation.splitting import Part, split_questions
 from chains.reformulation.standalone import completed, standalone
 from chains.state import (
     QUESTION_MAX_CHARACTERS,

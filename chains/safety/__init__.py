@@ -7,11 +7,11 @@ words: links that lead elsewhere than the sources do, images, HTML and the recit
 a stream they are gone before they are shown.
 """
 
-from chains.safety.checks import Safety
+from chains.safety.cleaning import CleanQuestions, clean
 from chains.safety.leaks import SystemPrompt
 from chains.safety.moderation import Moderate
 from chains.safety.output_check import OutputCheck
-from chains.safety.questions import CleanQuestions, clean
+from chains.safety.safety import Safety
 from chains.safety.sanitizing import sanitize
 from chains.safety.verdict import CheckQuestion, Reason, RiskThresholds
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chains.messages import LINKS_REMOVED, WITHHELD
+from chains.message_metadata import LINKS_REMOVED, WITHHELD
 from chains.safety.leaks import LeakWatch, SystemPrompt
 from chains.safety.links import KnownLinks
-from chains.safety.markup import MarkupFilter
+from chains.safety.markup_filter import MarkupFilter
 from chains.state import Passage
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from chains.citations.matching import dice, similarity
+from chains.citations.name_matching import dice, similarity
 from chains.citations.references import read_references
 from tests.chains.desk import found, passage, read
 

@@ -10,7 +10,7 @@ from benchmarks.hostile.tried import Tried
 from chains.generation.allowance import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.rate_limiter import LONGEST_PAUSE_S
 from chains.generation.resilient import ResilientChatModel
-from chains.messages import degradation_of
+from chains.message_metadata import degradation_of
 from tests.clocks import StoppedClock
 from tests.fakes import FakeGroq, Reply, fake_groq
 

@@ -15,7 +15,7 @@ from chains.clock import Clock
 from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError
 from chains.generation.allowance import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.resilient import ResilientChatModel
-from chains.messages import degradation_of
+from chains.message_metadata import degradation_of
 from tests.clocks import StoppedClock
 from tests.fakes import FakeGroq, Reply, fake_groq
 

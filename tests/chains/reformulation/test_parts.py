@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.reformulation import Reformulate, split_questions
-from chains.reformulation.parts import CONTEXT_CHARACTERS, MOST_PARTS
+from chains.reformulation.splitting import CONTEXT_CHARACTERS, MOST_PARTS
 
 EVALS = Path(__file__).parents[3] / "evals"
 MESSAGES = [json.loads(line) for line in (EVALS / "parts.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from chains.safety.links import KnownLinks
-from chains.safety.markup import MarkupFilter
+from chains.safety.markup_filter import MarkupFilter
 from chains.state import Passage
 
 SOURCE = "https://www.customs.gov.sg/imports/rates"
