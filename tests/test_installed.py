@@ -125,6 +125,7 @@ def test_the_command_asks_and_tries_every_part(host, installed):
     assert tried.returncode == 0, tried.stdout
 
 
+@pytest.mark.slow
 def test_a_package_of_another_plugs_in_a_reader_and_a_strategy(installed, tmp_path):
     shutil.copytree(installed, tmp_path / "packages")
     shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "plugin")
@@ -150,6 +151,7 @@ def test_a_setting_names_what_is_plugged_in_where_a_part_is_unknown(installed, t
     assert "RETRIEVER_TYPE='newest': Input should be 'compression', 'hybrid', 'mmr' or 'similarity'" in asked.stderr
 
 
+@pytest.mark.slow
 def test_a_wing_that_was_left_out_is_named_without_a_traceback(installed, tmp_path):
     shutil.copytree(installed, tmp_path / "packages")
     for wing in ("offline", "mcp", "postgres", "office", "uploads"):
