@@ -31,7 +31,7 @@ class Moderation:
 
 
 class UploadFolder(Protocol):
-    """The documents that are added and removed over HTTP."""
+    """Adds and removes documents over HTTP."""
 
     added: int
     failed: int

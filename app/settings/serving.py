@@ -60,7 +60,7 @@ class RedisSettings(Group):
 
 
 class SessionSettings(Group):
-    """Where conversations are kept."""
+    """The store of conversations."""
 
     PREFIX: ClassVar[str] = "session_"
 

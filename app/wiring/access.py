@@ -1,4 +1,4 @@
-"""Build what decides who may ask and how much: authentication, anonymous callers, rate limits."""
+"""Build access control: authentication, anonymous callers, rate limits."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from limits.aio.storage import Storage
     from redis.asyncio import ConnectionPool
 
-# Longer than a cache's time-out: without its session, a request fails.
+# Longer than a cache's timeout: without its session, a request fails.
 REDIS_TIMEOUT_S = 2
 
 
 @dataclass(frozen=True)
 class Access:
-    """Authentication and rate limits of the service, each made when it is first asked for."""
+    """Authentication and rate limits of the service, each built on first use."""
 
     settings: Settings
 
     @cached_property
     def authenticator(self) -> Authenticator | None:
-        """Return what finds callers by their tokens; None where nobody has one.
+        """Return the authenticator; None if callers have no tokens.
 
-        Under AUTH_MODE=none a key of API_KEYS is optional: it opens what anonymous callers may not do, like /metrics.
+        With AUTH_MODE=none a key of API_KEYS is optional: it allows what anonymous callers may not do, like /metrics.
         """
         settings = self.settings
         # A key is optional where anybody may ask.
@@ -40,10 +40,10 @@ class Access:
 
     @cached_property
     def anonymous(self) -> Identity | None:
-        """Return the identity of callers without a token; None where a token is required.
+        """Return the identity of callers without a token; None if a token is required.
 
-        The user of this machine may do everything; with ALLOW_ANONYMOUS, strangers may neither read /metrics nor
-        change the index.
+        The user of this machine may do everything; with ALLOW_ANONYMOUS, anonymous callers may neither read /metrics
+        nor change the index.
         """
         settings = self.settings
         if settings.access.mode != "none":
@@ -63,18 +63,18 @@ class Access:
 
         if self.settings.access.rate_limit_backend == "memory":
             return MemoryStorage(wrap_exceptions=True)
-        # The URL is not used: the pool has its own.
+        # Not used: the pool has its own URL.
         options: dict[str, Any] = {"connection_pool": self.redis}
         return RedisStorage("async+redis://", wrap_exceptions=True, implementation="redispy", **options)
 
     @cached_property
     def redis(self) -> "ConnectionPool":
-        """Return connections to Redis with a short time-out, because a request waits for them."""
+        """Return connections to Redis with a short timeout, because a request waits for them."""
         from redis.asyncio import ConnectionPool
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
 
-        once_more = Retry(NoBackoff(), 1)  # An idle connection may have been closed meanwhile.
+        once_more = Retry(NoBackoff(), 1)  # An idle connection may have been closed.
         timeouts = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), REDIS_TIMEOUT_S)
         options: dict[str, Any] = {**timeouts, "retry": once_more}
         try:
@@ -103,15 +103,15 @@ def api_keys(settings: Settings, _access: Access) -> Authenticator:
 
 
 def require_authentication(settings: Settings, host: str) -> None:
-    """Refuse to listen on an address that others can reach without authentication.
+    """Reject an address that other machines can reach without authentication.
 
     Raises:
         ConfigurationError: AUTH_MODE=none, and `host` is not loopback.
     """
     if not settings.open_to_others and not is_loopback(host):
         msg = (
-            f"--host {host} lets others ask, and AUTH_MODE=none asks nobody who they are; set AUTH_MODE to session or "
-            "api_key, or ALLOW_ANONYMOUS=true where everybody may ask"
+            f"--host {host} is open to others without authentication; set AUTH_MODE to session or api_key, or "
+            "ALLOW_ANONYMOUS=true if everybody may ask"
         )
         raise ConfigurationError(msg)
 

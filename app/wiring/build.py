@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Services:
-    """What the commands and the routes work with, each part built when it is first used."""
+    """The parts that commands and routes use, each built on first use."""
 
     settings: Settings
     clock: Clock = field(default_factory=SystemClock)
     parts: Parts = field(default_factory=Parts)
-    serving: bool = True  # Whether calls are counted and published as events; a single command needs neither.
+    serving: bool = True  # Whether calls are counted and published as events; single commands need neither.
     models: dict[str, BaseChatModel] = field(default_factory=dict, init=False)
     _numbered_chains: dict[str, Runnable[Question, Answer]] = field(default_factory=dict, init=False)
 
@@ -67,35 +67,35 @@ class Services:
 
     @cached_property
     def embeddings(self) -> Embeddings:
-        """Return what the questions and the passages are embedded with."""
+        """Return the embeddings for questions and passages."""
         from app.adapters.embeddings.cached import MemoizedEmbeddings
 
         return self.caches.embeddings(self.parts.embeddings or MemoizedEmbeddings(self.embedder))
 
     @cached_property
     def caches(self) -> Caches:
-        """Return what keeps vectors, passages and answers."""
+        """Return the caches of vectors, passages and answers."""
         version = lambda: self.stored.version()  # noqa: E731, PLW0108 - what is stored is embedded by way of the caches.
         return Caches(self.settings, self.clock, index_version=version, store=self.parts.cache_store)
 
     @cached_property
     def tokens(self) -> TokenCounter:
-        """Return what measures prompts."""
+        """Return the token counter."""
         return token_counter(self.embedder)
 
     @cached_property
     def stored(self) -> "StoredIndex":
-        """Return the index: where it is, how it is opened and changed."""
+        """Return the index as the settings name it, for opening and changing."""
         return stored_index(self.settings, self.embeddings)
 
     @cached_property
     def index(self) -> IndexReader:
-        """Return what keeps the index open for questions."""
+        """Return the holder of the open index."""
         return IndexReader(self.stored)
 
     @cached_property
     def library(self) -> Library:
-        """Return what reads documents as a whole."""
+        """Return the library, which reads whole documents."""
         return Library(self.settings, self.index, sample_corpus().resolve())
 
     @cached_property
@@ -106,13 +106,13 @@ class Services:
 
     @cached_property
     def feedback(self) -> FeedbackFile:
-        """Return where users' scores and comments are kept."""
+        """Return the file of users' scores and comments."""
         folder = folder_beside(self.settings, self.settings.feedback.folder, "feedback")
         return FeedbackFile(folder, max_bytes=self.settings.feedback.max_mb * MEGABYTE)
 
     @cached_property
     def ingestion(self) -> "Ingestion":
-        """Return what changes the index."""
+        """Return the ingestion, which changes the index."""
         from app.wiring.ingestion import Ingestion
 
         return Ingestion(self.settings, self.stored, sample_corpus())
@@ -124,12 +124,12 @@ class Services:
 
     @property
     def words(self) -> "Words":
-        """Return the index of the words that the store holds."""
+        """Return the word index of the store."""
         return self.index.current().words
 
     @property
     def model(self) -> BaseChatModel:
-        """Return the chat model: the providers that are set, and the offline answerer."""
+        """Return the chat model: the configured providers, then the offline answerer."""
         return self._model_of(self.settings.llm.model)
 
     def _model_of(self, name: str) -> BaseChatModel:
@@ -144,29 +144,29 @@ class Services:
 
     @cached_property
     def remote(self) -> "RemoteRetriever | None":
-        """Return what asks the service of RETRIEVAL_URL; None where the index here is searched."""
+        """Return the retriever for RETRIEVAL_URL; None if the local index is searched."""
         return remote_retriever(self.settings, self.clock) if self.settings.retrieval.url else None
 
     @cached_property
     def retriever(self) -> ChunkRetriever:
-        """Return what asks RETRIEVAL_URL, or RETRIEVER_TYPE over the index as it is when a question comes."""
+        """Return the retriever: RETRIEVAL_URL, or RETRIEVER_TYPE over the current index."""
         if self.remote is not None:
             return self.remote
         return self.caches.retriever(current_retriever(self.settings, self.index.current, lambda: self.model))
 
     @cached_property
     def word_similarity(self) -> WordSimilarity:
-        """Return the nearness of words, by which quotations are checked."""
+        """Return the word similarity that checks quotations."""
         return word_similarity()
 
     @cached_property
     def reformulation(self) -> Reformulation:
-        """Return what makes follow-ups questions that stand alone; LLM_MODEL is asked, whoever answers."""
+        """Return the reformulation of follow-ups; it always uses LLM_MODEL."""
         return reformulation_of(self.settings, self.word_similarity, self.clock, self.model)
 
     @cached_property
     def moderation(self) -> Moderation | None:
-        """Return what judges whether questions are harmful; None where nothing does."""
+        """Return the moderation of questions, or None."""
         if not self.settings.safety.enabled:
             return None
         made = (make(self.settings, self.clock) for make in hooks.each("moderators"))
@@ -178,7 +178,7 @@ class Services:
         return self.parts.chain or self._pipeline(self.settings.citations.style, self.settings.llm.model)
 
     def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
-        """Return the pipeline of POST /chat: it cites by numbers, and LLM_MODEL or another allowed model answers."""
+        """Return the pipeline of POST /chat: numbered citations, and a choice of allowed models."""
         if self.parts.chain is not None:
             return self.parts.chain
         name = model_id or self.settings.llm.model
@@ -217,7 +217,7 @@ class Services:
 
     @cached_property
     def conversations(self) -> ConversationStore:
-        """Return where conversations are kept by their session."""
+        """Return the store of conversations."""
         return conversations_of(self.settings, self.access, self.clock)
 
     @cached_property
@@ -234,7 +234,7 @@ class Services:
 
     @cached_property
     def outbox(self) -> Outbox | None:
-        """Return where events are handed over for the broker; None where they are off."""
+        """Return the outbox of events; None if events are off."""
         if self.parts.outbox is not None:
             return self.parts.outbox
         return next((made for make in hooks.each("events") if (made := make(self.settings))), None)
@@ -242,17 +242,17 @@ class Services:
     @cached_property
     def metrics(self) -> "Metrics":
         """Return the metrics of GET /metrics."""
-        told: dict[str, Any] = {"tracing": self.tracing, "caches": self.caches.stats, "models": self.models}
-        return metrics_of(self.settings, outbox=self.outbox, uploads=self.uploads, **told)
+        parts: dict[str, Any] = {"tracing": self.tracing, "caches": self.caches.stats, "models": self.models}
+        return metrics_of(self.settings, outbox=self.outbox, uploads=self.uploads, **parts)
 
     @cached_property
     def tracing(self) -> Tracing:
-        """Return where traces and users' scores go."""
+        """Return the exports of traces and users' scores."""
         return tracing_of(self.settings)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Open what lives as long as the service does, and close it after: nothing can be asked any more then."""
+        """Open what lives as long as the service, and close it afterwards; then no more questions can be asked."""
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
             life.push_async_callback(close, self.models)
@@ -270,35 +270,35 @@ class Services:
 
     @cached_property
     def access(self) -> Access:
-        """Return what says who may ask, and how much."""
+        """Return access control: authentication and rate limits."""
         return Access(self.settings)
 
     @cached_property
     def scope(self) -> Runnable[Searching, Redirect | None] | None:
-        """Return what declines questions that no document answers; None where it is off, or no list is known."""
+        """Return the scope gate; None if it is off or there is no list."""
         if self.remote is not None and self.settings.scope.file is None:
             return None
         return scope_gate(self.settings, self.embeddings, self.index.current)
 
     @cached_property
     def examples(self) -> ExampleQuestions:
-        """Return the questions that the page offers to begin with."""
+        """Return the example questions of the page."""
         return ExampleQuestions(self.settings.web.examples_file, self.stored.holds_own_documents)
 
     @cached_property
     def teams(self) -> Teams:
-        """Return whom the page names where the documents hold no answer."""
+        """Return the teams to contact when the documents have no answer."""
         return Teams(self.settings.web.teams_file, self.stored.holds_own_documents)
 
     def checks(self) -> list[Check]:
-        """Return the readiness checks of all that these settings, and the models made so far, depend on."""
+        """Return the readiness checks of everything that the settings and the models built so far depend on."""
         embedder = self.parts.embeddings or self.embedder
         source = index_check(embedder, lambda: self.store) if self.remote is None else retrieval_check(self.remote)
         models = {self.settings.llm.model: self.model} | self.models
         return [source, *service_checks(self.settings, self.embedder, providers_of(models), self.outbox)]
 
     def warm_up(self) -> None:
-        """Answer a question without the language model, so that the first real one finds everything made and loaded."""
+        """Answer a question without the language model, so that everything is loaded for the first real one."""
         from app.wiring.warm_up import local_chain, warm_up
 
         self.numbered_chain()
@@ -307,7 +307,7 @@ class Services:
             warm_up(local_chain(self.settings, self.index.current(), *parts, clock=self.clock), self.scope)
 
     def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
-        """Bring the index in line with files and addresses, by default the sample corpus.
+        """Update the index from files and addresses, by default the sample corpus.
 
         The `options` are those of `Ingestion.run`.
 

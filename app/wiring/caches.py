@@ -1,4 +1,4 @@
-"""Put the caches that are switched on around embeddings, retriever and chain."""
+"""Wrap embeddings, retriever and chain in the enabled caches."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
 
-# What of the settings an answer depends on: those of what answers, and how chunks are cut; not where services are.
-# A new setting of what answers is in the key by itself; leaving one out would return wrong answers.
+# The settings that an answer depends on: those for answering and chunking, not the addresses of services.
+# New answering settings enter the key automatically; a missing one would return wrong answers.
 _PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
 
 
@@ -40,7 +40,7 @@ def _depended_on(settings: Settings) -> set[str]:
 
 @dataclass(frozen=True)
 class Caches:
-    """The three levels over one store; a level that is switched off returns what it was given."""
+    """The three cache levels over one store; a disabled level returns its argument unchanged."""
 
     settings: Settings
     clock: Clock
@@ -88,7 +88,7 @@ class Caches:
         return CachedRetriever(retriever=retriever, cache=level, version=self.index_version, **same)
 
     def answers(self, chain: Runnable[Question, Answer], **facts: Any) -> Runnable[Question, Answer]:
-        """Return the chain with its answers cached; `facts` are what it was made of beside the settings."""
+        """Return the chain with cached answers; `facts` are what it depends on besides the settings."""
         if not self._on("answer"):
             return chain
         from chains.caching.answers import CachedAnswers
@@ -137,7 +137,7 @@ class Caches:
 
     def _answer_facts(self) -> dict[str, Any]:
         settings = self.settings
-        # A secret is dumped as asterisks. All prompts count, whichever the chain uses.
+        # Secrets are dumped as asterisks. All prompts count, used or not.
         dumped = settings.as_variables(sorted(_depended_on(settings)), mode="json")
         folder = settings.prompt.folder
         texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}

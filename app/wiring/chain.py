@@ -50,10 +50,10 @@ def pipeline(
     temperature: float | None = None,
     markers_suffice: bool = False,
 ) -> Runnable[Question, Answer]:
-    """Return the pipeline, with the deployment's own texts where there are any.
+    """Return the pipeline, with the deployment's own prompts if there are any.
 
     Raises:
-        ConfigurationError: the deployment's prompt cannot be used.
+        ConfigurationError: a prompt in PROMPTS_PATH is invalid.
     """
     text = partial(prompts.load, folder=settings.prompt.folder)
     translations = prompts.translations(settings.prompt.folder)
@@ -106,7 +106,7 @@ def pipeline(
 
 
 def confidence_strategy(settings: Settings) -> ConfidenceStrategy:
-    """Return how answers are rated.
+    """Return the confidence strategy.
 
     Raises:
         ConfigurationError: CONFIDENCE_MODEL cannot be read.

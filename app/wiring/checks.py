@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.adapters.retrieval import RemoteRetriever
 
-# How long a check waits; readiness itself waits no longer for any of them.
+# How long readiness waits for a check.
 ANSWER_WITHIN_S = 1.5
 
 
@@ -38,9 +38,9 @@ class Check:
 
 
 def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Check:
-    """Search the index: it is ready if a question can be embedded and finds a chunk where there is one.
+    """Search the index: it is ready if a question can be embedded and finds a chunk, unless the index is empty.
 
-    It does not say how many there are: anybody may ask whether the service is ready.
+    The number of chunks is not returned, because readiness is public.
     """
 
     def search() -> None:
@@ -54,20 +54,20 @@ def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Chec
 
 
 def retrieval_check(retriever: "RemoteRetriever") -> Check:
-    """Ask the retrieval service: without it nothing is found."""
+    """Probe the retrieval service."""
     return Check("retrieval", partial(asyncio.to_thread, retriever.service.check), required=True)
 
 
 def embeddings_check(embeddings: Embeddings) -> Check:
-    """Ask the service that embeds questions: without it nothing is found."""
+    """Probe the embedding service."""
     check = cast("HttpEmbeddings", embeddings).check
     return Check("embeddings", partial(asyncio.to_thread, check), required=True)
 
 
 def provider_check(provider: Provider, *, model: str | None = None) -> Check:
-    """Ask breaker and limiter, not the provider: a probe costs no tokens. While it is not asked, others answer instead.
+    """Read the state of breaker and limiter, so that a probe costs no tokens; fallbacks answer meanwhile.
 
-    `model` is part of the check's name where it is not the default model that stands behind the breaker.
+    `model` is part of the check's name unless it is the default model.
     """
     name = provider.breaker.name.replace(" ", "_")
 
@@ -84,7 +84,7 @@ def provider_check(provider: Provider, *, model: str | None = None) -> Check:
 def service_checks(
     settings: Settings, embedder: Embeddings, providers: Sequence[tuple[str, Provider]], outbox: Outbox | None
 ) -> list[Check]:
-    """Ask the services that embed and answer, and what keeps sessions, caches and events."""
+    """Check the embedding service, the language models, and the stores of sessions, caches and events."""
     checks = [embeddings_check(embedder)] if settings.embedding.provider == "openai-compatible" else []
     for name, provider in providers:
         checks.append(provider_check(provider, model=None if name == settings.llm.model else name))
@@ -92,7 +92,7 @@ def service_checks(
 
 
 def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
-    """Ask Redis and RabbitMQ, where they are used; only sessions require Redis, and events wait for RabbitMQ."""
+    """Check Redis and RabbitMQ if they are used; only sessions require Redis, and events wait for RabbitMQ."""
     checks = []
     if settings.uses_redis:
         from app.adapters.health_probes import ping_redis

@@ -1,4 +1,4 @@
-"""Build where conversations are kept by their session."""
+"""Build the store of conversations."""
 
 from app import hooks
 from app.adapters.sessions.conversations import MemoryConversations
@@ -9,7 +9,7 @@ from chains.conversations import ConversationStore
 
 
 def conversations_of(settings: Settings, access: Access, clock: Clock) -> ConversationStore:
-    """Return what SESSION_BACKEND names."""
+    """Return the store that SESSION_BACKEND names."""
     store: ConversationStore = hooks.load("conversations", settings.session.backend)(settings, access, clock)
     return store
 

@@ -1,4 +1,4 @@
-"""Move an index from one kind of store to another: chunks, vectors, words and records, without embedding again."""
+"""Copy an index to another kind of store: chunks, vectors, words and records, without embedding again."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,27 +27,27 @@ CHUNKS_AT_ONCE = 1000
 
 @dataclass
 class ReadyVectors(Embeddings):
-    """Gives a store the vectors that another store has of its texts."""
+    """Embeddings that return the vectors of another store."""
 
     vectors: list[list[float]] = field(default_factory=list)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors, which are those of the texts."""
+        """Return the copied vectors of the texts."""
         return self.vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """Refuse: nothing is asked while an index is copied."""
+        """Refuse: no question is asked during a copy."""
         raise NotImplementedError
 
 
 def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "Progress") -> int:
-    """Copy the index that one settings name to the store of the others, and return the number of its chunks.
+    """Copy the index of `source` to the store of `target`, and return the number of its chunks.
 
-    Readers of the target see what it held until all is there.
+    Readers of the target see its old content until the copy is complete.
 
     Raises:
-        ConfigurationError: both are the same kind of store; or the target holds chunks, and is not to be replaced.
-        VectorStoreError: a store cannot be read or written, or an ingestion into one is at work.
+        ConfigurationError: both are the same kind of store, or the target holds chunks and `replace` is false.
+        VectorStoreError: a store cannot be read or written, or an ingestion is running.
     """
     if source.store.kind == target.store.kind:
         msg = f"VECTOR_STORE_TYPE is {source.store.kind} already; name another store with --to"
@@ -58,7 +58,7 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "
     with origin.locked(), into.locked():
         held = 0 if replace else into.open().store.count()
         if held:
-            msg = f"the {target.store.kind} store holds {held} chunks; --replace puts the copy in their place"
+            msg = f"the {target.store.kind} store holds {held} chunks; --replace overwrites them"
             raise ConfigurationError(msg)
         if origin.holds_own_documents():
             into.mark_own_documents()

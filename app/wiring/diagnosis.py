@@ -1,4 +1,4 @@
-"""Try every part that the settings name, for real: what `waypoint doctor` prints."""
+"""Try every part that the settings name, for `waypoint doctor`."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -26,7 +26,7 @@ State = Literal["ok", "failed", "off"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of trying one part.
+    """The result of trying one part.
 
     Attributes:
         required: Whether the service cannot work without it.
@@ -49,7 +49,7 @@ class _Trial:
 
 
 def summary(services: Services) -> dict[str, Any]:
-    """Return what a service works with: provider, model, address, store, index size, what strangers see."""
+    """Return a summary of the service: provider, model, address, store, index size, anonymous access."""
     settings, anonymous = services.settings, services.access.anonymous
     strangers = "refused" if anonymous is None else f"{anonymous.audience} documents"
     return {
@@ -63,12 +63,12 @@ def summary(services: Services) -> dict[str, Any]:
 
 
 def findings(services: Services) -> Iterator[Finding]:
-    """Try the parts one after the other."""
+    """Try the parts one by one."""
     settings = services.settings
     for trial in [*_retrieval(services), *_models(settings), *_moderation(services), *_backends(services)]:
         try:
             yield Finding(trial.part, "ok", trial.run() or "works", trial.required)
-        except Exception as error:  # Whatever it is, the other parts are tried as well.
+        except Exception as error:  # Any error: the other parts are still tried.
             detail = str(error) if isinstance(error, WaypointError) and str(error) else type(error).__name__
             yield Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
     for part, name, used in (
@@ -91,7 +91,7 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
     def search() -> str:
         found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
         count = services.store.count()
-        empty = "; `waypoint ingest PATH` fills it, and `waypoint ask` with the sample corpus" if count == 0 else ""
+        empty = "; fill it with `waypoint ingest PATH`, or `waypoint ask` for the sample corpus" if count == 0 else ""
         return f"{_place(services)}: {count} chunks, a search found {len(found)}{empty}"
 
     def ask() -> str:
@@ -101,7 +101,7 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
     if settings.embedding.provider == "openai-compatible":
         yield _Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
     else:
-        yield _Trial("embedding model", embed, "install the package again: its model files are missing or changed")
+        yield _Trial("embedding model", embed, "reinstall the package: its model files are missing or changed")
     if services.remote is not None:
         yield _Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
         return
@@ -124,7 +124,7 @@ def _models(settings: Settings) -> Iterator[_Trial]:
 
 
 def _listed(settings: Settings, model: Any) -> str:
-    """Return which models a server of one's own lists."""
+    """Return the models that a local server lists."""
     if settings.provider not in LOCAL_SERVERS:
         return ""
     from app.adapters.llm.local import listed_models
@@ -139,7 +139,7 @@ def _moderation(services: Services) -> Iterator[_Trial]:
         return f"{provider} {'flags' if result.flagged else 'allows'} {QUESTION!r}"
 
     if services.moderation is not None:
-        remedy = "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions go on without it"
+        remedy = "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions are answered without it"
         yield _Trial("moderation", partial(judge, services.moderation.moderator), remedy, required=False)
 
 

@@ -1,4 +1,4 @@
-"""The questions that the page offers to begin with, by language, from a YAML file."""
+"""Example questions of the page, by language, from a YAML file."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,19 +17,19 @@ _NEEDED = f"`en: [What is GST?]`, at most {MOST} questions in each language"
 
 
 class ExampleQuestions:
-    """The examples of a file; without one those of the sample corpus, as long as the index holds nothing else.
+    """Examples from a file, or those of the sample corpus while the index holds nothing else.
 
     Args:
         file: The file; None for the sample corpus's own.
-        holds_own_documents: Whether a user's documents are in the index: the sample's questions do not fit them.
+        holds_own_documents: Whether a user's documents are in the index, which the sample's questions do not match.
 
     Raises:
-        ConfigurationError: the file cannot be read, or is not of the form `language: [question, ...]`.
+        ConfigurationError: the file is not readable as `language: [question, ...]`.
     """
 
     def __init__(self, file: Path | None, holds_own_documents: Callable[[], bool]) -> None:
         self._file = PageFile("EXAMPLES_FILE", file, _FORM, form=_NEEDED, holds_own_documents=holds_own_documents)
 
     def of(self, language: str) -> Sequence[str]:
-        """Return the questions in a language; none where the file has none in it."""
+        """Return the questions in a language, if there are any."""
         return (self._file.content() or {}).get(language, [])

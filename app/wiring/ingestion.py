@@ -1,4 +1,4 @@
-"""Bring an index in line with folders of files, alone, and let its readers see the result as a whole."""
+"""Update an index from folders, under a lock; readers see the result as a whole."""
 
 from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
@@ -31,7 +31,7 @@ PLAIN = EngineChoice()
 
 @dataclass(frozen=True)
 class Ingestion:
-    """Writes into the index `into`; `sample` is the folder of the sample corpus."""
+    """Updates the index `into`; `sample` is the folder of the sample corpus."""
 
     settings: Settings
     into: StoredIndex
@@ -47,15 +47,15 @@ class Ingestion:
         engine: EngineChoice = PLAIN,
         only: Set[Path] | None = None,
     ) -> "Report":
-        """Bring the index in line with files and addresses, or with the sample corpus where none is given.
+        """Update the index from files and addresses, or from the sample corpus if none is given.
 
         Args:
             given: folders, files, and addresses of buckets and web sites.
             reset: rebuild the index, and replace it at the end.
             dry_run: count what would change, and change nothing.
-            progress: told after each file how many are fetched, then how many are in the store.
-            engine: what reads the files and embeds them.
-            only: of the files found, those that are read again, themselves or by their folder; by default all.
+            progress: called after each file with the number fetched, then with the number stored.
+            engine: reads the files and embeds them.
+            only: files or folders to read again; default: all.
         """
         fetched = fetch(self.settings, given, progress)
         copies = fetched.copies
@@ -85,7 +85,7 @@ class Ingestion:
         only: Set[Path] | None = None,
         chosen: Mapping[Path, Chosen] | None = None,
     ) -> "Report":
-        """Do what `run` does with files of this machine, under the lock that the caller holds."""
+        """Like `run` for local files; the caller holds the lock."""
         self._check_owner(paths, dry_run=dry_run)
         with closing(engine_of(self.settings, engine, self.into.recipe.embeddings)) as running:
             change = self._embedding_by(running).change(reset=reset and not dry_run)
@@ -109,9 +109,9 @@ class Ingestion:
         return report
 
     def remove(self, doc_id: str) -> None:
-        """Remove a document with all its chunks, under the lock that the caller holds; its file stays.
+        """Remove a document with all its chunks; the caller holds the lock, and the file stays.
 
-        The index is the user's own from then on: the sample corpus does not come back by itself.
+        From then on the index is the user's own: the sample corpus does not come back by itself.
         """
         self.into.mark_own_documents()
         change = self.into.change(reset=False)
@@ -128,7 +128,7 @@ class Ingestion:
         return self.into.with_recipe(replace(recipe, embeddings=ahead))
 
     def _check_owner(self, paths: list[Path], *, dry_run: bool) -> None:
-        """Keep the sample corpus out of an index of a user's own documents.
+        """Keep the sample corpus out of an index with a user's own documents.
 
         Raises:
             IngestionError: no path is given and the index has held other documents, or a path cannot be followed.
@@ -146,7 +146,7 @@ class Ingestion:
 
 
 def _keep_scopes(change: Change[Any], paths: list[Path]) -> list[Problem]:
-    """Take the scope files of the folders into the index, and return what is wrong with them."""
+    """Store the scope files of the folders in the index, and return their problems."""
     _, sources = change.latest.records()
     known = change.latest.scopes()
     scopes, problems = read_scopes(paths, Sources(sources).roots(), known)
@@ -157,7 +157,7 @@ def _keep_scopes(change: Change[Any], paths: list[Path]) -> list[Problem]:
 
 def _index(contents: Contents) -> Index:
     records, sources = contents.records()
-    if contents.store.count() == 0:  # A store that was emptied or deleted holds nothing, whatever the records say.
+    if contents.store.count() == 0:  # An emptied or deleted store holds nothing, whatever the records say.
         for some in (records, sources):
             if keys := some.list_keys():
                 some.delete_keys(keys)

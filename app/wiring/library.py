@@ -1,4 +1,4 @@
-"""What the index holds, by document, for reading: the list, the text, the pages of PDF files."""
+"""Read the index by document: the list, the text, the pages of PDF files."""
 
 import json
 import threading
@@ -27,7 +27,7 @@ UPLOAD_CATEGORIES = ("regulatory", "carrier", "reference", INTERNAL)
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The documents of one state of the index by id, in order of category and title, and the sources on record."""
+    """The documents of one version of the index by id, ordered by category and title, and their recorded sources."""
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Catalogue:
 
 @dataclass
 class Library:
-    """Reads the documents of an index; what is listed is kept until the index changes."""
+    """Reads the documents of an index; the list is cached until the index changes."""
 
     settings: Settings
     index: IndexReader
@@ -44,7 +44,7 @@ class Library:
     _listed: "tuple[Snapshot, Catalogue] | None" = field(default=None, init=False)
 
     def catalogue(self) -> Catalogue:
-        """Return what the index holds now.
+        """Return the current documents of the index.
 
         Raises:
             VectorStoreError: it cannot be read.
@@ -56,7 +56,7 @@ class Library:
             return self._listed[1]
 
     def find(self, doc_id: str, audience: Audience) -> Entry | None:
-        """Return a document that this audience may see; None for one that is unknown, or that it may not see."""
+        """Return a document; None if it is unknown or this audience may not see it."""
         entry = self.catalogue().entries.get(doc_id)
         return entry if entry and entry.allows(audience) else None
 
@@ -68,13 +68,13 @@ class Library:
 
     @cached_property
     def pages(self) -> "PdfPages":
-        """Return what draws pages of PDF files."""
+        """Return the renderer of PDF pages."""
         from app.adapters.documents.pages import PdfPages
 
         return PdfPages(self.settings.pages.timeout_s, self.settings.pages.memory_mb)
 
     def page(self, doc_id: str, number: int) -> "IndexedPage | None":
-        """Return a page of a PDF file that is still where it was; None where there is none."""
+        """Return a page of a PDF file that still exists, or None."""
         from app.adapters.documents.pages import IndexedPage
 
         catalogue = self.catalogue()
@@ -85,32 +85,32 @@ class Library:
         return IndexedPage(source.path, number, words)
 
     def is_uploaded(self, source: Source) -> bool:
-        """Say whether a document was added over HTTP: then its file is ours."""
+        """Return whether a document was added over HTTP, so that its file is ours."""
         return source.path.is_relative_to(uploads_folder(self.settings))
 
     def is_sample(self, source: Source) -> bool:
-        """Say whether a document is one of the sample corpus."""
+        """Return whether a document belongs to the sample corpus."""
         return Path(source.root) == self.sample
 
     def close(self) -> None:
-        """End the workers that draw pages."""
+        """Stop the workers that draw pages."""
         if pages := self.__dict__.pop("pages", None):
             pages.close()
 
 
 def uploads_folder(settings: Settings) -> Path:
-    """Return the folder of the documents that are added over HTTP; every index has its own."""
+    """Return the folder of documents added over HTTP; every index has its own."""
     return folder_beside(settings, settings.uploads.folder, "uploads")
 
 
 def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:
-    """Return the folder that was chosen, or else one beside the index; in it, every index has its own."""
+    """Return the configured folder, or one beside the index; every index has its own below it."""
     beside = settings.store.memory_path if settings.store.kind == "memory" else settings.chroma.path
     return (chosen or beside.parent / name).expanduser().resolve() / settings.store.collection
 
 
 def catalogue_of(index: "Snapshot", hosts: Collection[str] = ()) -> Catalogue:
-    """Return every document of an index; of each only its first and its last chunk are read."""
+    """Return every document of an index; only its first and last chunk are read."""
     held = index.words.documents()
     chunks = chunks_by_id(index, [id_ for one in held for id_ in (one.first, one.last)])
     times = {Source(*json.loads(key)): written for key, written in index.source_times().items()}
@@ -131,7 +131,7 @@ def catalogue_of(index: "Snapshot", hosts: Collection[str] = ()) -> Catalogue:
 
 
 def chunks_by_id(index: "Snapshot", ids: list[str]) -> dict[str, Document]:
-    """Return the chunks that are there, by their ids."""
+    """Return the existing chunks by their ids."""
     return {
         str(chunk.id): chunk
         for batch in batch_iterate(CHUNKS_AT_ONCE, dict.fromkeys(ids))

@@ -22,7 +22,7 @@ from chains.resilience.breaker import CircuitBreaker
 from chains.resilience.retry import RetryPolicy
 
 OFFLINE = "offline"
-# What the question that stands alone may take; a longer reply is none.
+# The tokens of a standalone question; a longer reply is not one.
 CONDENSED_TOKENS = 100
 
 
@@ -41,16 +41,16 @@ def chat_model(
 
 
 def offline_model(embeddings: Embeddings, similarity: WordSimilarity) -> BaseChatModel:
-    """Return the answerer that needs no network."""
+    """Return the offline answerer."""
     model: BaseChatModel = hooks.load("models", OFFLINE)(embeddings=embeddings, similarity=similarity)
     return model
 
 
 def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> Runnable[Any, BaseMessage] | None:
-    """Return the first provider's model for making follow-ups stand alone; None where no provider is set.
+    """Return the first provider's model for rewriting follow-ups; None if no provider is set.
 
-    It shares the limits of the provider, retries nothing, and has a breaker of its own: its time-outs are short and
-    say nothing about answers.
+    It shares the provider's limits, does not retry, and has its own breaker: its timeouts are short and say nothing
+    about answers.
     """
     if not isinstance(model, ResilientChatModel):
         return None
@@ -67,7 +67,7 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
 
 
 def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
-    """Return the provider of LLM_PROVIDER, and that of LLM_FALLBACK_BASE_URL where it is set."""
+    """Return the providers of LLM_PROVIDER and LLM_FALLBACK_BASE_URL."""
     limiter = RateLimiter(
         clock=clock,
         requests=settings.llm.rpm,
@@ -88,7 +88,7 @@ def providers_of(models: Mapping[str, BaseChatModel]) -> list[tuple[str, Provide
 
 
 async def close(models: Mapping[str, BaseChatModel]) -> None:
-    """Close the connections of the chat models, which cannot be called any more."""
+    """Close the connections of the chat models; they cannot be called afterwards."""
     from app.adapters.llm.validated_model import ValidatedModel
 
     for _, provider in providers_of(models):
@@ -131,7 +131,7 @@ def first_model(settings: Settings) -> BaseChatModel:
 
 
 def unused_local_server(settings: Settings) -> str | None:
-    """Return the provider whose server answers on its usual port, where no provider was chosen; else None."""
+    """Return the local provider whose server answers on its default port, if none was chosen; else None."""
     if settings.llm.chosen is not None or settings.provider != "offline":
         return None
     from app.adapters.llm.probe import lists_models

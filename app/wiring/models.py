@@ -95,7 +95,7 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
 def current_retriever(
     settings: Settings, index: "Callable[[], Snapshot]", model: Callable[[], BaseChatModel]
 ) -> CurrentRetriever:
-    """Return the retriever that RETRIEVER_TYPE names over the index as it is when a question comes."""
+    """Return the retriever that RETRIEVER_TYPE names, over the current index."""
 
     @lru_cache(maxsize=1)
     def over(snapshot: "Snapshot") -> ChunkRetriever:
@@ -110,7 +110,7 @@ def current_retriever(
 def retriever_of(
     settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
 ) -> ChunkRetriever:
-    """Return the retriever that RETRIEVER_TYPE names; `model` is asked for by compression only."""
+    """Return the retriever that RETRIEVER_TYPE names; only compression calls `model`."""
     retriever: ChunkRetriever = hooks.load("retrieval", settings.retrieval.strategy)(settings, store, words, model)
     return retriever
 

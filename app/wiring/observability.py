@@ -1,4 +1,4 @@
-"""Build what observes the service: tracing, events and scores for other services, metrics."""
+"""Build the observability of the service: tracing, events, scores, metrics."""
 
 import atexit
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ class Tracing:
     scores: "Export[Score] | None" = None
 
     def dropped(self) -> dict[str, float]:
-        """Return how many traces (of OpenTelemetry: spans) or scores did not arrive, by backend."""
+        """Return the number of lost traces (for OpenTelemetry: spans) or scores, by backend."""
         return {name: export.dropped for name, export in self.exports.items()}
 
     def close(self, *, within_s: float = SHUTDOWN_TIMEOUT_S) -> None:
@@ -56,7 +56,7 @@ class Tracing:
 
 
 def tracing_of(settings: Settings) -> Tracing:
-    """Return the tracing that the settings ask for; it is closed at the end of the process, if not before."""
+    """Return the tracing that the settings ask for; it is closed when the process ends, if not before."""
     tracing = Tracing()
     if settings.langsmith.tracing:
         _trace_to_langsmith(tracing, settings)
@@ -86,18 +86,18 @@ def _trace_to_langsmith(tracing: Tracing, settings: Settings) -> None:
 
 
 def experiments_of(settings: Settings) -> "Experiments":
-    """Return where a question set is kept as a dataset, and a run of it as an experiment.
+    """Return the LangSmith client that stores a question set as a dataset and a run as an experiment.
 
     Raises:
-        ConfigurationError: LANGSMITH_API_KEY is not set, or what an experiment is made of is to be hidden.
+        ConfigurationError: LANGSMITH_API_KEY is not set, or the settings hide inputs or outputs.
     """
     from app.adapters.tracing.experiments import Experiments
 
     if settings.langsmith.api_key is None:
-        msg = "an experiment is kept on LangSmith: set LANGSMITH_API_KEY"
+        msg = "an experiment needs LangSmith: set LANGSMITH_API_KEY"
         raise ConfigurationError(msg)
     if settings.langsmith.hide_inputs or settings.langsmith.hide_outputs:
-        msg = "an experiment holds questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids"
+        msg = "an experiment sends questions and answers, which LANGSMITH_HIDE_INPUTS or LANGSMITH_HIDE_OUTPUTS forbids"
         raise ConfigurationError(msg)
     return Experiments(api_url=settings.langsmith.endpoint, api_key=settings.langsmith.api_key)
 
@@ -114,7 +114,7 @@ def _trace_to_collector(tracing: Tracing, endpoint: str) -> None:
 
 
 def check_outbox(outbox: Outbox) -> None:
-    """Try where events wait; a database that is away is warned of, because it may come back.
+    """Check the store of waiting events; an unreachable database is only a warning, because it may come back.
 
     Raises:
         ConfigurationError: the file cannot be used, or the tables do not fit this program.
@@ -139,14 +139,14 @@ def metrics_of(
 
     metrics = Metrics(shared=settings.logs.metrics_folder)
     read_dropped = partial(_by_backend, tracing)
-    metrics.counts("waypoint_traces_dropped", "Traces that the backend did not take", ("backend",), read_dropped)
+    metrics.counts("waypoint_traces_dropped", "Traces that the backend did not accept", ("backend",), read_dropped)
     _add_providers(metrics, models)
     for event in EVENTS:
         read = partial(_by_level, caches, event)
         metrics.counts(f"waypoint_cache_{event}", f"Cache {event}", ("level",), read)
     if uploads is not None:
         read_files = partial(_files, uploads)
-        metrics.counts("waypoint_uploaded_files", "Files that were sent to be added", ("result",), read_files)
+        metrics.counts("waypoint_uploaded_files", "Uploaded files", ("result",), read_files)
     if outbox is not None:
         _add_events(metrics, outbox)
     return metrics
@@ -167,7 +167,7 @@ def _add_providers(metrics: "Metrics", models: Mapping[str, BaseChatModel]) -> N
     )
     metrics.counts(
         "waypoint_llm_retries",
-        "Calls that repeat a failed one",
+        "Retries of failed calls",
         PROVIDER,
         lambda: _by_provider(models, lambda provider: provider.retries.count),
     )

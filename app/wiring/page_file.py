@@ -1,4 +1,4 @@
-"""Read a YAML file with data of the page: the user's own, or the sample corpus's."""
+"""Read a YAML file with data for the page: the user's own, or the sample corpus's."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +14,14 @@ Content = TypeVar("Content")
 
 
 class PageFile(Generic[Content]):
-    """The content of a file; without one that of the sample corpus, as long as the index holds nothing else.
+    """Content of a file, or that of the sample corpus while the index holds nothing else.
 
     Args:
         setting: The setting that names the user's own file, for messages.
         file: The file; None for the sample corpus's own, which has the setting's name.
         adapter: Checks the content.
-        form: What the file needs, in words, for messages.
-        holds_own_documents: Whether a user's documents are in the index: the sample's data does not fit them.
+        form: The expected form, for messages.
+        holds_own_documents: Whether a user's documents are in the index, which the sample's data does not match.
 
     Raises:
         ConfigurationError: the file cannot be read, or has another form.
@@ -42,7 +42,7 @@ class PageFile(Generic[Content]):
         self._content = _read(file or sample, adapter, f"{setting} needs UTF-8 YAML like {form}")
 
     def content(self) -> Content | None:
-        """Return the content; None where it is the sample's, and does not fit the index."""
+        """Return the content; None if it is the sample's and the index has other documents."""
         return self._content if self._chosen or not self._holds_own_documents() else None
 
 
@@ -50,8 +50,8 @@ def _read(file: Path, adapter: TypeAdapter[Content], needed: str) -> Content:
     try:
         return adapter.validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
-        told = (
+        problem = (
             f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else error
         )
-        msg = f"the page's file {str(file)!r} cannot be read ({' '.join(str(told).split())}); {needed}"
+        msg = f"the page's file {str(file)!r} cannot be read ({' '.join(str(problem).split())}); {needed}"
         raise ConfigurationError(msg) from error

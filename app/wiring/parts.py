@@ -1,4 +1,4 @@
-"""Parts that are handed in, in place of those that the settings name: for tests and for other programs."""
+"""Parts that replace those of the settings: for tests and other programs."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts that are handed in, in place of those that the settings name."""
+    """Parts that replace those of the settings."""
 
     embeddings: Embeddings | None = None
     model: BaseChatModel | None = None

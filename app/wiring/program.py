@@ -1,4 +1,4 @@
-"""The configured chain for a program that has Waypoint inside: no server, no command line."""
+"""The configured chain for programs that embed Waypoint, without server or command line."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -14,14 +14,13 @@ from chains.state import Answer, Passage, Question, check_question
 
 
 def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
-    """Return the chain that `waypoint ask` asks, over the index that `waypoint ingest` made.
+    """Return the configured chain, as `waypoint ask` uses it.
 
     Args:
-        settings: by default those of the environment and `.env`, read once; the chain is then one for the whole
-            process.
+        settings: default: those of the environment and `.env`; the chain is then shared by the process.
 
     Raises:
-        SettingsError: a setting does not fit.
+        SettingsError: a setting is invalid.
         WaypointError: the index or the model cannot be opened.
     """
     return _opened().chain if settings is None else Services(settings, serving=False).chain
@@ -38,8 +37,7 @@ def process_query(
 def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: Any) -> list[Passage]:
     """Return the passages nearest to a question, best first, by the settings of `open_chain()`.
 
-    `fields` are `top_k` and `threshold`. Personal data leaves the question before the search, as it does before an
-    answer.
+    `fields` are `top_k` and `threshold`. Personal data is removed before the search, as for an answer.
 
     Raises:
         QuestionError: the question is empty, too long, or no text.

@@ -1,4 +1,4 @@
-"""Build what makes a follow-up a question that stands alone."""
+"""Build the reformulation of follow-up questions."""
 
 from functools import partial
 
@@ -17,16 +17,16 @@ from chains.reformulation import Condense, Reformulate, verbatim
 def reformulation_of(
     settings: Settings, similarity: WordSimilarity, clock: Clock, model: BaseChatModel | None = None
 ) -> Reformulation:
-    """Return what ENABLE_QUERY_REFORMULATION names, with the deployment's own texts where there are any.
+    """Return the reformulation that ENABLE_QUERY_REFORMULATION names, with the deployment's own prompt if there is one.
 
     Args:
         settings: the settings.
         similarity: compares words by meaning.
-        clock: tells the time that the language model takes.
-        model: the chat model of the answers; where it is a provider's, it condenses too.
+        clock: measures the language model's time.
+        model: the chat model of the answers; a provider's model also rewrites questions.
 
     Raises:
-        ConfigurationError: the deployment's condensing prompt cannot be used.
+        ConfigurationError: condense.txt in PROMPTS_PATH is invalid.
     """
     if settings.reformulation.mode == "off":
         return verbatim

@@ -1,4 +1,4 @@
-"""Choose what reads an address by its form, and keep the copies of its documents in a folder beside the index."""
+"""Choose the source for an address, and mirror its documents into a folder beside the index."""
 
 import hashlib
 import re
@@ -26,19 +26,19 @@ ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 @dataclass
 class Fetched:
-    """Folders and files on this machine, and what is told of those that were fetched."""
+    """Local folders and files, and the report on those that were fetched."""
 
     paths: list[Path] = field(default_factory=list)
     copies: Mirrored = field(default_factory=Mirrored)
 
 
 def is_address(given: Path | str) -> bool:
-    """Say whether what a user names is an address like s3://bucket, and no path."""
+    """Return whether a text is an address like s3://bucket rather than a path."""
     return isinstance(given, str) and ADDRESS.match(given) is not None
 
 
 def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress | None") -> Fetched:
-    """Return the paths; of each address, the folder with the copies of its documents, brought up to date.
+    """Return the paths; for each address, the folder with updated copies of its documents.
 
     Raises:
         IngestionError: an address cannot be read, or another process fetches it.
@@ -66,7 +66,7 @@ def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tup
             source, folder, name = _opened(settings, scheme, address)
             copies = mirror(source, base / "files" / folder, records, progress=progress)
     except Timeout as error:
-        msg = f"{shown}: another process fetches it at the moment"
+        msg = f"{shown}: another process is fetching it"
         raise IngestionError(msg) from error
     except IngestionError as error:
         msg = f"{shown}: {error}"
@@ -78,17 +78,17 @@ def _checked(address: str) -> tuple[str, str]:
     """Return the scheme, and the address for messages.
 
     Raises:
-        IngestionError: it holds a user name or a key, or nothing here reads its scheme.
+        IngestionError: it contains a user name or a key, or its scheme is unknown.
     """
     parts = urlsplit(address)
     if parts.scheme not in (schemes := hooks.names("sources")):
         msg = f"{parts.scheme}:// cannot be read; an address begins with {', '.join(f'{one}://' for one in schemes)}"
         raise IngestionError(msg)
     if "@" in parts.netloc:
-        msg = "an address with a user or a key in it is not taken, because it is kept and shown; leave it out"
+        msg = "addresses are stored and shown, so leave out user names and keys"
         raise IngestionError(msg)
     if not parts.netloc:
-        msg = f"{parts.scheme}:// needs a bucket or a host behind it"
+        msg = f"{parts.scheme}:// needs a bucket or a host"
         raise IngestionError(msg)
     return parts.scheme, f"{parts.scheme}://{parts.netloc}{parts.path}"
 

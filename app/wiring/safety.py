@@ -1,4 +1,4 @@
-"""Build the checks of questions, passages and answers that the settings ask for."""
+"""Build the safety checks of questions, passages and answers."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,14 +11,14 @@ from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safet
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
 
-# What the fences around the documents, and the guard of a suspicious question, add to a prompt.
+# The tokens that document fences and the guard of a suspicious question add to a prompt.
 FENCE_TOKENS = 160
 THRESHOLDS = RiskThresholds(guard=0.5, block=0.9)
 NEVER_BLOCKED = RiskThresholds(guard=0.5, block=2)
 
 
 def safe_text(settings: Settings, text: str) -> str:
-    """Return a text without what must not reach logs, traces and other services."""
+    """Return a text without personal data that must not reach logs, traces or other services."""
     return clean(text, redact_of(settings)).text if settings.safety.enabled else text
 
 
@@ -28,11 +28,11 @@ def redact_of(settings: Settings) -> Redact | None:
 
 
 def safety_of(settings: Settings, system: str, moderate: Moderate | None = None) -> Safety | None:
-    """Return what is checked; None where SAFETY_ENABLED is off.
+    """Return the safety checks; None if SAFETY_ENABLED is off.
 
     Args:
         settings: the settings.
-        system: the prompt that no answer may recite.
+        system: the prompt that no answer may reveal.
         moderate: asks a moderator.
     """
     if not settings.safety.enabled:
@@ -56,13 +56,13 @@ def safety_of(settings: Settings, system: str, moderate: Moderate | None = None)
 
 
 def scanner_of(settings: Settings) -> Any:
-    """Return what looks for attacks in questions and documents; None where SAFETY_INJECTION is off."""
+    """Return the detector of attacks in questions and documents; None if SAFETY_INJECTION is off."""
     if not settings.safety.enabled or settings.safety.injection == "off":
         return None
     return hooks.load("checks", "injection")()
 
 
 def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], set[int]] | None:
-    """Return what finds the chunks of a document that try to steer the model."""
+    """Return the detector of chunks that try to steer the model."""
     scanner = scanner_of(settings)
     return partial(suspicious_chunks, is_suspicious=scanner.is_suspicious) if scanner else None

@@ -1,4 +1,4 @@
-"""Build the gate that declines questions which no document answers, by the scope files of the folders ingested."""
+"""Build the scope gate, which declines out-of-scope questions, from the scope files of the ingested folders."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def scope_gate(
     settings: Settings, embeddings: Embeddings, index: "Callable[[], Snapshot]"
 ) -> Runnable[Searching, Redirect | None] | None:
-    """Return the gate; None where it is off.
+    """Return the scope gate; None if it is off.
 
-    It asks the list of SCOPE_FILE, or else the scope files of the folders in the index.
+    It uses SCOPE_FILE, or else the scope files of the folders in the index.
 
     Raises:
-        ConfigurationError: SCOPE_FILE cannot be read, or something in it does not fit.
+        ConfigurationError: SCOPE_FILE is not readable or invalid.
     """
     from app.adapters.embeddings.cached import DiskCachedEmbeddings
 
@@ -44,13 +44,13 @@ def scope_gate(
 
 
 def in_force(contents: "Contents") -> dict[str, str]:
-    """Return the scope files by their folders; none where a folder has no scope file: it may answer anything."""
+    """Return the scope files by folder; none if any folder lacks one, because it may answer anything."""
     scopes = contents.scopes()
     return {} if None in scopes.values() else {root: text for root, text in scopes.items() if text}
 
 
 def describe_scope(settings: Settings, contents: "Contents") -> str:
-    """Say in a sentence which questions are declined before anything is searched."""
+    """Return a sentence on which questions are declined before the search."""
     if not settings.scope.enabled:
         return "SCOPE_ENABLED=false: no question is declined before the search"
     if settings.scope.file is not None:
@@ -67,12 +67,12 @@ def describe_scope(settings: Settings, contents: "Contents") -> str:
 def read_scopes(
     paths: Sequence[Path], roots: set[str], known: dict[str, str | None]
 ) -> tuple[dict[str, str | None], list[Problem]]:
-    """Return the texts of the scope files of the index, and what is wrong with them.
+    """Return the texts of the scope files of the index, and their problems.
 
     Args:
-        paths: what is ingested now; a scope file counts for the folder that it lies in.
+        paths: what is ingested now; a scope file applies to its folder.
         roots: the folders that documents of the index came from.
-        known: the texts so far, which stay for folders that are not ingested now, or whose file does not fit.
+        known: the texts so far, kept for folders that are not ingested now or whose file is invalid.
     """
     given = {str(folder_of(path)) for path in paths}
     found, problems = dict.fromkeys(sorted(roots)), []
@@ -88,7 +88,7 @@ def read_scopes(
 
 
 def folder_of(path: Path) -> Path:
-    """Return the folder that a path given to an ingestion is the root of."""
+    """Return the root folder of a path given to an ingestion."""
     real = real_path(path)
     return real if real.is_dir() else real.parent
 
@@ -99,13 +99,13 @@ def _checked(file: Path) -> str:
 
 
 def scope_text(settings: Settings) -> str | None:
-    """Return the text of SCOPE_FILE, which cached answers depend on; the index's own are part of its version."""
+    """Return the text of SCOPE_FILE for cache keys; the index's own files are part of its version."""
     file = settings.scope.file if settings.scope.enabled else None
     return file.read_text(encoding="utf-8") if file else None
 
 
 def sample_corpus() -> Path:
-    """Return the folder of the sample corpus: inside the installed package, or beside it in a checkout."""
+    """Return the folder of the sample corpus, in the installed package or the checkout."""
     package = Path(__file__).parents[1]
     inside = package / "knowledge_base"
     return inside if inside.is_dir() else package.parent / "knowledge_base"

@@ -1,4 +1,4 @@
-"""Search the documents without answering: for the routes and tools that give passages."""
+"""Search the documents without answering, for routes and tools that return passages."""
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
@@ -11,9 +11,9 @@ from chains.state import Passage, Searching, check_question
 
 
 async def search(services: Services, query: str, config: RunnableConfig, *, top_k: int) -> list[Passage]:
-    """Return the passages nearest to the query that the config's audience may see, best first, however far they are.
+    """Return the nearest passages that the config's audience may see, best first, without a threshold.
 
-    Personal data leaves the query before the search, as it does before an answer.
+    Personal data is removed from the query, as for an answer.
 
     Raises:
         QuestionError: the query is empty, too long, or no text.

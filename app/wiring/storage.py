@@ -1,4 +1,4 @@
-"""The index that the settings name, opened again whenever it changes; and how files become its chunks."""
+"""Open the index that the settings name, again whenever it changes; and configure chunking."""
 
 import threading
 from shutil import which
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
-    """Return the index that VECTOR_STORE_TYPE and the settings of that store name."""
+    """Return the index that VECTOR_STORE_TYPE names."""
     from chains.ingestion.index import indexed_fields, indexed_text
 
     recipe = Recipe(embeddings, settings.embedding.model, indexed_text, indexed_fields)
@@ -43,7 +43,7 @@ def chroma_index(settings: Settings, recipe: Recipe) -> StoredIndex:
 
 
 class IndexReader:
-    """Keeps the index open for questions, and opens it again when an ingestion, of any process, has changed it."""
+    """Keeps the index open for questions, and reopens it when an ingestion of any process has changed it."""
 
     def __init__(self, index: StoredIndex) -> None:
         self._index = index
@@ -51,10 +51,10 @@ class IndexReader:
         self._open: Snapshot | None = None
 
     def current(self) -> Snapshot:
-        """Return the index as it is now.
+        """Return the current index.
 
         Raises:
-            ConfigurationError: it does not fit the settings.
+            ConfigurationError: it does not match the settings.
             VectorStoreError: it cannot be opened.
         """
         with self._lock:
@@ -65,11 +65,11 @@ class IndexReader:
 
 
 def parser(settings: Settings) -> "IsolatedParser":
-    """Return how files are read and cut."""
+    """Return the configured way to read and split files."""
     from app.adapters.documents.isolation import IsolatedParser
     from chains.ingestion.chunks import Chunker
 
-    # A short part is one chunk with its subsections: it answers more questions than its pieces.
+    # A short part with its subsections is one chunk: it answers more questions than its pieces.
     size = settings.ingestion.chunk_size
     chunker = Chunker(size=size, overlap=settings.ingestion.chunk_overlap, join=size * 3 // 4)
     return IsolatedParser(

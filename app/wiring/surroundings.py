@@ -1,4 +1,4 @@
-"""What stands around the sequence of stages: `AROUND` lists it from the inside out, as `STAGES` lists the sequence."""
+"""Wrap the sequence of stages: `AROUND` lists the wrappers from the inside out, as `STAGES` lists the sequence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from chains.safety import CleanQuestions
 from chains.state import Answer, Question
 
 Chain = Runnable[Question, Answer]
-# A stranger's session id is all that keeps others from the conversation: a shorter one could be guessed.
+# The id alone protects an anonymous conversation: a shorter one could be guessed.
 SHORTEST_OF_STRANGERS = 16
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The parts that stand around a sequence; `facts` are what it was made of beside the settings."""
+    """The parts that the wrappers need; `facts` are what the chain depends on besides the settings."""
 
     settings: Settings
     caches: Caches
@@ -56,7 +56,7 @@ def conversation(chain: Chain, parts: Surroundings) -> Chain:
 
 
 def redaction(chain: Chain, parts: Surroundings) -> Chain:
-    """Take invisible characters and personal data out of the question, before anything logs, traces or caches it."""
+    """Remove invisible characters and personal data from the question before it is logged, traced or cached."""
     settings = parts.settings
     return CleanQuestions(chain, redact_of(settings)) if settings.safety.enabled else chain
 

@@ -1,4 +1,4 @@
-"""Whom to ask where the documents hold no answer, by the question's intent or the nearest document's category."""
+"""Teams to contact when the documents have no answer, by the question's intent or the nearest document's category."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ _NEEDED = "`regulatory: {name: Customs desk, contact: customs@example.com}`, and
 
 @with_config({"extra": "forbid"})
 class Team(TypedDict):
-    """A team, and where it is found: an e-mail address, a telephone number, a channel."""
+    """A team and its contact: an e-mail address, a telephone number, a channel."""
 
     name: _Words
     contact: NotRequired[_Words]
@@ -25,10 +25,10 @@ _FORM = TypeAdapter(dict[str, Team])
 
 
 class Teams:
-    """The teams of a file; without one those of the sample corpus, as long as the index holds nothing else.
+    """Teams from a file, or those of the sample corpus while the index holds nothing else.
 
     Raises:
-        ConfigurationError: the file cannot be read, or is not of the form `category: {name, contact}`.
+        ConfigurationError: the file is not readable as `category: {name, contact}`.
     """
 
     def __init__(self, file: Path | None, holds_own_documents: Callable[[], bool]) -> None:

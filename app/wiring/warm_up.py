@@ -1,4 +1,4 @@
-"""Answer one question before the first real one, so that everything is loaded."""
+"""Warm up: answer one question so that everything is loaded."""
 
 import gc
 
@@ -18,7 +18,7 @@ from chains.logs import get_logger
 from chains.ports import TokenCounter, WordSimilarity
 from chains.state import Answer, Question, Redirect, Searching
 
-# With threshold 0 any index that is not empty answers it.
+# With threshold 0 any non-empty index answers it.
 QUESTION = Question(question="Which documents are needed?", threshold=0.0)
 
 log = get_logger(__name__)
@@ -27,10 +27,8 @@ log = get_logger(__name__)
 def warm_up(chain: Runnable[Question, Answer], scope: Runnable[Searching, Redirect | None] | None) -> None:
     """Invoke both once, untraced.
 
-    What was loaded stays until the process ends, so the garbage collector skips it: each full collection took
-    a sixth of a second and delayed every running answer.
-
-    A failure is only logged: a store that is down now may be up for the first question.
+    Loaded objects stay until the process ends, so the garbage collector skips them: each full collection took a sixth
+    of a second and delayed every running answer. A failure is only logged: the store may be up for the first question.
     """
     try:
         with tracing_context(enabled=False):

@@ -1,4 +1,4 @@
-"""Go on with an ingestion whenever files of the folders change: `waypoint ingest PATH --watch`."""
+"""Ingest again whenever files change: `waypoint ingest PATH --watch`."""
 
 from collections.abc import Callable, Collection, Iterator, Set
 from pathlib import Path
@@ -8,12 +8,12 @@ from watchfiles import watch
 
 from chains.errors import IndexBusyError, VectorStoreError, WaypointError
 
-# A program that saves a file, or a copy of many, is given so long to end.
+# How long saving a file or copying many may take.
 QUIET_MS = 800
 AGAIN_S = 2.0
 LOOK_MS = 500
 
-# Files that change what is read of the others.
+# Files that affect how others are read.
 RULES = {".waypointignore", "scope.yaml"}
 
 Ingest = Callable[[Set[Path] | None], None]
@@ -24,13 +24,13 @@ def watch_folders(
 ) -> None:
     """Call `ingest` for all files (None), then with the paths that changed, one call at a time, until Ctrl-C or `stop`.
 
-    What changes during a call is taken by the next. Where the index cannot be changed now, because another ingestion is
-    at work or its store does not answer, the same paths are tried again.
+    Changes during a call are handled by the next. If the index cannot be changed now, because another ingestion is
+    running or its store does not answer, the same paths are tried again.
     """
     ended = stop or Event()
     left: set[Path] = set()
     changes = _changes(folders, ended)
-    next(changes)  # From here on no change is missed.
+    next(changes)  # No change is missed from here on.
     ingest(None)
     for changed in changes:
         left |= changed
@@ -48,7 +48,7 @@ def watch_folders(
 
 
 def _changes(folders: Collection[Path], stop: Event) -> Iterator[set[Path]]:
-    """Yield the paths that changed, as soon as it is quiet; and twice a second nothing, for what was left."""
+    """Yield changed paths after a quiet period, and an empty set twice a second so that pending paths are retried."""
     found = watch(
         *folders,
         debounce=QUIET_MS,

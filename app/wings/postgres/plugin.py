@@ -16,7 +16,7 @@ from chains.clock import Clock
 from chains.conversations import ConversationStore
 from chains.errors import ConfigurationError
 
-# A database that does not answer delays the end of the service by no more.
+# How long an unresponsive database may delay shutdown.
 EVENTS_TIMEOUT_S = 5
 
 
@@ -36,7 +36,7 @@ def events(settings: Settings) -> EventStore:
 
 
 def database_of(settings: Settings, *, most_s: float = math.inf) -> Database:
-    """Return the database at DATABASE_URL, which may take `most_s` to answer; no connection is opened yet."""
+    """Return the database at DATABASE_URL, with a timeout of `most_s`; no connection is opened yet."""
     database = settings.wing(DatabaseSettings)
     url = database.url.get_secret_value() if database.url else ""
     timeout_s = min(settings.store.timeout_s, most_s)
@@ -44,15 +44,15 @@ def database_of(settings: Settings, *, most_s: float = math.inf) -> Database:
 
 
 def migrate_database(settings: Settings) -> str:
-    """Bring the tables of the database up to date, and say so.
+    """Upgrade the tables of the database, and return a message.
 
     Raises:
-        ConfigurationError: there is no database, or it lacks pgvector.
+        ConfigurationError: no database is configured, or it lacks pgvector.
         VectorStoreError: it does not answer, or refuses.
     """
     if settings.wing(DatabaseSettings).url is None:
-        msg = "there is no database: set DATABASE_URL, like postgresql://user:password@host:5432/name"
+        msg = "no database is configured: set DATABASE_URL, like postgresql://user:password@host:5432/name"
         raise ConfigurationError(msg)
     database = database_of(settings)
     version = migrate(database)
-    return f"The tables in {database.address} are of version {version}, as this program needs them."
+    return f"The tables in {database.address} are up to date (version {version})."

@@ -20,11 +20,9 @@ def engine(settings: Settings, reading: Reading, _embeddings: Embeddings, addres
 
 
 def _actor_embeddings(settings: Settings) -> Callable[[], Embeddings]:
-    """Return what makes the model in a process of the cluster; it carries no secret."""
+    """Return a factory for the model in a cluster's process; it carries no secret."""
     if settings.embedding.provider != "huggingface":
-        msg = (
-            "--engine ray runs the model in the cluster; EMBEDDING_PROVIDER=openai-compatible asks a service: use plain"
-        )
+        msg = "--engine ray embeds in the cluster, but EMBEDDING_PROVIDER=openai-compatible asks a service: use plain"
         raise ConfigurationError(msg)
     if settings.embedding.backend == "torch":
         return partial(torch_embeddings, settings.embedding.model, device=settings.embedding.device)

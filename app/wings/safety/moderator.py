@@ -1,4 +1,4 @@
-"""Build what judges whether a question is harmful."""
+"""Build the moderation of questions."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -19,9 +19,9 @@ from chains.safety import Moderate
 
 GROQ_MODEL = "openai/gpt-oss-safeguard-20b"
 OPENAI_MODEL = "omni-moderation-latest"
-# Models that reason write down their thoughts before the verdict.
+# Reasoning models write their thoughts before the verdict.
 REPLY_TOKENS = 1000
-# The family that was trained on a policy of its own, and takes no other.
+# Models trained on a fixed policy, which accept no other.
 LLAMA_GUARD = "llama-guard"
 RETRIES = 3
 
@@ -29,7 +29,7 @@ Made = tuple[Moderator, Callable[[], Awaitable[None]]]
 
 
 def moderation_of(settings: Settings, clock: Clock) -> Moderation | None:
-    """Return the moderator that MODERATION_PROVIDER names; None where questions are not moderated."""
+    """Return the moderator that MODERATION_PROVIDER names, or None."""
     chosen = settings.wing(ModerationSettings)
     if not settings.safety.enabled or chosen.provider == "off":
         return None

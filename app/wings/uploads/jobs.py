@@ -1,4 +1,4 @@
-"""The states of uploads, in small files that any process of the service reads."""
+"""Upload jobs, stored as small files that every process of the service can read."""
 
 import json
 import time
@@ -20,7 +20,7 @@ KEPT_S = 7 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file of an upload: its name, and whether it takes the place of another one."""
+    """A file of an upload: its name, and whether it replaces another."""
 
     name: str
     replaces: bool = False
@@ -28,10 +28,9 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An upload: how far it is, and at its end what became of each file.
+    """An upload: its progress, and at its end the result of each file.
 
-    `audience` is who may see the files, `seen` whose documents the caller sees, `replace` whether files of those names
-    may be replaced.
+    `audience` may see the files, `seen` is the caller's own audience, `replace` allows replacing files of those names.
     """
 
     job_id: str
@@ -52,23 +51,23 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Say whether nothing follows."""
+        """Return whether the job has ended."""
         return self.state in {"done", "failed"}
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """The jobs of a folder. Every state is written whole, so that a process that is killed leaves the one before."""
+    """The jobs of a folder. Each state is written atomically, so a killed process leaves the previous one."""
 
     folder: Path
 
     def write(self, job: Job) -> Job:
-        """Keep the state of a job, and return it."""
+        """Store the state of a job, and return it."""
         write_atomically(self.folder / f"{job.job_id}.json", json.dumps(asdict(job), ensure_ascii=False))
         return job
 
     def read(self, job_id: str) -> Job | None:
-        """Return a job; None where there is none."""
+        """Return a job, or None."""
         try:
             kept = json.loads((self.folder / f"{job_id}.json").read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
@@ -80,7 +79,7 @@ class Jobs:
         return set(self._ids())
 
     def unfinished(self) -> list[Job]:
-        """Return the jobs that are not over, the oldest first; those that were over long ago are deleted."""
+        """Return the unfinished jobs, oldest first; jobs that ended long ago are deleted."""
         jobs = [job for job in map(self.read, self._ids()) if job]
         for job in jobs:
             if job.is_over and job.created_at < time.time() - KEPT_S:
@@ -95,14 +94,14 @@ class Jobs:
 
     @contextmanager
     def accepting(self) -> Iterator[None]:
-        """Let no other process or thread add a job while the body runs."""
+        """Keep other processes and threads from adding a job while the body runs."""
         make_private_folder(self.folder)
         with FileLock(self.folder / "accept.lock", mode=FILE_MODE):
             yield
 
     @contextmanager
     def held(self, job_id: str) -> Iterator[bool]:
-        """Hold a job while the body runs; what it gets is False where another process or thread does."""
+        """Lock a job while the body runs; yield False if another process or thread holds it."""
         lock = FileLock(self.folder / f"{job_id}.lock", timeout=0, mode=FILE_MODE)
         try:
             lock.acquire()

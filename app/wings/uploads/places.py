@@ -1,4 +1,4 @@
-"""Where uploaded files are kept: in folders that say who may see them, within the room that there is."""
+"""Store uploaded files in folders by audience and category, within the quota."""
 
 import os
 import shutil
@@ -13,47 +13,47 @@ from app.adapters.private_files import make_private_file, make_private_folder
 from app.wings.uploads.jobs import Job, UploadedFile
 from chains.audience import INTERNAL, Audience
 
-UNSORTED = "uploaded"  # The folder, and so the category, of files that were given none.
+UNSORTED = "uploaded"  # The folder, and so the category, of files without a category.
 MEGABYTE = 2**20
 FORGOTTEN_S = 3600
 
 
 def folder_of(category: str, audience: Audience) -> str:
-    """Return the folder of a category; those of the staff stand in one whose name makes its files internal."""
+    """Return the folder of a category; internal files are in one whose name makes them internal."""
     name = category or UNSORTED
     return name if audience == "public" or category == INTERNAL else f"{INTERNAL}/{name}"
 
 
 @dataclass(frozen=True)
 class Places:
-    """The folder of the uploads of an index, and beside it the files that wait, by their job."""
+    """The upload folder of an index, and beside it the waiting files, by job."""
 
     folder: Path
 
     @property
     def waiting(self) -> Path:
-        """Return the folder of the files that wait, one folder a job."""
+        """Return the folder of the waiting files, with a folder for each job."""
         return self.folder.with_name(f"{self.folder.name}.waiting")
 
     def existing(self, names: Iterable[str], category: str, audience: Audience) -> list[str]:
-        """Return the names that are taken in the folder of a category."""
+        """Return the file names in the folder of a category."""
         return [name for name in names if (self.folder / folder_of(category, audience) / name).exists()]
 
     def size(self) -> int:
-        """Return the bytes of all files, those that wait among them."""
+        """Return the bytes of all files, waiting ones included."""
         size = 0
         for top in (self.folder, self.waiting):
-            for folder, _, names in os.walk(top):  # It passes over a folder that is deleted meanwhile.
+            for folder, _, names in os.walk(top):  # It skips a folder that is deleted meanwhile.
                 for name in names:
                     with suppress(OSError):
                         size += Path(folder, name).lstat().st_size
         return size
 
     def stage(self, job_id: str, files: Sequence[tuple[str, IO[bytes]]]) -> None:
-        """Keep the files of a job until it is its turn.
+        """Store the files of a job until its turn.
 
         Raises:
-            OSError: they cannot be kept.
+            OSError: they cannot be stored.
         """
         made = self.waiting / job_id / "new"
         make_private_folder(made)
@@ -63,13 +63,13 @@ class Places:
                 shutil.copyfileobj(content, file)
 
     def waiting_jobs(self) -> list[str]:
-        """Return the ids of the jobs whose files wait."""
+        """Return the ids of the jobs with waiting files."""
         with suppress(FileNotFoundError):
             return [path.name for path in self.waiting.iterdir()]
         return []
 
     def drop_forgotten(self, known: Collection[str]) -> None:
-        """Delete what a process left that was killed before it had made a job of the files."""
+        """Delete files of a process that was killed before it had created their job."""
         for job_id in self.waiting_jobs():
             if job_id not in known:
                 with suppress(OSError):
@@ -77,7 +77,7 @@ class Places:
                         self.drop(job_id)
 
     def drop(self, job_id: str) -> None:
-        """Delete what waits of a job."""
+        """Delete the waiting files of a job."""
         shutil.rmtree(self.waiting / job_id, ignore_errors=True)
 
     def path(self, job: Job, file: UploadedFile) -> Path:
@@ -85,13 +85,13 @@ class Places:
         return self.folder / job.folder / file.name
 
     def is_placed(self, job: Job, file: UploadedFile) -> bool:
-        """Say whether a file has taken its place."""
+        """Return whether a file is in its place."""
         return not self._staged(job, file).exists()
 
     def place(self, job: Job, file: UploadedFile) -> UploadedFile:
-        """Put a file where it belongs, the one of that name aside, and return whether it replaces one.
+        """Move a file to its place and an existing one aside; return whether it replaces one.
 
-        What was done before an interruption stays.
+        Can be repeated after an interruption.
         """
         staged, path, before = self._staged(job, file), self.path(job, file), self._before(job, file)
         make_private_folder(path.parent)
@@ -103,7 +103,7 @@ class Places:
         return replace(file, replaces=before.exists())
 
     def take_back(self, job: Job, file: UploadedFile) -> None:
-        """Take a file away again, and put the one back that it replaced."""
+        """Remove a file again, and restore the one that it replaced."""
         if not self.is_placed(job, file):
             return
         before, path = self._before(job, file), self.path(job, file)

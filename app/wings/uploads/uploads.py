@@ -1,9 +1,8 @@
-"""Add documents that were uploaded, one upload at a time with `waypoint ingest`, and remove documents.
+"""Add uploaded documents, one upload or ingestion at a time, and remove documents.
 
-An upload is a job: its files wait in a folder of their own; under the lock of an ingestion they take their places and
-are ingested by name; what could not be read is taken away again, and an older file of that name comes back. A job that
-was interrupted, by a stop or a kill, is gone on with by the next process that starts or is asked for it. One thread
-works through the jobs of a process.
+An upload is a job: its files wait in their own folder; under the ingestion lock they move to their places and are
+ingested by name; unreadable ones are removed again, and an older file of that name is restored. An interrupted job is
+continued by the next process that starts or is asked for it. One thread works through the jobs of a process.
 """
 
 import threading
@@ -29,32 +28,32 @@ if TYPE_CHECKING:
     from app.wiring.ingestion import Ingestion
     from chains.ingestion.index import Report
 
-ATTEMPTS = 3  # A file that ends the process must not do so for ever.
+ATTEMPTS = 3  # A file that kills the process must not do so forever.
 BUSY_S = 600
 RETRY_S = 1.0
-TOLD_EVERY_S = 0.3
+PROGRESS_EVERY_S = 0.3
 STOP_S = 5
 
-BUSY = "Other documents are being added. Yours follow when that is done."
-STILL_BUSY = "Another ingestion did not end within ten minutes. Add the files again later."
-FAILED = "The index could not be changed, and the files were not added. Try again, or contact support."
-GIVEN_UP = "The service ended each time it added these files, so they were not added. Add them one by one."
-TAKEN = "there already is a file with this name; replace it, or give this one another name"
-NOT_YOURS = "this name cannot be used; give the file another one"
+BUSY = "Other documents are being added. Yours are next."
+STILL_BUSY = "Another ingestion has run for over ten minutes. Add the files again later."
+FAILED = "The files were not added, because the index could not be changed. Try again, or contact support."
+GIVEN_UP = "The service crashed each time it added these files, so they were not added. Add them one by one."
+TAKEN = "a file with this name exists; replace it, or rename this one"
+NOT_YOURS = "this name cannot be used; rename the file"
 
 log = get_logger(__name__)
 
 
 class StoppedError(Exception):
-    """The service ends; the job is gone on with later."""
+    """The service is stopping; the job is continued later."""
 
 
 class UploadsBusyError(Exception):
-    """As many uploads wait as may."""
+    """Too many uploads are waiting."""
 
 
 class NamesTakenError(Exception):
-    """Files have the names of others, and may not replace them."""
+    """Files with these names exist, and may not be replaced."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(*names)
@@ -62,12 +61,12 @@ class NamesTakenError(Exception):
 
 
 class NoRoomError(Exception):
-    """The files would take more of the disk than uploads may."""
+    """The files would exceed the quota of uploads."""
 
 
 @dataclass
 class Uploads:
-    """The documents that are added and removed over HTTP."""
+    """Adds and removes documents over HTTP."""
 
     settings: Settings
     library: Library
@@ -82,12 +81,12 @@ class Uploads:
 
     @property
     def folder(self) -> Path:
-        """Return where the files are kept, by category."""
+        """Return the folder of the files."""
         return uploads_folder(self.settings)
 
     @property
     def places(self) -> Places:
-        """Return where the files are kept, and where they wait."""
+        """Return the folders of the files and of waiting ones."""
         return Places(self.folder)
 
     @property
@@ -97,11 +96,11 @@ class Uploads:
 
     @property
     def endings(self) -> list[str]:
-        """Return the endings of the files that can be read."""
+        """Return the extensions of the files that can be read."""
         return sorted(parser(self.settings).endings)
 
     def receive(self) -> None:
-        """Take a place among the uploads that may wait, before the files are received; `received` gives it back.
+        """Reserve a place in the queue before the files are received; `received` releases it.
 
         Raises:
             UploadsBusyError: there is none left.
@@ -114,7 +113,7 @@ class Uploads:
             raise UploadsBusyError
 
     def received(self) -> None:
-        """Give the place back: the files are a job now, or were refused."""
+        """Release the place: the files are a job now, or were refused."""
         with self._lock:
             self._receiving -= 1
 
@@ -127,17 +126,17 @@ class Uploads:
         seen: Audience = "internal",
         replace: bool = False,
     ) -> Job:
-        """Keep the files, and begin to add them.
+        """Store the files, and begin to add them.
 
         Args:
-            files: Names that are safe, and what the files hold.
-            category: Of all of them; empty where none was chosen.
+            files: Safe names, and the contents of the files.
+            category: Of all files; empty if none was chosen.
             audience: Who may see them.
-            seen: Whose documents the caller sees; no others are replaced.
+            seen: The caller's audience; only documents that it sees are replaced.
             replace: Whether they may replace files with their names.
 
         Raises:
-            OSError: they cannot be kept.
+            OSError: they cannot be stored.
             UploadsBusyError, NamesTakenError, NoRoomError: they may not.
         """
         names = [name for name, _ in files]
@@ -176,25 +175,25 @@ class Uploads:
             raise NoRoomError
 
     def _pending(self) -> list[Job]:
-        """Return the jobs whose files wait."""
+        """Return the jobs with waiting files."""
         jobs = (self.jobs.read(job_id) for job_id in self.places.waiting_jobs())
         return [job for job in jobs if job and not job.is_over]
 
     def job(self, job_id: str) -> Job | None:
-        """Return the state of a job; one that was interrupted goes on."""
+        """Return the state of a job; an interrupted one is continued."""
         job = self.jobs.read(job_id)
         if job and not job.is_over and not self._stopping.is_set():
             self._start(job_id)
         return job
 
     def resume(self) -> None:
-        """Go on with the jobs that were interrupted."""
+        """Continue interrupted jobs."""
         self.places.drop_forgotten(self.jobs.known())
         for job in self.jobs.unfinished():
             self._start(job.job_id)
 
     def close(self) -> None:
-        """Stop between two files; what is left is done by the next process."""
+        """Stop between two files; the next process does the rest."""
         self._stopping.set()
         if thread := self._thread:
             thread.join(STOP_S)
@@ -202,10 +201,10 @@ class Uploads:
     def remove(self, doc_id: str) -> None:
         """Remove a document from the index, and its file if it was uploaded.
 
-        The file is put aside first: a process that is killed in between leaves a document that can be removed again.
+        The file is moved aside first: after a kill in between, the document can be removed again.
 
         Raises:
-            IndexBusyError: an ingestion is at work.
+            IndexBusyError: an ingestion is running.
             VectorStoreError: the index cannot be changed; everything is as it was.
         """
         with self.ingestion.into.locked():
@@ -229,7 +228,7 @@ class Uploads:
         with self._lock:
             self._queued.setdefault(job_id)
             if self._thread is None:
-                # A daemon: a service that ends does not wait for a long file; the job is gone on with.
+                # A daemon: shutdown does not wait for a long file, and the job is continued later.
                 self._thread = threading.Thread(target=self._run_all, name="uploads", daemon=True)
                 self._thread.start()
 
@@ -237,7 +236,7 @@ class Uploads:
         while job_id := self._next():
             try:
                 self._run(job_id)
-            except Exception as error:  # Its state could not be written; the next jobs are not to blame.
+            except Exception as error:  # Its state could not be written; go on with the next jobs.
                 log.exception("upload_interrupted", job_id=job_id, error=type(error).__name__)
             with self._lock:
                 del self._queued[job_id]
@@ -270,7 +269,7 @@ class Uploads:
                     return self._failed(job, STILL_BUSY)
                 job = self.jobs.write(replace(job, state="waiting", message=BUSY))
             except StoppedError:
-                # A stop is no attempt that failed.
+                # A stop does not count as a failed attempt.
                 self.jobs.write(replace(job, attempts=job.attempts - 1))
                 raise
             except Exception as error:
@@ -292,7 +291,7 @@ class Uploads:
             return self._settled(job, refused, report)
 
     def _refusal(self, job: Job, file: UploadedFile) -> str:
-        """Return why a file may not take its place; empty where it may, or did before an interruption."""
+        """Return why a file may not be added; empty if it may, or already was before an interruption."""
         path = self.places.path(job, file)
         if self.places.is_placed(job, file) or not path.exists():
             return ""
@@ -303,37 +302,37 @@ class Uploads:
         return "" if all(entry is None or entry.allows(job.seen) for entry in there) else NOT_YOURS
 
     def _chosen(self, job: Job, path: Path) -> Chosen:
-        # Else an id that another document has already would tell a caller who does not see that one that it is there.
+        # Otherwise a taken id would reveal a document that the caller may not see.
         root = path.parent if job.seen == "internal" else self.folder.parent
         return Chosen(job.audience, job.category, root)
 
     def _progress(self, job: Job) -> Callable[[int, int, str], None]:
-        told = 0.0
+        written = 0.0
 
         def tell(done: int, total: int, label: str, /) -> None:
-            nonlocal told
+            nonlocal written
             if self._stopping.is_set():
                 raise StoppedError
-            if time.monotonic() - told >= TOLD_EVERY_S:
-                told = time.monotonic()
+            if time.monotonic() - written >= PROGRESS_EVERY_S:
+                written = time.monotonic()
                 file = "" if label == "done" else label
                 self.jobs.write(replace(job, state="running", message="", done=done, total=total, file=file))
 
         return tell
 
     def _settled(self, job: Job, refused: dict[str, str], report: "Report | None") -> Job:
-        """Take away what could not be read, and return the job at its end."""
+        """Remove what could not be read, and return the finished job."""
         reasons = refused | (_by_name(report.problems) if report else {})
         for file in job.files:
             if file.name in reasons:
                 self.places.take_back(job, file)
-        told = (asdict(report) if report else {}) | {
+        summary = (asdict(report) if report else {}) | {
             "audience": job.audience,
-            "problems": _told(job, reasons),
-            "warnings": _told(job, _by_name(report.warnings) if report else {}),
+            "problems": _of_job(job, reasons),
+            "warnings": _of_job(job, _by_name(report.warnings) if report else {}),
             "replaced": [file.name for file in job.files if file.replaces and file.name not in reasons],
         }
-        return replace(job, state="done", message="", done=len(job.files), file="", report=told)
+        return replace(job, state="done", message="", done=len(job.files), file="", report=summary)
 
     def _failed(self, job: Job, message: str) -> Job:
         with suppress(IndexBusyError), self.ingestion.into.locked():
@@ -352,10 +351,10 @@ class Uploads:
 
 
 def _by_name(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return what is told of each file, by its name; all files of a job lie in one folder."""
+    """Return the problem of each file by name; all files of a job are in one folder."""
     return {PurePosixPath(problem.path).name: problem.reason for problem in problems}
 
 
-def _told(job: Job, reasons: dict[str, str]) -> list[dict[str, str]]:
-    """Return the reasons that concern files of the job; what concerns the rest of the index is not for its caller."""
+def _of_job(job: Job, reasons: dict[str, str]) -> list[dict[str, str]]:
+    """Return the problems of the job's files; those of other files are not for its caller."""
     return [asdict(Problem(file.name, reasons[file.name])) for file in job.files if file.name in reasons]

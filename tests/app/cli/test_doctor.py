@@ -44,7 +44,7 @@ def test_variables_that_are_not_read_are_named_in_one_line_with_the_right_name(w
 def test_an_empty_index_works_and_says_how_to_fill_it(waypoint):
     code, out, _ = waypoint("doctor")
     assert code == 0
-    assert "0 chunks, a search found 0; `waypoint ingest PATH` fills it" in out
+    assert "0 chunks, a search found 0; fill it with `waypoint ingest PATH`" in out
 
 
 def test_a_model_that_does_not_answer_fails_with_what_to_do_and_exit_code_1(waypoint, monkeypatch):
@@ -70,7 +70,7 @@ def test_moderation_is_tried_and_may_fail(waypoint, groq, monkeypatch):
     assert (first, second) == (0, 0)
     assert "groq allows 'Which documents are needed?'" in works
     assert "failed moderation" in fails
-    assert "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions go on without it" in fails
+    assert "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions are answered" in fails
 
 
 def test_settings_that_do_not_fit_are_a_finding(waypoint, monkeypatch):

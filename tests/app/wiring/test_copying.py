@@ -102,7 +102,7 @@ def test_the_commands_copy_and_migrate(corpus, waypoint, monkeypatch, empty_data
     monkeypatch.setenv("DATABASE_URL", empty_database_url)
 
     code, out, _ = waypoint("migrate")
-    assert (code, "are of version" in out, "s3cret" in out) == (0, True, False)
+    assert (code, "are up to date" in out, "s3cret" in out) == (0, True, False)
     code, out, _ = waypoint("copy", "--to", "postgres")
     assert (code, out) == (0, "Copied 0 chunks from memory to postgres; set VECTOR_STORE_TYPE=postgres to use them.\n")
     code, _, err = waypoint("copy", "--to", "memory")

@@ -21,7 +21,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
 
 def test_a_service_that_embeds_is_not_called_from_a_cluster():
     asked = {"embedding_provider": "openai-compatible", "embedding_base_url": "http://127.0.0.1:9/v1"}
-    with pytest.raises(ConfigurationError, match="--engine ray runs the model in the cluster"):
+    with pytest.raises(ConfigurationError, match="--engine ray embeds in the cluster"):
         engine_of(load_settings(_env_file=None, **asked), RAY, WordEmbeddings())
 
 

@@ -32,7 +32,7 @@ def services(tmp_path) -> Services:
     ("address", "told"),
     [
         ("ftp://host/x", "begins with az://, gs://, http://, https://, s3://"),
-        ("https://user:word@host/", "user or a key"),
+        ("https://user:word@host/", "leave out user names and keys"),
         ("https:///x", "needs a bucket or a host"),
     ],
 )
