@@ -8,7 +8,7 @@ both have a part of one name, the other package's is taken. `examples/plugin` is
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from chains.errors import ConfigurationError
@@ -75,7 +75,7 @@ def _parts(kind: str) -> dict[str, EntryPoint]:
 
 
 @cache
-def _installed() -> EntryPoints:
+def _installed() -> Any:  # EntryPoints; Python 3.11 returns an older kind with the same `select`.
     return entry_points()  # Once: it reads a file of every installed package.
 
 
