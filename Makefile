@@ -72,7 +72,7 @@ bench-page: $(VENV)/.dev ## Measure the page in Chromium: its weight, when it ca
 	$(BIN)/python -m benchmarks.page
 
 screenshots: $(VENV)/.dev ## Draw every view of the page into screenshots/, and the pictures of README and docs again
-	$(BIN)/python -m benchmarks.screenshots --docs
+	$(BIN)/python -m tests.web.screenshots --docs
 
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m benchmarks.parity

@@ -28,8 +28,8 @@ from app.wiring import Parts, Services, sample_corpus
 from benchmarks import bench_caches, bench_citations
 from benchmarks.bench_ingestion import ingestion
 from benchmarks.figures import write_figures
+from benchmarks.processes import free_port
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
-from tests.processes import free_port
 
 ROOT = Path(__file__).parents[1]
 REAL_CORPUS = ROOT.parent / "shared" / "kb" / "waypoint"

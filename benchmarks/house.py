@@ -1,61 +1,123 @@
-"""Compare the size of the code and the way of one question with an older commit: `python -m benchmarks.house PATH`.
+"""Measure the house itself: lines, files, settings, packages and the way of one question: `python -m benchmarks.house`.
 
-PATH is a checkout of that commit; it is run by its own environment where it has one. The table stands in
-docs/architecture.md; what an answer takes of the processor is measured by `benchmarks.load --baseline`, the tests by
-`benchmarks.suite`.
+Prints the table of docs/architecture.md; `--write` keeps the figures in docs/figures.json, beside those of before.
 """
 
 import argparse
-import json
+import re
 import statistics
-import subprocess
+import sys
+import tempfile
+import threading
+import tomllib
+from importlib import metadata
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from benchmarks.figures import write_figures
-from benchmarks.load.loading import provider
-from tests.processes import python_of
+from app.observability.logs import configure_logs
+from app.public import open_chain
+from app.settings import fields, load_settings
+from app.wiring import Services
+from benchmarks.figures import ROOT, read_figures, write_figures
+from benchmarks.tables import table
 
-ROOT = Path(__file__).parents[1]
-PACKAGES = ("chains", "app")
+WINGS = "app/wings"
+LONG = 300
+QUESTION = "What is the GST rate on imports into Singapore?"
+GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+COLUMNS = {"issue": "tree of the issue", "before": "`4a1b169`", "now": "now"}
 
 
 def main() -> None:
-    """Measure both and keep the figures for the docs."""
+    """Print the table, and keep the figures where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("before", type=Path)
-    before = parser.parse_args().before.resolve()
-    with provider(delay_ms=0) as url:
-        found = {
-            name: {**size(checkout), "tests": tests(checkout), "hops": hops(checkout, url)}
-            for name, checkout in (("before", before), ("now", ROOT))
-        }
-    print(json.dumps(found, indent=2))
-    write_figures("house", found)
+    parser.add_argument("--write", action="store_true", help="keep the figures in docs/figures.json")
+    write = parser.parse_args().write
+    configure_logs("error")
+    kept = read_figures()["house"]["values"]
+    found = {**kept, "now": {**cheap(), **installed(), **way_of_a_question()}}
+    print(house_table(found))
+    if write:
+        write_figures("house", found)
 
 
-def size(checkout: Path) -> dict[str, int]:
-    """Return the lines and files of the program, and the length of a file in the middle."""
-    files = [file for name in PACKAGES for file in (checkout / name).rglob("*.py")]
-    lengths = [length for file in files if (length := file.read_text(encoding="utf-8").count("\n"))]
-    return {"lines": sum(lengths), "files": len(lengths), "median_lines": round(statistics.median(lengths))}
+def house_table(values: dict[str, dict[str, int]]) -> str:
+    """Return a row for each figure, with those of before."""
+    rows = [
+        (name, *(f"{values[column][name]:,}" if name in values[column] else "" for column in COLUMNS))
+        for name in values["now"]
+    ]
+    return table(("what", *COLUMNS.values()), rows)
 
 
-def tests(checkout: Path) -> int:
-    """Return how many tests there are."""
-    told = _run(checkout, "-m", "pytest", "--collect-only", "--quiet")
-    return int(told.splitlines()[-1].split()[0])  # "2885 tests collected in 10.66s"
+def cheap() -> dict[str, int]:
+    """Return what is counted in a moment."""
+    whole = [file for name in ("chains", "app") for file in (ROOT / name).rglob("*.py")]
+    wings = [file for file in whole if file.is_relative_to(ROOT / WINGS)]
+    benchmarks = list((ROOT / "benchmarks").rglob("*.py"))
+    return {
+        **_size("`chains` and `app`", whole),
+        **_size("core", [file for file in whole if file not in wings]),
+        **_size("wings", wings),
+        "`benchmarks`: lines": sum(map(_lines, benchmarks)),
+        "settings": len(fields()),
+        "direct packages": len(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]),
+    }
 
 
-def hops(checkout: Path, url: str) -> Any:
-    """Return the files, functions and calls of one question, counted in a process of that commit."""
-    told = _run(checkout, str(ROOT / "benchmarks" / "hops.py"), url, "--checkout", str(checkout))
-    return json.loads(told.splitlines()[-1])
+def _size(name: str, files: list[Path]) -> dict[str, int]:
+    lengths = list(map(_lines, files))
+    return {
+        f"{name}: lines": sum(lengths),
+        f"{name}: files": len(files),
+        f"{name}: folders": len({file.parent for file in files}),
+        f"{name}: lines of a file, median": round(statistics.median(lengths or [0])),
+        f"{name}: lines of the longest file": max(lengths, default=0),
+        f"{name}: files over {LONG} lines": sum(length > LONG for length in lengths),
+    }
 
 
-def _run(checkout: Path, *words: str) -> str:
-    command = [python_of(checkout), *words]
-    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True).stdout
+def _lines(file: Path) -> int:
+    return file.read_text(encoding="utf-8").count("\n")
+
+
+def installed() -> dict[str, int]:
+    """Return how many packages of requirements.lock are installed here, and what they take on disk."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    sizes = []
+    for name in sorted(set(re.findall(r"^([a-z0-9][a-z0-9._-]*)==", lock, re.MULTILINE))):
+        try:
+            files = metadata.files(name) or []
+        except metadata.PackageNotFoundError:
+            continue  # Its marker excludes this platform.
+        sizes.append(sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file()))
+    return {"installed packages": len(sizes), "MB of a base installation": sum(sizes) >> 20}
+
+
+def way_of_a_question() -> dict[str, int]:
+    """Return the files and functions of this project that one question goes through, answered offline."""
+    folders, found = tuple(f"{ROOT / name}/" for name in ("app", "chains", "prompts")), set[tuple[str, int]]()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_name[0] != "<" and code.co_filename.startswith(folders):
+            found.add((code.co_filename, code.co_firstlineno))
+
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "gst.md").write_text(GUIDE, encoding="utf-8")
+        settings: Any = {"chroma_path": Path(place) / "store", "llm_provider": "offline", "min_chunks": 0}
+        settings = load_settings(_env_file=None, **settings)
+        Services(settings, serving=False).ingest([Path(place)])
+        chain = open_chain(settings)
+        threading.setprofile(note)  # Threads that are started from here on.
+        chain.invoke({"question": QUESTION})  # Loads what is loaded once.
+        found.clear()
+        sys.setprofile(note)
+        chain.invoke({"question": QUESTION})
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return {"files on a question's way": len({file for file, _ in found}), "functions on a question's way": len(found)}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 from benchmarks.figures import write_figures
-from tests.processes import python_of
+from benchmarks.processes import python_of
 
 AS_IN_THE_MAKEFILE = {"MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": ""}
 

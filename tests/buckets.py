@@ -15,7 +15,7 @@ from azure.storage.blob import BlobServiceClient
 from gcp_storage_emulator.server import create_server
 from moto.server import ThreadedMotoServer
 
-from tests.processes import PATIENCE_S, free_port
+from benchmarks.processes import PATIENCE_S, free_port
 from tests.waiting import wait_until
 
 NAME = "corpus"

@@ -5,7 +5,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 
-from tests.documents import docx, heading, paragraph, pdf, table
+from benchmarks.documents import docx, heading, paragraph, pdf, table
 
 Files = dict[str, Callable[[], bytes]]
 

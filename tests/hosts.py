@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.processes import Service, free_port, service
+from benchmarks.processes import Service, free_port, service
 
 
 @dataclass

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import PATIENCE_S, ROOT, free_port
+from benchmarks.processes import PATIENCE_S, ROOT, free_port
 from tests.waiting import wait_until
 
 OPERATIONS = ROOT / "docs" / "operations.md"

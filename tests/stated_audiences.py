@@ -2,7 +2,7 @@
 
 import json
 
-from tests.documents import docx, paragraph, pdf
+from benchmarks.documents import docx, paragraph, pdf
 from tests.office_documents import eml, epub, pptx, xlsx
 
 WORDS = "Sails weekly to Jakarta, and the rate is nine percent."

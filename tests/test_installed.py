@@ -11,8 +11,8 @@ from zipfile import ZipFile
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from benchmarks.documents import pdf
 from hatch_build import PACKAGES, build_tree, left_over, rewritten
-from tests.documents import pdf
 
 ROOT = Path(__file__).parents[1]
 

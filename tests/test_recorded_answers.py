@@ -1,15 +1,21 @@
 """Citations in answers that llama-3.1-8b-instant wrote, each judged by hand."""
 
+import json
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from langchain_core.messages import AIMessage
 
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
-from benchmarks.claims import aurocs, read_claims
-from benchmarks.recorded import cite, passages, read
-from benchmarks.wice import measure
+from chains.citations import CiteSources
+from chains.citations.evidence import from_sentences
+from chains.citations.support import support
+from chains.state import CitationResult, Context, Generated, Passage
+from evals.metrics import auroc
 
 pytestmark = pytest.mark.corpus
 
@@ -62,7 +68,32 @@ BY_HAND = {
 
 @pytest.fixture(scope="module")
 def rows(shared):
-    return read(shared / "eval" / "waypoint" / "recorded_answers.jsonl")
+    return [row for row in read(shared / "eval" / "waypoint" / "recorded_answers.jsonl") if row["llm_called"]]
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def passages(row: dict[str, Any]) -> list[Passage]:
+    """Return the chunks that the model was shown; a chunk's section is the heading it begins with, if it does."""
+    return [_passage(chunk) for chunk in row["retrieved_chunks_reconstructed_exact"]]
+
+
+def _passage(chunk: dict[str, Any]) -> Passage:
+    first = chunk["text"].splitlines()[0]
+    recorded = chunk["subsection_header"] or chunk["section_header"]
+    section = first.lstrip("# ").strip() if first.startswith("#") else recorded
+    metadata = {"title": chunk["title"], "section": section, "doc_id": chunk["doc_id"]}
+    return Passage(content=chunk["text"], metadata=metadata, score=chunk["score"])
+
+
+def cite(row: dict[str, Any]) -> CitationResult:
+    """Return what stage 4 makes of a recorded answer."""
+    shown, answer = passages(row), row["answer"]
+    context = Context(text="", passages=shown)
+    state = Generated(question=row["query"], documents=shown, context=context, message=AIMessage(answer), answer=answer)
+    return CiteSources(markers_suffice=True, similarity=WordVectors(find_weights()))(state)
 
 
 def test_every_bracket_is_read_as_a_person_reads_it(rows):
@@ -93,9 +124,10 @@ def test_the_one_refusal_is_recognised(rows):
 
 
 def test_support_ranks_claims_as_people_do(shared):
-    """Every third claim of the set; `python -m benchmarks.wice` measures all, by weights that did not see them."""
-    claims = read_claims(shared / "eval" / "wice" / "claim_dev.jsonl")[::3]
-    results, _ = measure(claims, WordVectors(find_weights()))
-    supported, partially = aurocs([claim.grade for claim in claims], np.array([result.score for result in results]))
-    assert supported >= 0.78
-    assert partially >= 0.85
+    """Every third claim of WiCE's development set."""
+    claims, vectors = read(shared / "eval" / "wice" / "claim_dev.jsonl")[::3], WordVectors(find_weights())
+    scores = [support(one["claim"], from_sentences(one["evidence"]), similarity=vectors).score for one in claims]
+    wholly = np.array([one["label"] == "supported" for one in claims])
+    partially = np.array([one["label"] != "not_supported" for one in claims])
+    assert (auroc(np.column_stack([scores, wholly])) or 0) >= 0.78
+    assert (auroc(np.column_stack([scores, partially])) or 0) >= 0.85

@@ -1,24 +1,11 @@
 """Wait until a condition holds, with a generous limit."""
 
 import asyncio
-import time
 from collections.abc import Callable
 
-LIMIT_S = 30.0
+from benchmarks.processes import LIMIT_S, wait_until
 
-
-def wait_until(holds: Callable[[], object], *, limit_s: float = LIMIT_S) -> None:
-    """Return as soon as the condition holds.
-
-    Raises:
-        TimeoutError: it does not hold after `limit_s`.
-    """
-    deadline = time.monotonic() + limit_s
-    while not holds():
-        if time.monotonic() > deadline:
-            msg = f"the condition did not hold within {limit_s:g} s"
-            raise TimeoutError(msg)
-        time.sleep(0.005)
+__all__ = ["await_until", "wait_until"]
 
 
 async def await_until(holds: Callable[[], object], *, limit_s: float = LIMIT_S) -> None:

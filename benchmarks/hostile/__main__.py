@@ -5,23 +5,33 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from app.observability.logs import configure_logs
 from benchmarks.figures import write_figures
-from benchmarks.hostile.kinds import attack_of, kinds
-from benchmarks.hostile.tried import Tried
+from benchmarks.hostile import audience, commands, requests, settings, stack
+from benchmarks.hostile.trying import Tried
+
+# A kind may write into the empty folder, and returns a row of the table for each thing that it tried.
+KINDS: dict[str, Callable[[Path], list[Tried]]] = {
+    "audience": audience.attack,
+    "commands": commands.attack,
+    "requests": requests.attack,
+    "settings": settings.attack,
+    "stack": stack.attack,
+}
 
 
 def main() -> None:
     """Try the kinds that are asked for, by default all; exit with 1 where something did not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(kinds())}; by default all")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; by default all")
     chosen = parser.parse_args().kinds
-    if unknown := sorted(set(chosen) - set(kinds())):
-        parser.error(f"there is no kind {unknown[0]!r}; there are {', '.join(kinds())}")
+    if unknown := sorted(set(chosen) - set(KINDS)):
+        parser.error(f"there is no kind {unknown[0]!r}; there are {', '.join(KINDS)}")
     configure_logs("critical")
-    tried = [each for kind in chosen or kinds() for each in _tried(kind)]
+    tried = [each for kind in chosen or KINDS for each in _tried(kind)]
     print(json.dumps({each.kind: each.failed for each in tried if each.failed}, indent=2))
     if not chosen:
         write_figures("hostile", {"rows": [each.row() for each in tried]})
@@ -32,7 +42,7 @@ def _tried(kind: str) -> list[Tried]:
     """Try one kind in a folder of its own, and print what held."""
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        found = attack_of(kind)(Path(folder))
+        found = KINDS[kind](Path(folder))
     for each in found:
         print(f"{each.kind}: {each.count - len(each.failed)} of {each.count} held", flush=True)
     print(f"  {kind}: {time.perf_counter() - started:.0f} s", flush=True)

@@ -1,25 +1,19 @@
 """A FastAPI route that only calls the language model, for comparison under load."""
 
-import argparse
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sys
 from typing import Any
 
 import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from benchmarks.processes import free_port
+
 
 def application(provider: str) -> FastAPI:
     """Return the application; its one route answers like the service's, with what the provider says."""
     client = httpx.AsyncClient(limits=httpx.Limits(max_connections=1000, max_keepalive_connections=100), timeout=60)
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with client:
-            yield
-
-    app = FastAPI(lifespan=lifespan)
+    app = FastAPI()
 
     @app.post("/api/query")
     async def query(body: dict[str, Any]) -> dict[str, Any]:
@@ -30,14 +24,7 @@ def application(provider: str) -> FastAPI:
     return app
 
 
-def main() -> None:
-    """Serve until the process is ended."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("provider")
-    parser.add_argument("port", type=int)
-    given = parser.parse_args()
-    uvicorn.run(application(given.provider), port=given.port, log_level="error", access_log=False)
-
-
 if __name__ == "__main__":
-    main()
+    port = free_port()
+    print(f"http://127.0.0.1:{port}", flush=True)
+    uvicorn.run(application(sys.argv[1]), port=port, log_level="error", access_log=False)

@@ -2,20 +2,14 @@
 
 import asyncio
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, cast
 
 import psutil
 
-from benchmarks.load.report import MODEL_MS, Measured
+from benchmarks.load.report import Measured
 from benchmarks.load.users import Ask, ask_all
+from benchmarks.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
 WARM_S = 3.0
 SETTINGS = {"LLM_API_KEY": "gsk_load", "LOG_LEVEL": "error", "WARM_UP": "on"}
@@ -56,14 +50,3 @@ def questions() -> list[str]:
     """Return the sample corpus's questions that its documents answer."""
     rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     return [row["question"] for row in rows if row["kind"] == "answerable"]
-
-
-@contextmanager
-def provider(*, delay_ms: float = MODEL_MS) -> Iterator[str]:
-    """Run the language model in a process of its own while the body runs; yield its address."""
-    command = [sys.executable, "-m", "benchmarks.load.provider", "--delay-ms", str(delay_ms)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield cast("IO[str]", process.stdout).readline().strip()
-        finally:
-            process.terminate()

@@ -12,12 +12,12 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import LLMResult
 
 from app.wiring import Services
+from benchmarks.models.poisoned import SIGNS, seen_of
 from benchmarks.models.tasks import Task
 from chains.output import merge
 from chains.state import Question
 from evals.judge import Judge
 from evals.rows import Row, row_of
-from tests.service.poisoned import SIGNS, seen_of
 
 ROOT = Path(__file__).parents[2]
 ANSWERING = ("app", "chains", "prompts")

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from app.settings import Settings, load_settings
 from app.wiring import Services
+from benchmarks.models.poisoned import write_poisoned
 from benchmarks.models.server import model_server
 from benchmarks.models.tasks import Set
 from benchmarks.models.weights import MODELS
-from tests.service.poisoned import write_poisoned
 
 OFFLINE, ENVIRONMENT = "offline", "environment"
 NAMES: Final = (OFFLINE, *MODELS, ENVIRONMENT)

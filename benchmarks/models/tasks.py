@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 import numpy as np
 
+from benchmarks.models.poisoned import FACT, POISONED
 from evals.questions import KINDS, PACKAGED, Case, read_questions
-from tests.service.poisoned import FACT, POISONED
 
 FOLLOWUPS_FILE: Final = Path(__file__).parents[2] / "evals" / "followups.jsonl"
 SEED: Final = 25

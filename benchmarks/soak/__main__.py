@@ -2,30 +2,24 @@
 
 import argparse
 import asyncio
-import json
-import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, cast
 
 import httpx
 
 from benchmarks.figures import write_figures
+from benchmarks.load.loading import questions
+from benchmarks.processes import language_model, service
 from benchmarks.soak.claims import Soak, claims, figures
 from benchmarks.soak.clients import Told, ask_all, asked
 from benchmarks.soak.service import PROBE
-from tests.processes import free_port
 
-ROOT = Path(__file__).parents[2]
-QUESTIONS = ROOT / "evals" / "questions.jsonl"
-START_S, SETTLE_S = 400, 90
+SETTLE_S = 90
 QUIET_S = 6  # Longer than the service keeps idle connections.
 SETTINGS = {
     "LLM_API_KEY": "gsk_soak",
@@ -47,9 +41,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # So that the other processes are ended too.
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        provider = stack.enter_context(_provider(given.faults))
-        service = stack.enter_context(_service(folder, provider))
-        soak = asyncio.run(_soak(service, provider, given))
+        provider = stack.enter_context(language_model(delay_ms=100, faults=given.faults))
+        settings = SETTINGS | {"CHROMA_PATH": str(folder / "store"), "LLM_BASE_URL": provider}
+        running = stack.enter_context(service(folder, program=("-m", "benchmarks.soak.service"), **settings))
+        soak = asyncio.run(_soak(running.url, provider, given))
     print("\n".join(f"{name:58} {value}" for name, value in figures(soak)))
     found = list(claims(soak))
     print("\n".join(f"{claim.sentence:58} {claim.measured:22} {'ok' if claim.held else 'FAILED'}" for claim in found))
@@ -59,16 +54,16 @@ def main() -> None:
     sys.exit(not all(claim.held for claim in found))
 
 
-async def _soak(service: str, provider: str, given: argparse.Namespace) -> Soak:
-    questions, every = _questions(), given.warm_up + given.questions
-    await ask_all(service, asked(questions, 0, given.warm_up), at_once=given.at_once)
-    before = await _held(service, next(asked(questions, every, 1)))
+async def _soak(url: str, provider: str, given: argparse.Namespace) -> Soak:
+    some, every = questions(), given.warm_up + given.questions
+    await ask_all(url, asked(some, 0, given.warm_up), at_once=given.at_once)
+    before = await _held(url, next(asked(some, every, 1)))
     earlier = len(await _calls(provider))
     started = time.perf_counter()
-    told = await ask_all(service, asked(questions, given.warm_up, given.questions), at_once=given.at_once)
+    told = await ask_all(url, asked(some, given.warm_up, given.questions), at_once=given.at_once)
     seconds = time.perf_counter() - started
-    last = next(asked(questions, every + 1, 1))
-    after = await _held(service, last)
+    last = next(asked(some, every + 1, 1))
+    after = await _held(url, last)
     calls = [(question, deed) for question, deed in await _calls(provider) if question != last.question]
     return Soak(told, calls[earlier:], before, after, seconds)
 
@@ -78,11 +73,11 @@ async def _calls(provider: str) -> list[tuple[str, str]]:
         return [(question, deed) for question, deed in (await client.get(f"{provider}/received")).json()["calls"]]
 
 
-async def _held(service: str, last: Told) -> dict[str, int]:
+async def _held(url: str, last: Told) -> dict[str, int]:
     """Return what the service holds when it has come to rest; the `last` question makes it drop idle connections."""
-    async with httpx.AsyncClient(base_url=service) as client:
+    async with httpx.AsyncClient(base_url=url) as client:
         await _until_quiet(client)
-        await ask_all(service, [replace(last, way="whole")], at_once=1)
+        await ask_all(url, [replace(last, way="whole")], at_once=1)
         await asyncio.sleep(1)
         held: dict[str, int] = (await client.get(PROBE)).json()
         return held
@@ -94,51 +89,6 @@ async def _until_quiet(client: httpx.AsyncClient) -> None:
         if (now := (await client.get(PROBE)).json()["tasks"]) != tasks:
             quiet_since, tasks = time.monotonic(), now
         await asyncio.sleep(0.5)
-
-
-def _questions() -> list[str]:
-    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    return [row["question"] for row in rows if row["kind"] == "answerable"]
-
-
-@contextmanager
-def _provider(faults: float) -> Iterator[str]:
-    command = [sys.executable, "-m", "tests.faulty", "--faults", str(faults), "--delay-ms", "100", "--word-ms", "5"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield cast("IO[str]", process.stdout).readline().strip()
-        finally:
-            process.terminate()
-
-
-@contextmanager
-def _service(folder: Path, provider: str) -> Iterator[str]:
-    port = free_port()
-    command = [sys.executable, "-m", "benchmarks.soak.service", "serve", "--port", str(port)]
-    environment = {
-        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},  # noqa: TID251
-        **SETTINGS,
-        "PYTHONPATH": str(ROOT),
-        "CHROMA_PATH": str(folder / "store"),
-        "LLM_BASE_URL": provider,
-    }
-    with subprocess.Popen(command, cwd=folder, env=environment) as process:
-        try:
-            _wait_until_up(f"http://127.0.0.1:{port}", process)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-
-
-def _wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if httpx.get(f"{url}/api/health").is_success:
-                return
-        except httpx.TransportError:
-            time.sleep(0.2)
-    sys.exit("the service did not start")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ its other words are there. Where few are, it says nothing more. So with the shar
     support = aligned - 2 * loss * (aligned - 0.5), where aligned is above 0.5; else aligned
 
 Support never falls while more words are found, and is the share itself where nothing is missing. The exponents a and b
-are fitted to the judgements of people by `python -m benchmarks.wice FILE --write`.
+are fitted to the judgements of people; docs/citations.md says how.
 """
 
 import json

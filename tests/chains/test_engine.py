@@ -10,6 +10,7 @@ import pytest
 from langchain_core.documents import Document
 
 from app.adapters.documents.isolation import IsolatedParser
+from benchmarks.documents import pdf
 from chains.errors import IngestionError
 from chains.ingestion import engine as engines
 from chains.ingestion import writing
@@ -19,7 +20,6 @@ from chains.ingestion.engine import PlainEngine, Reading
 from chains.ingestion.files import SourceFile
 from chains.ingestion.index import indexed_text, ingest
 from chains.ingestion.parsing import Parsed
-from tests.documents import pdf
 from tests.fakes import WordEmbeddings
 from tests.shelf import Shelf
 

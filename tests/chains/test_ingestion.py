@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from benchmarks.documents import pdf
 from chains.errors import IngestionError
 from chains.ingestion.files import Problem
 from chains.ingestion.index import Report
-from tests.documents import pdf
 from tests.shelf import DOCUMENT, Shelf
 
 

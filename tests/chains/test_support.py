@@ -147,6 +147,5 @@ def test_spans_are_in_order_and_keep_every_word(chunk):
 
 @pytest.mark.parametrize("pattern", ["\n", "(", ". ", "|", "1.", "- ", "A.", "a ", ">\n", "'a", ",5", "# ", "x\n- "])
 def test_a_long_run_of_one_pattern_is_read_to_its_end(pattern):
-    """How the time grows with it is measured by benchmarks.growth."""
     text = pattern * (200_000 // len(pattern)) + ",Word 5."
     assert prepare.__wrapped__(text).spans[-1].end == len(text)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.adapters.documents.pdf import day, load_pdf
+from benchmarks.documents import pdf
 from chains.ingestion.chunks import Chunker
 from tests.conftest import SHARED
-from tests.documents import pdf
 from tests.shelf import Shelf
 
 AREAS = {"chunk_offsets", "loader", "extraction", "indexing"}

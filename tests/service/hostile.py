@@ -13,15 +13,16 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 
 import httpx
 
+from benchmarks.hostile.requests import post, told
+from benchmarks.processes import free_port
 from tests.access import PATIENCE_S, POSTED, write_corpus
-from tests.processes import free_port
 from tests.waiting import wait_until
 
 HELD_OPEN = 1000
@@ -29,13 +30,6 @@ QUESTIONS = 200
 PAUSE_S = 0.02
 FEW_FILES = 256  # What the service may have open, until it asks for more.
 HEAD = "POST {path} HTTP/1.1\r\nHost: x\r\n"
-NOT_ANSWERED = "closed"
-
-
-def post(body: bytes, *, path: str = "/api/query", headers: str = "Content-Type: application/json") -> bytes:
-    """Return the bytes of a request."""
-    length = "" if "chunked" in headers else f"Content-Length: {len(body)}\r\n"
-    return f"{HEAD.format(path=path)}{headers}\r\n{length}\r\n".encode("latin-1") + body
 
 
 FORM = "Content-Type: application/x-www-form-urlencoded"
@@ -159,24 +153,6 @@ async def _misbehave(url: str, report: Report) -> None:
     for name, request in cycle(REQUESTS.items()):
         report.told[name] = await told(url, request)
         await asyncio.sleep(PAUSE_S)
-
-
-async def told(url: str, request: bytes) -> str:
-    """Return the status of the answer, or that there was none."""
-    reader, writer = await asyncio.open_connection(*_address(url))
-    answer = b""
-    try:
-        with suppress(ConnectionError):
-            writer.write(request)
-            await writer.drain()
-        with suppress(ConnectionError):
-            async with asyncio.timeout(PAUSE_S * 50 + PATIENCE_S):
-                answer = await reader.readline()
-    finally:
-        writer.close()
-        with suppress(ConnectionError):
-            await writer.wait_closed()
-    return answer.split()[1].decode() if answer else NOT_ANSWERED
 
 
 def _address(url: str) -> tuple[str, int]:

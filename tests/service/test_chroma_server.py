@@ -17,11 +17,11 @@ from app.adapters.stores.chroma import Server, delete_collection, open_chroma
 from app.adapters.stores.chroma.compat import http_sessions
 from app.settings import load_settings
 from app.wiring import Services
+from benchmarks.processes import PATIENCE_S, free_port, service
 from chains.errors import ConfigurationError, IngestionError, VectorStoreError
 from tests.app.test_interruption import stopped, write_corpus
 from tests.fakes import WordEmbeddings
 from tests.ingest_and_stop import ingest, make_services
-from tests.processes import PATIENCE_S, free_port, service
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.service

@@ -14,8 +14,8 @@ from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.events.outbox import Outbox
 from app.wiring import Parts, Services
-from benchmarks.proxy import Proxy
 from tests.event_stores import Place, emptied
+from tests.proxy import Proxy
 from tests.rabbit import PORT, Sink, sink, skip_without_broker
 from tests.waiting import await_until
 

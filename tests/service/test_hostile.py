@@ -1,6 +1,7 @@
 import pytest
 
-from tests.service.hostile import NOT_ANSWERED, measure, service
+from benchmarks.hostile.requests import NOT_ANSWERED
+from tests.service.hostile import measure, service
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wiring import Services
-from benchmarks.proxy import Proxy
+from benchmarks.processes import PATIENCE_S
 from tests import rabbit
 from tests.access import open_redis
 from tests.completions import answer_to
@@ -25,7 +25,7 @@ from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.hosts import Host, each_worker, running
 from tests.ingest_and_stop import waypoint_ingest
 from tests.nginx import nginx, skip_without_nginx
-from tests.processes import PATIENCE_S
+from tests.proxy import Proxy
 from tests.served import served
 from tests.waiting import wait_until
 

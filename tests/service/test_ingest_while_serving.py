@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from benchmarks.processes import PATIENCE_S, Service, service
 from tests.ingest_and_stop import waypoint_ingest
-from tests.processes import PATIENCE_S, Service, service
 
 pytestmark = [pytest.mark.service, pytest.mark.slow]
 

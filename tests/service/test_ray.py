@@ -11,10 +11,10 @@ import pytest
 from app.settings import load_settings
 from app.wiring import Services
 from app.wiring.engines import EngineChoice
+from benchmarks.documents import pdf
 from chains.ingestion import writing
 from chains.ingestion.index import Report
 from tests.buckets import s3_bucket
-from tests.documents import pdf
 from tests.ray_nodes import add_node, ray_cluster, workers
 from tests.waiting import wait_until
 from tests.website import website

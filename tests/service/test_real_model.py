@@ -24,10 +24,10 @@ from app.wiring.llm import close
 from benchmarks.models.asking import Heard
 from benchmarks.models.server import ModelServer, model_server
 from benchmarks.models.weights import SMALL
+from benchmarks.processes import PATIENCE_S
 from chains.output import merge
 from chains.state import Answer, Outcome
 from tests.fakes import FakeGroq
-from tests.processes import PATIENCE_S
 from tests.served import QUESTION, served, small_services
 
 pytestmark = [pytest.mark.service, pytest.mark.slow]

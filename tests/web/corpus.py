@@ -4,7 +4,7 @@ from pathlib import Path
 
 from app.wiring import Services
 from app.wiring.scope import sample_corpus
-from tests.documents import pdf
+from benchmarks.documents import pdf
 from tests.web.service import settings_over
 
 PDF_TITLE = "Penang Depot Handbook"

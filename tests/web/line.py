@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.proxy import Proxy
+from tests.proxy import Proxy
 
 
 class Line:

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.processes import service
+from benchmarks.processes import service
 
 
 def test_the_printed_address_leads_to_a_page_that_answers_its_first_example(browser, watch, tmp_path):

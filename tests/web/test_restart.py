@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
-from tests.processes import Service, free_port, service
+from benchmarks.processes import Service, free_port, service
 from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait, box
 
 SLOW = "How much is the GST, slowly?"

@@ -91,7 +91,7 @@ def read_ranker(text: str, names: Sequence[str]) -> Ranker:
     """
     kept = json.loads(text)
     if kept.pop("version") != VERSION or tuple(kept["features"]) != tuple(names):
-        msg = "the offline answerer's weights are of another version; fit them by `python -m benchmarks.answerer`"
+        msg = "the offline answerer's weights are of another version; fit them by `python -m benchmarks.fits.answerer`"
         raise ValueError(msg)
     return Ranker(**kept | {"features": {name: Feature(**found) for name, found in kept["features"].items()}})
 

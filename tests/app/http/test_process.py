@@ -15,8 +15,8 @@ import structlog
 
 from app.settings import load_settings
 from app.wiring import Services
+from benchmarks.processes import PATIENCE_S, Service, service
 from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.processes import PATIENCE_S, Service, service
 from tests.streams import merged
 from tests.waiting import wait_until
 

@@ -8,8 +8,8 @@ import waypoint  # type: ignore[import-untyped] # Its one module in an editable 
 from app.settings import Settings
 from app.wiring import Services
 from app.wiring.program import open_chain
+from benchmarks.documents import pdf
 from chains.state import Question
-from tests.documents import pdf
 
 MARGINS = "---\naudience: internal\n---\n# Margins\n\nThe margin on a lost seal is 5 SGD.\n"
 

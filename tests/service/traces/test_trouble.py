@@ -12,9 +12,9 @@ from langchain_core.tracers import LangChainTracer
 from langsmith import Client, tracing_context
 from structlog.testing import capture_logs
 
+from benchmarks.processes import ROOT
 from chains.errors import LLMError
 from tests.fakes import Reply
-from tests.processes import ROOT
 from tests.traced import CONFIG, QUESTION, WORDS, ask, tracing
 from tests.waiting import wait_until
 

@@ -10,11 +10,11 @@ from app.adapters.documents.html import load_html, markdown_of
 from app.adapters.documents.pdf import day, load_pdf
 from app.adapters.documents.worker import LOADERS
 from app.wings.office.docx import load_docx
+from benchmarks.documents import docx, heading, paragraph, pdf, table
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import SourceText
-from tests.documents import docx, heading, paragraph, pdf, table
 
 PAGE = """<!doctype html>
 <html><head><title>GST  Guide</title><link rel="canonical" href="https://example.org/a,b">

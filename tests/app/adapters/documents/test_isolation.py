@@ -13,11 +13,11 @@ import pytest
 from app.adapters.documents import process, worker
 from app.adapters.documents.isolation import LOCAL_BYTES, IsolatedParser
 from app.adapters.documents.limits import serve
+from benchmarks.documents import docx, heading, paragraph, pdf
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.parsing import parse_file
 from tests import hostile_files
-from tests.documents import docx, heading, paragraph, pdf
 from tests.shelf import Shelf
 
 

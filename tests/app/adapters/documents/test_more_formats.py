@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from app.adapters.documents.rows import rows_text
 from app.adapters.documents.worker import LOADERS
+from benchmarks.documents import docx, paragraph
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import SourceText
-from tests.documents import docx, paragraph
 from tests.office_documents import eml, epub, pptx, slide_table, xlsx
 
 

@@ -9,7 +9,7 @@ import pytest
 from app.adapters.documents.page_queue import PageQueue, PagesBusyError
 from app.adapters.documents.pages import IndexedPage, PdfPages
 from app.adapters.documents.process import LimitedProcess
-from tests.documents import heavy_pdf, pdf
+from benchmarks.documents import heavy_pdf, pdf
 from tests.waiting import await_until
 
 WORDS = "Words that can be read"

@@ -3,8 +3,8 @@ import pytest
 from app.adapters.documents.pdf import load_pdf
 from app.adapters.documents.pdf_lines import Line
 from app.adapters.documents.pdf_tables import FoundTable, tables
+from benchmarks.documents import laid_out_pdf
 from chains.ingestion.chunks import Chunk, Chunker
-from tests.documents import laid_out_pdf
 
 WORDS = "These are the words of a paragraph, which is set in the size that most of the text has."
 HEAD = "Years ended December 31 2022 2021"

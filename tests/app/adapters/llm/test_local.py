@@ -3,8 +3,8 @@ from langchain_core.messages import HumanMessage
 
 from app.adapters.llm.local import first_model_of, listed_models, local_model
 from app.adapters.llm.probe import lists_models
+from benchmarks.processes import free_port
 from chains.errors import LLMRejectedError, LLMUnavailableError
-from tests.processes import free_port
 
 NAMES = ["nomic-embed-text:latest", "qwen2.5:7b", "llama3.2:3b"]
 

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from app.adapters.documents.pages import IndexedPage, PdfPages
 from app.http.server import create_app
 from app.wiring import Services
+from benchmarks.documents import pdf
 from tests.access import bearer, key_entry, settings_over
-from tests.documents import pdf
 from tests.hostile_files import content, names
 
 STAFF, PUBLIC = bearer("staff"), bearer("public")

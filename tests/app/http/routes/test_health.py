@@ -16,6 +16,7 @@ from app.settings import load_settings
 from app.wings.events.plugin import outbox
 from app.wiring import Services
 from app.wiring.checks import Check, backend_checks, index_check, provider_check
+from benchmarks.processes import free_port
 from chains.clock import Clock, SystemClock
 from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.generation.provider import Provider
@@ -24,7 +25,6 @@ from chains.resilience.breaker import CircuitBreaker
 from tests.access import bearer, key_entry
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
-from tests.processes import free_port
 
 
 def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness:

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from app.wiring import Services
+from benchmarks.documents import heavy_pdf, pdf
+from benchmarks.processes import PATIENCE_S, service
 from tests.access import serving, settings_over, talking
-from tests.documents import heavy_pdf, pdf
-from tests.processes import PATIENCE_S, service
 
 WORDS = "Words that can be read"
 SLOW, GOOD = "/documents/docs_slow/pages/1", "/documents/docs_good/pages/1"

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from app.http.server import create_app
 from app.wiring import Services
-from tests.documents import pdf
+from benchmarks.documents import pdf
 from tests.uploads import ADDER, PUBLIC, STAFF, ended, ids, send, services_over, small_services, upload
 
 

@@ -9,7 +9,7 @@ import httpx
 from fastapi.testclient import TestClient
 
 from app.http.server import create_app
-from tests.processes import PATIENCE_S
+from benchmarks.processes import PATIENCE_S
 from tests.served import served
 from tests.uploads import STAFF, ended, send, services_over, upload
 

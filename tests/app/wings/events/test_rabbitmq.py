@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import app
-from benchmarks.proxy import Proxy
 from tests.event_stores import Place, emptied, message
+from tests.proxy import Proxy
 from tests.rabbit import PORT, sink, skip_without_broker
 from tests.waiting import await_until
 

@@ -17,9 +17,9 @@ from pydantic import AnyUrl
 
 from app.observability.logs import configure_logs, reset_logs
 from app.wings.mcp.routes import MISSING
+from benchmarks.processes import ROOT
 from tests.access import QUESTION, bearer, key_entry, serving, settings_over, sources_shown, write_corpus
 from tests.fakes import FakeGroq, Reply, fake_groq
-from tests.processes import ROOT
 
 PUBLIC, INTERNAL = "01_regulatory_rate", "04_internal_synthetic_rate"
 ANSWER = "It is 5 % [01_regulatory guide > Rate]."

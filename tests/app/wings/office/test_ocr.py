@@ -13,9 +13,9 @@ from app.adapters.documents import isolation
 from app.adapters.documents.isolation import IsolatedParser
 from app.adapters.documents.pages import IndexedPage, PdfPages
 from app.adapters.documents.pdf import load_pdf
+from benchmarks.documents import laid_out_pdf, pdf
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker
-from tests.documents import laid_out_pdf, pdf
 
 WORDS = "The deposit is refunded within fourteen days of the return."
 

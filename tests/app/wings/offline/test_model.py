@@ -91,5 +91,4 @@ def test_any_text_gives_an_answer_without_rubble(text, question):
 
 @pytest.mark.parametrize("piece", ["[a](", "*a_", "| a ", "<a ", "a. ", "- a\n", "(\u201c", "\\["])
 def test_a_long_run_of_one_piece_is_read_to_its_end(piece):
-    """How the time grows with it is measured by benchmarks.growth."""
     assert ask("What is the a rate?", f"[Guide > a]\n{piece * 4000}\n\nThe a rate is 9 percent.")

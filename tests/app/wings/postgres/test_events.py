@@ -10,9 +10,9 @@ import pytest
 from app.ports import EventStoreError
 from app.wings.postgres.database import Database
 from app.wings.postgres.events import PostgresEvents
-from benchmarks.proxy import Proxy
 from chains.errors import ConfigurationError
 from tests.event_stores import Place, emptied, message
+from tests.proxy import Proxy
 from tests.rabbit import PORT, sink, skip_without_broker
 from tests.waiting import await_until, wait_until
 

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 import app.wings.sources.bucket as bucket_source
 from app.wings.sources.download import save
 from app.wiring import Services
+from benchmarks.processes import ROOT
 from chains.errors import IngestionError
 from tests.buckets import ACCOUNT_KEY, Bucket, azure_bucket, google_bucket, s3_bucket
-from tests.processes import ROOT
 from tests.remote import counts, ids, services_over
 
 

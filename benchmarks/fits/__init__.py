@@ -1,0 +1,1 @@
+"""How the weights that the packages hold were fitted; each command fits them anew."""

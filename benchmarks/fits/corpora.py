@@ -1,0 +1,154 @@
+"""Question sets over documents that are not part of the project, each with what is retrieved for it.
+
+Documents are indexed and questions searched once, with the settings in force; what was found is kept in a folder, so
+that a model can be fitted again and again. The sets are looked for in FOLDER: kb/waypoint with eval/waypoint, and
+eval/clapnq, eval/mtrag and eval/chunk_spans, each with the documents and the questions that its maker gives.
+"""
+
+import argparse
+import csv
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+from chains.history import turns_of
+from chains.reformulation import standalone
+from chains.retrieval.passages import retrieve
+from chains.state import Passage
+from evals.questions import Case, Gold
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared"
+KEPT = Path(tempfile.gettempdir()) / "waypoint-corpora"
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """Return what a command that fits weights to question sets is given."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
+    parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
+    return parser.parse_args()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a corpus, what was retrieved for it, and a reference answer where the set gives one."""
+
+    corpus: str
+    case: Case
+    documents: list[Passage]
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Documents, and questions about them; `corpus` is a field of a question that tells corpora apart."""
+
+    name: str
+    documents: Path
+    questions: Path
+    corpus: str = ""
+
+
+def question_sets(folder: Path) -> Iterator[QuestionSet]:
+    """Yield the sets that are there, and that of the sample corpus."""
+    known = (
+        QuestionSet("sample", sample_corpus(), ROOT / "evals" / "questions.jsonl"),
+        QuestionSet("freight", folder / "kb" / "waypoint", folder / "eval" / "waypoint" / "questions.jsonl"),
+        QuestionSet("clapnq", folder / "eval" / "clapnq" / "corpus", folder / "eval" / "clapnq" / "questions.jsonl"),
+        QuestionSet(
+            "mtrag", folder / "eval" / "mtrag" / "corpus", folder / "eval" / "mtrag" / "questions.jsonl", "collection"
+        ),
+        *_spans(folder / "eval" / "chunk_spans"),
+    )
+    return (one for one in known if one.documents.exists() and one.questions.is_file())
+
+
+def _spans(folder: Path) -> Iterator[QuestionSet]:
+    for name in ("chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"):
+        yield QuestionSet(f"spans_{name}", folder / f"{name}.md", folder / "questions.csv")
+
+
+def asked(one: QuestionSet, *, kept: Path = KEPT) -> list[Asked]:
+    """Return the questions of a set with what is retrieved for them, from the folder where it was kept before."""
+    file = kept / f"{one.name}.jsonl"
+    if not file.is_file():
+        kept.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".part")
+        with partial.open("w", encoding="utf-8") as written:
+            for row in _search(one, kept / "stores" / one.name):
+                written.write(json.dumps(row) + "\n")
+        partial.rename(file)
+    with file.open(encoding="utf-8") as lines:
+        return [_asked(json.loads(line)) for line in lines]
+
+
+def _search(one: QuestionSet, store: Path) -> Iterator[dict[str, Any]]:
+    services = Services(load_settings(chroma_path=store))
+    services.ingest([one.documents])
+    search = retrieve(services.retriever)
+    for row in _rows(one):
+        corpus = f"{one.name}_{row[one.corpus]}" if one.corpus else one.name
+        asked_for = standalone(row["question"], turns_of(row.get("history") or []))
+        row["question"] = asked_for
+        yield {"corpus": corpus, "row": row, "documents": search.invoke({"question": asked_for})}
+
+
+def _rows(one: QuestionSet) -> Iterator[dict[str, Any]]:
+    if one.questions.suffix == ".jsonl":
+        with one.questions.open(encoding="utf-8") as lines:
+            yield from (json.loads(line) for line in lines)
+        return
+    csv.field_size_limit(2**24)
+    with one.questions.open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            if row["corpus_id"] == one.documents.stem:
+                found = [reference["content"] for reference in json.loads(row["references"])]
+                gold = [{"doc_id": one.documents.stem, "evidence": text} for text in found]
+                yield {"id": str(number), "question": row["question"], "kind": "answerable", "gold": gold}
+
+
+class KeptVectors:
+    """The vectors of texts, embedded once and kept in a file."""
+
+    def __init__(self, embeddings: Embeddings, kept: Path = KEPT) -> None:
+        self._embeddings, self._file = embeddings, kept / "vectors.npz"
+        found = np.load(self._file) if self._file.is_file() else {"texts": [], "vectors": []}
+        self._vectors = dict(zip(map(str, found["texts"]), found["vectors"], strict=True))
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors, shape (texts, dimensions)."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if missing:
+            made = np.asarray(self._embeddings.embed_documents(missing), dtype=np.float32)
+            self._vectors |= dict(zip(missing, made, strict=True))
+        return np.array([self._vectors[text] for text in texts])
+
+    def keep(self) -> None:
+        """Write the vectors to the file."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(self._file, texts=list(self._vectors), vectors=np.array(list(self._vectors.values())))
+
+
+def _asked(kept: dict[str, Any]) -> Asked:
+    row = kept["row"]
+    return Asked(kept["corpus"], _case(row), kept["documents"], row.get("reference") or "")
+
+
+def _case(row: dict[str, Any]) -> Case:
+    return Case(
+        id=row["id"],
+        question=row["question"],
+        kind=row["kind"],
+        gold=tuple(Gold(gold["doc_id"], gold.get("section"), gold.get("evidence")) for gold in row.get("gold") or ()),
+        answer_facts=tuple(row.get("answer_facts") or ()),
+    )

@@ -1,0 +1,148 @@
+"""Real processes on loopback, as an operator starts and stops them: for measurements, and for tests."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+
+ROOT = Path(__file__).parents[1]
+# Generous, for a machine that runs much else: whoever waits goes on as soon as the condition holds.
+PATIENCE_S, LIMIT_S = 150, 30.0
+# The command line of this checkout, whatever is installed.
+PROGRAM = ("-c", "from app.cli import main; main()")
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service, where it listens, and the file that its messages go to."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    messages: Path
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    def exit_code(self) -> int:
+        """Wait until it has ended."""
+        return self.process.wait(PATIENCE_S)
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the living processes that it started to answer; multiprocessing's tracker of resources is none."""
+        children = psutil.Process(self.process.pid).children()
+        return [child for child in children if _answers(child)]
+
+    def phase(self) -> str | None:
+        """Return what it says of its readiness; None where nothing answers."""
+        try:
+            return str(httpx.get(f"{self.url}/health/ready", timeout=PATIENCE_S).json()["status"])
+        except httpx.TransportError:
+            return None
+
+
+def _answers(child: psutil.Process) -> bool:
+    try:
+        return "spawn_main" in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
+@contextmanager
+def service(
+    folder: Path,
+    *words: str,
+    checkout: Path | str = ROOT,
+    program: Sequence[str] = PROGRAM,
+    port: str = "",
+    **settings: str,
+) -> Iterator[Service]:
+    """Run `waypoint serve` in `folder` with these options and settings; it is ready when the body begins.
+
+    The code is that of `checkout`, run by its own environment where it has one; the port is a free one. `program` are
+    other words for Python than those that run the command line.
+    """
+    port = port or str(free_port())
+    messages = folder / "messages.txt"
+    with messages.open("wb") as file:
+        process = subprocess.Popen(
+            [python_of(checkout), *program, "serve", "--port", port, *words],
+            cwd=folder,
+            env=environment(PYTHONPATH=str(checkout), **{"WARM_UP": "off", "DRAIN_TIMEOUT_S": "600"} | settings),
+            stdout=file,
+            stderr=file,
+        )
+    running = Service(process, f"http://127.0.0.1:{port}", messages)
+    try:
+        wait_until(lambda: process.poll() is not None or running.phase() == "ready", limit_s=PATIENCE_S)
+        if process.poll() is not None:
+            raise RuntimeError(messages.read_text())
+        yield running
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def listening(*words: str) -> Iterator[str]:
+    """Run `python -m` with these words while the body runs; the address is the first line that it prints."""
+    with subprocess.Popen([sys.executable, "-m", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip() if process.stdout else ""
+        finally:
+            process.terminate()
+
+
+def language_model(*, delay_ms: float, faults: float = 0) -> AbstractContextManager[str]:
+    """Run the scripted language model of the tests while the body runs: it quotes the first passage, and cites it."""
+    pace = ("--delay-ms", str(delay_ms), "--word-ms", "5")
+    return listening("tests.faulty", *pace, "--faults", str(faults))
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """Return what a process finds in its environment: where programs are, this checkout, and the settings."""
+    return {"PATH": os.defpath, "HOME": str(Path.home()), "PYTHONPATH": str(ROOT), **settings}
+
+
+def responds(url: str) -> bool:
+    """Return whether a server says that all is well."""
+    try:
+        return httpx.get(url).is_success
+    except httpx.TransportError:
+        return False
+
+
+def python_of(checkout: Path | str) -> str:
+    """Return what runs the code of a checkout: the Python of its own environment, or this one where it has none."""
+    own = Path(checkout) / ".venv" / "bin" / "python"
+    return str(own) if checkout != ROOT and own.exists() else sys.executable
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def wait_until(holds: Callable[[], object], *, limit_s: float = LIMIT_S) -> None:
+    """Return as soon as the condition holds.
+
+    Raises:
+        TimeoutError: it does not hold after `limit_s`.
+    """
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        if time.monotonic() > deadline:
+            msg = f"the condition did not hold within {limit_s:g} s"
+            raise TimeoutError(msg)
+        time.sleep(0.005)

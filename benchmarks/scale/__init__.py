@@ -1,1 +1,0 @@
-"""Measure retrieval and changes of the index as it grows: `make scale`."""
