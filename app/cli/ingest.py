@@ -49,7 +49,7 @@ def ingest(
 ) -> None:
     """Update the index from files: only changed parts are embedded again; vanished files are removed."""
     from app.wiring import Services
-    from app.wiring.engines import EngineChoice
+    from app.wiring.ingestion import EngineChoice
     from app.wiring.remote import is_address
     from app.wiring.scope import describe_scope
 

@@ -6,14 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from langchain_core.embeddings import Embeddings
+
+from app import hooks
 from app.adapters.stores.index import Change, Contents, StoredIndex
 from app.settings import Settings
-from app.wiring.engines import EngineChoice, engine_of
 from app.wiring.remote import fetch
+from app.wiring.safety import suspicious_of
 from app.wiring.scope import read_scopes
+from app.wiring.storage import parser
 from chains.errors import IngestionError
 from chains.ingestion.embeddings_ahead import EmbeddingsAhead
-from chains.ingestion.engine import Engine
+from chains.ingestion.engine import Engine, PlainEngine, Reading
 from chains.ingestion.files import Chosen, Problem, real_path
 from chains.ingestion.index import ingest
 from chains.ingestion.source_records import Source, Sources
@@ -24,6 +28,31 @@ if TYPE_CHECKING:
 
     from chains.ingestion.index import Report
     from chains.ports import Progress
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """An engine by its name, and the address of its cluster, if it has one."""
+
+    name: str = "plain"
+    address: str | None = None
+
+
+def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) -> Engine:
+    """Return the engine; `embeddings` are those of this process.
+
+    Raises:
+        ConfigurationError: nobody offers it, its extra is not installed, or the settings do not suit it.
+        IngestionError: its cluster cannot be reached.
+    """
+    reading = Reading(parser(settings), suspicious_of(settings))
+    engine: Engine = hooks.load("engines", choice.name)(settings, reading, embeddings, choice.address)
+    return engine
+
+
+def plain(_settings: Settings, reading: Reading, embeddings: Embeddings, _address: str | None) -> Engine:
+    """Return the threads of this process."""
+    return PlainEngine(reading, embeddings)
 
 
 PLAIN = EngineChoice()

@@ -10,7 +10,7 @@ import pytest
 
 from app.http.server import create_app
 from app.wiring import Services
-from app.wiring.parts import Parts
+from app.wiring.indexing import Parts
 from tests.access import settings_over
 from tests.fakes import MODEL, FakeGroq, Reply, WordEmbeddings, fake_groq
 from tests.served import served

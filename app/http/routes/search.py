@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import QUERY_SCHEMA, TopK, run_config
 from app.http.routes.json_route import bad_request_route
-from app.wiring.search import search
+from app.wiring.build import search
 from chains.citations.sources import external_urls
 from chains.state import QUESTION_MAX_CHARACTERS, Passage
 

@@ -18,7 +18,7 @@ from app.wings.mcp.models import (
     SearchOutput,
 )
 from app.wiring import Services
-from app.wiring.search import search
+from app.wiring.build import search
 from chains.citations.sources import external_urls
 from chains.naming import cited_by_number, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Passage, Question

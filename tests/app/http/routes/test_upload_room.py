@@ -38,7 +38,7 @@ def test_a_file_that_came_while_an_upload_waited_is_not_lost(tmp_path):
             file.write_text("# Late\n\nThe words that were there first.")
         problems = ended(client, accepted)["report"]["problems"]
     assert [one["path"] for one in problems] == ["late.md"]
-    assert "already" in problems[0]["reason"]
+    assert "exists" in problems[0]["reason"]
     assert "there first" in file.read_text()
 
 

@@ -1,0 +1,127 @@
+"""What answers: the models, the retriever, the checks, and the chain that they make."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
+
+from app import hooks
+from app.ports import Moderation
+from app.wiring.chain import pipeline
+from app.wiring.llm import chat_model
+from app.wiring.models import current_retriever, remote_retriever, word_similarity
+from app.wiring.reformulation import reformulation_of
+from app.wiring.scope import scope_gate, scope_text
+from app.wiring.serving import Serving
+from app.wiring.surroundings import AROUND, Surroundings
+from chains.pipeline import Reformulation
+from chains.ports import WordSimilarity
+from chains.retrieval import ChunkRetriever
+from chains.state import Answer, CitationStyle, Question, Redirect, Searching
+
+if TYPE_CHECKING:
+    from app.adapters.retrieval import RemoteRetriever
+
+
+@dataclass(frozen=True)
+class Answering(Serving):
+    """The chain, and its parts."""
+
+    _numbered_chains: dict[str, Runnable[Question, Answer]] = field(default_factory=dict, init=False)
+
+    @property
+    def model(self) -> BaseChatModel:
+        """Return the chat model: the configured providers, then the offline answerer."""
+        return self._model_of(self.settings.llm.model)
+
+    def _model_of(self, name: str) -> BaseChatModel:
+        if self.parts.model is not None:
+            return self.parts.model
+        if name not in self.models:
+            settings = self.settings.replace(llm_model=name)
+            self.models[name] = chat_model(
+                settings, self.embeddings, clock=self.clock, tokens=self.tokens, similarity=self.word_similarity
+            )
+        return self.models[name]
+
+    @cached_property
+    def remote(self) -> "RemoteRetriever | None":
+        """Return the retriever for RETRIEVAL_URL; None if the local index is searched."""
+        return remote_retriever(self.settings, self.clock) if self.settings.retrieval.url else None
+
+    @cached_property
+    def retriever(self) -> ChunkRetriever:
+        """Return the retriever: RETRIEVAL_URL, or RETRIEVER_TYPE over the current index."""
+        if self.remote is not None:
+            return self.remote
+        return self.caches.retriever(current_retriever(self.settings, self.index.current, lambda: self.model))
+
+    @cached_property
+    def word_similarity(self) -> WordSimilarity:
+        """Return the word similarity that checks quotations."""
+        return word_similarity()
+
+    @cached_property
+    def reformulation(self) -> Reformulation:
+        """Return the reformulation of follow-ups; it always uses LLM_MODEL."""
+        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model)
+
+    @cached_property
+    def moderation(self) -> Moderation | None:
+        """Return the moderation of questions, or None."""
+        if not self.settings.safety.enabled:
+            return None
+        made = (make(self.settings, self.clock) for make in hooks.each("moderators"))
+        return next(filter(None, made), None)
+
+    @cached_property
+    def scope(self) -> Runnable[Searching, Redirect | None] | None:
+        """Return the scope gate; None if it is off or there is no list."""
+        if self.remote is not None and self.settings.scope.file is None:
+            return None
+        return scope_gate(self.settings, self.embeddings, self.index.current)
+
+    @cached_property
+    def chain(self) -> Runnable[Question, Answer]:
+        """Return the pipeline."""
+        return self.parts.chain or self._pipeline(self.settings.citations.style, self.settings.llm.model)
+
+    def numbered_chain(self, model_id: str | None = None) -> Runnable[Question, Answer]:
+        """Return the pipeline of POST /chat: numbered citations, and a choice of allowed models."""
+        if self.parts.chain is not None:
+            return self.parts.chain
+        name = model_id or self.settings.llm.model
+        if name not in self._numbered_chains:
+            cut, warmth = self.settings.prompt.chat_passage_characters, self.settings.llm.chat_temperature
+            self._numbered_chains[name] = self._pipeline(
+                "numbered", name, passage_characters=cut, temperature=warmth, markers_suffice=True
+            )
+        return self._numbered_chains[name]
+
+    def _pipeline(self, style: CitationStyle, model_id: str, **options: Any) -> Runnable[Question, Answer]:
+        chain = pipeline(
+            self.settings,
+            style=style,
+            retriever=self.retriever,
+            model=self._model_of(model_id),
+            model_id=model_id,
+            scope=self.scope,
+            tokens=self.tokens,
+            similarity=self.word_similarity,
+            reformulation=self.reformulation,
+            clock=self.clock,
+            moderate=self.moderation.step if self.moderation else None,
+            **options,
+        )
+        facts = {
+            "style": style,
+            "model_id": model_id,
+            "scope": scope_text(self.settings),
+            "passage_characters": options.get("passage_characters"),
+        }
+        parts = Surroundings(self.settings, self.caches, self.tracing, self.observers, self.conversations, facts)
+        for wrap in AROUND:
+            chain = wrap(chain, parts)
+        return chain

@@ -1,0 +1,77 @@
+"""What stands around the answers of a service: callers, conversations, traces, metrics, events."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel
+
+from app import hooks
+from app.adapters.sessions.conversations import MemoryConversations
+from app.observability.answer_log import AnswerLog
+from app.ports import Outbox
+from app.settings import Settings
+from app.wiring.access import Access
+from app.wiring.indexing import Indexing
+from app.wiring.observability import Tracing, metrics_of, tracing_of
+from chains.clock import Clock
+from chains.conversations import ConversationStore
+from chains.observers import Observer
+
+if TYPE_CHECKING:
+    from app.observability.metrics import Metrics
+
+
+@dataclass(frozen=True)
+class Serving(Indexing):
+    """Who asks, and what is told of it."""
+
+    serving: bool = True  # Whether calls are counted and published as events; single commands need neither.
+    models: dict[str, BaseChatModel] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def access(self) -> Access:
+        """Return access control: authentication and rate limits."""
+        return Access(self.settings)
+
+    @cached_property
+    def tracing(self) -> Tracing:
+        """Return the exports of traces and users' scores."""
+        return tracing_of(self.settings)
+
+    @cached_property
+    def outbox(self) -> Outbox | None:
+        """Return the outbox of events; None if events are off."""
+        if self.parts.outbox is not None:
+            return self.parts.outbox
+        return next((made for make in hooks.each("events") if (made := make(self.settings))), None)
+
+    @cached_property
+    def metrics(self) -> "Metrics":
+        """Return the metrics of GET /metrics."""
+        parts: dict[str, Any] = {"tracing": self.tracing, "caches": self.caches.stats, "models": self.models}
+        return metrics_of(self.settings, outbox=self.outbox, uploads=self.uploads, **parts)
+
+    @cached_property
+    def observers(self) -> list[Observer]:
+        """Return the observers of every call of the chain."""
+        observers: list[Observer] = [AnswerLog(questions=self.settings.logs.questions), *self.tracing.observers]
+        if self.serving:
+            observers.append(self.metrics)
+        if self.serving and self.outbox is not None:
+            observers.append(
+                self.outbox.observer("offline" if self.settings.provider == "offline" else self.settings.llm.model)
+            )
+        return observers
+
+    @cached_property
+    def conversations(self) -> ConversationStore:
+        """Return the store of conversations."""
+        make = hooks.load("conversations", self.settings.session.backend)
+        store: ConversationStore = make(self.settings, self.access, self.clock)
+        return store
+
+
+def memory_conversations(settings: Settings, _access: Access, clock: Clock) -> ConversationStore:
+    """Return what keeps them in this process."""
+    return MemoryConversations(ttl_s=settings.session.ttl, capacity=settings.session.capacity, clock=clock)
