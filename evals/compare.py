@@ -88,13 +88,13 @@ def _change(old: Measure, new: Measure, samples: int) -> Change:
 
 def comparison_text(found: Comparison, *, names: tuple[str, str]) -> str:
     """Return the changes as a table, then the questions that got better and those that got worse."""
-    told = [change for change in found.changes if change.before is not None or change.after is not None]
+    known = [change for change in found.changes if change.before is not None or change.after is not None]
     head = f"{names[0]} -> {names[1]}: {found.questions} questions that both have rows of"
     left_out = f"; {found.left_out} of the set are left out" if found.left_out else ""
     return "\n".join(
         [
             f"{head}{left_out}",
-            *_table(told),
+            *_table(known),
             "",
             "From low to high: the 95 % interval of the change, by paired bootstrap over the questions.",
             *_listed("Got better: wrong before, right now", found.better),

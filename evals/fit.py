@@ -73,8 +73,8 @@ def fit_to(rows: Sequence[Labelled], prior: CalibrationModel, *, fitted_on: str)
     lines = [f"confidence, fitted to {len(rows)} answers, {right} of them right ({FOLDS}-fold cross-validation)"]
     for name, (change, low, high) in gain(before, after).items():
         figure = {"AUROC": auroc, "ECE": calibration_error}[name]
-        told = f"{figure(before):.3f} -> {figure(after):.3f}"
-        lines.append(f"  {name}  {told}  ({change:+.3f}, 95 % interval {low:+.3f} to {high:+.3f})")
+        values = f"{figure(before):.3f} -> {figure(after):.3f}"
+        lines.append(f"  {name}  {values}  ({change:+.3f}, 95 % interval {low:+.3f} to {high:+.3f})")
     return Fitted(fit(rows, prior, fitted_on=fitted_on), "\n".join(lines))
 
 

@@ -71,7 +71,7 @@ def failures(floors: Sequence[Floor], metrics: Sequence[Metric]) -> list[str]:
 
 def _failure(floor: Floor, metric: Metric) -> str | None:
     if metric.value is None:
-        return f"{metric.name} cannot be told: no question counts for it; {floor.value:g} was asked for"
+        return f"{metric.name} is unknown: no question counts for it; the limit is {floor.value:g}"
     if metric.less_is_better and metric.value > floor.value:
         return f"{metric.name} is {metric.value:.3f}, more than the {floor.value:g} that is allowed"
     if not metric.less_is_better and metric.value < floor.value:

@@ -167,8 +167,8 @@ def _wanted(found: list[Document], *, top_k: int, threshold: float, filters: Fil
 
 
 def _document(hit: Hit, unstated: Audience) -> Document:
-    told = hit.metadata or {}
-    more = {name: told[name] for name in MORE if isinstance(told.get(name), str)}
+    given = hit.metadata or {}
+    more = {name: given[name] for name in MORE if isinstance(given.get(name), str)}
     known: Mapping[str, Any] = {
         "doc_id": hit.document_id,
         "chunk_index": hit.chunk_index,

@@ -77,6 +77,6 @@ def without_bidi(text: str) -> str:
 def chip_html(chip: Chip) -> str:
     """Return the button."""
     attributes: Mapping[str, object | None] = {"data-citation": chip.index, "data-kind": chip.kind or None}
-    told = "".join(f' {name}="{value}"' for name, value in attributes.items() if value is not None)
+    more = "".join(f' {name}="{value}"' for name, value in attributes.items() if value is not None)
     shown = "?" if chip.number is None else chip.number
-    return f'<button type="button" class="chip"{told} aria-label="{escape(without_bidi(chip.label))}">{shown}</button>'
+    return f'<button type="button" class="chip"{more} aria-label="{escape(without_bidi(chip.label))}">{shown}</button>'

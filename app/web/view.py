@@ -81,11 +81,11 @@ def _shown_by_scripts() -> frozenset[str]:
 @cache
 def widget() -> assets.Asset:
     """Return the script that puts the page on somebody's page, with the few words that it shows itself."""
-    told = {
+    labels = {
         code: {key.removeprefix(WIDGET): text for key, text in table.items() if key.startswith(WIDGET)}
         for code, table in words.languages().items()
     }
-    return assets.script(_environment().get_template("widget.js.jinja").render(words=told, default=words.DEFAULT))
+    return assets.script(_environment().get_template("widget.js.jinja").render(words=labels, default=words.DEFAULT))
 
 
 @cache

@@ -88,12 +88,12 @@ def is_cited(row: Row) -> bool:
 
 
 def is_judged(case: Case) -> bool:
-    """Return whether right can be told from wrong: in scope that takes gold documents or facts."""
+    """Return whether the answer can be judged: in scope that takes gold documents or facts."""
     return not case.in_scope or bool(case.gold or case.answer_facts)
 
 
 def is_right(case: Case, row: Row) -> bool:
-    """Return whether what became of the question is right, as far as can be told.
+    """Return whether the outcome is right, as far as it can be judged.
 
     In scope: answered, founded (without gold documents: cited at all), and with every fact. Underspecified: declined,
     or asked back. Else: declined.

@@ -40,7 +40,7 @@ def test_where_less_is_better_more_than_the_value_fails():
 
 def test_a_figure_of_no_question_fails_whatever_the_floor():
     [told] = failures([Floor("page hit@5", 0)], METRICS)
-    assert told == "page hit@5 cannot be told: no question counts for it; 0 was asked for"
+    assert told == "page hit@5 is unknown: no question counts for it; the limit is 0"
 
 
 @pytest.mark.parametrize("name", ["Right, all kinds", "right-all-kinds", "RIGHT_ALL_KINDS"])

@@ -114,7 +114,7 @@ def test_stop_ends_the_models_call_and_keeps_what_came(page, model):
     expect(exchange).to_have_attribute("data-state", "stopped")
     assert saying.left.wait(60)
     expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
-    expect(exchange).to_contain_text("Stopped. What came so far is kept.")
+    expect(exchange).to_contain_text("Stopped. The answer so far is kept.")
     expect(box(page)).to_be_focused()
 
 

@@ -65,7 +65,7 @@ def test_a_stream_that_is_cut_keeps_what_came_and_can_be_asked_again(open_page, 
     line.cut()
     expect(exchange).to_have_attribute("data-state", "cut")
     expect(exchange.locator(".answer")).to_contain_text("Import GST in Singapore")
-    expect(exchange.get_by_role("alert")).to_contain_text("What came is kept")
+    expect(exchange.get_by_role("alert")).to_contain_text("Ask again for the rest")
     line.mend()
     model.say(SLOW, GST_ANSWER)
     exchange.locator("[data-do=again]").click()

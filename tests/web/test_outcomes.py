@@ -84,7 +84,7 @@ def test_where_nothing_is_found_other_words_are_offered(page):
 
     expect(exchange.locator(".banner")).to_contain_text("Nothing found")
     expect(exchange.locator(".closest li")).to_have_count(3)
-    expect(exchange.get_by_role("button", name="Look through the documents")).to_be_visible()
+    expect(exchange.get_by_role("button", name="Browse the documents")).to_be_visible()
 
 
 def test_a_sentence_that_no_document_says_is_folded_and_left_out_of_copies(page):

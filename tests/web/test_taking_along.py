@@ -47,7 +47,7 @@ def test_as_an_e_mail(answered, watch):
     watch.expected += ["mailto:"]  # The browser of the tests has no mail program.
     with answered.expect_request(lambda request: request.url.startswith("mailto:")) as handed:
         answered.locator("[data-do=mail]").click()
-    expect(answered.get_by_text("Handed to the mail program.").first).to_be_visible()
+    expect(answered.get_by_text("Opened in your mail program.").first).to_be_visible()
 
     told = parse_qs(urlsplit(handed.value.url).query)
     assert told["subject"] == [GST]
@@ -78,7 +78,7 @@ def test_a_reason_goes_with_a_thumb_down(answered):
         answered.get_by_role("button", name="Send", exact=True).click()
 
     assert sent.value.post_data_json["comment"] == "outdated; The rate is from 2023."
-    expect(answered.get_by_text("Thank you, your reason is noted.").first).to_be_visible()
+    expect(answered.get_by_text("Thank you for the reason.").first).to_be_visible()
 
 
 def test_on_paper_stand_the_question_the_answer_and_its_sources(answered):

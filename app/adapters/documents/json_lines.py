@@ -60,8 +60,8 @@ def _section(values: Mapping[str, Any], number: int) -> str:
 
 
 def _row(values: Mapping[str, Any]) -> str:
-    told = {one_line(name): _words(value) for name, value in values.items()}
-    return "; ".join(f"{name}: {value}" for name, value in told.items() if value)
+    fields = {one_line(name): _words(value) for name, value in values.items()}
+    return "; ".join(f"{name}: {value}" for name, value in fields.items() if value)
 
 
 def _words(value: Any) -> str:

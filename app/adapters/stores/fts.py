@@ -55,7 +55,7 @@ WHERE {words} MATCH :match
 ORDER BY score DESC LIMIT :limit
 """
 ADD_PUBLIC = "INSERT INTO public_words (rowid, title, section, text) VALUES (?, ?, ?, ?)"
-# An index of another table's rows has to be told what it forgets.
+# An index over another table's rows must be given the deleted content.
 DROP_PUBLIC = """
 INSERT INTO public_words (public_words, rowid, title, section, text)
 SELECT 'delete', rowid, title, section, text FROM words WHERE rowid = ?

@@ -1,4 +1,4 @@
-"""What the tools take and give; the models are the schemas that clients are told."""
+"""Arguments and results of the tools; clients see them as schemas."""
 
 from typing import Literal
 

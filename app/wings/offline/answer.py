@@ -108,18 +108,18 @@ def _sides(evidence: Evidence, ranked: Sequence[Statement]) -> list[Statement]:
 
 
 def compose(evidence: Evidence, ranked: Sequence[Statement], most: int) -> str:
-    """Quote the statements, each with its citation, until `most` are told or there are too many words."""
+    """Quote the statements, each with its citation, up to `most` or the limit of words."""
     parts: list[str] = []
-    told: list[frozenset[str]] = []
+    quoted: list[frozenset[str]] = []
     for one in ranked:
         if len(parts) == most:
             break
-        items = [item for item in _items(one, evidence) if not _told_before(item, told)]
+        items = [item for item in _items(one, evidence) if not _quoted_before(item, quoted)]
         part = _render(one, _cut(items), evidence)
         if not items or (parts and len(" ".join([*parts, part]).split()) > MOST_WORDS):
             continue
         parts.append(part)
-        told += [_keys(item) for item in items]
+        quoted += [_keys(item) for item in items]
         if len(items) > _FEW:
             break
     return "\n\n".join(parts)
@@ -129,10 +129,10 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset(words_of(text).keys)
 
 
-def _told_before(new: str, told: Sequence[frozenset[str]]) -> bool:
+def _quoted_before(new: str, quoted: Sequence[frozenset[str]]) -> bool:
     """Return whether most of a statement's words stand in one already chosen."""
     mine = _keys(new)
-    return any(len(mine & other) >= _SAME * len(mine | other) or mine <= other for other in told)
+    return any(len(mine & other) >= _SAME * len(mine | other) or mine <= other for other in quoted)
 
 
 def _items(one: Statement, evidence: Evidence) -> list[str]:

@@ -139,8 +139,8 @@ def _asked(messages: Sequence[BaseMessage]) -> str:
     last = next((place for place in range(len(said) - 1, -1, -1) if isinstance(said[place], HumanMessage)), None)
     if last is None:
         return ""
-    told = said[last].additional_kwargs
-    return told.get(SEARCHED) or standalone(told.get(ASKED) or said[last].text, turns_of(said[:last]))
+    extra = said[last].additional_kwargs
+    return extra.get(SEARCHED) or standalone(extra.get(ASKED) or said[last].text, turns_of(said[:last]))
 
 
 def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
@@ -151,15 +151,15 @@ def _fact(messages: Sequence[BaseMessage], fact: str) -> Sequence[Any]:
 
 def _metadata(reply: OfflineAnswer) -> dict[str, Any]:
     """Return what the message tells beside its text."""
-    told = {"model_name": MODEL_NAME, "finish_reason": "stop", MATCH: round(reply.probability, 4)}
-    return told | {UNSURE: reply.unsure, CLOSEST: list(reply.closest)}
+    metadata = {"model_name": MODEL_NAME, "finish_reason": "stop", MATCH: round(reply.probability, 4)}
+    return metadata | {UNSURE: reply.unsure, CLOSEST: list(reply.closest)}
 
 
 def _usage(messages: Sequence[BaseMessage], text: str) -> UsageMetadata:
     """Return token counts estimated from the characters."""
     count = FourCharacters().count
-    asked, told = sum(count(str(message.text)) for message in messages), max(1, count(text))
-    return UsageMetadata(input_tokens=asked, output_tokens=told, total_tokens=asked + told)
+    asked, written = sum(count(str(message.text)) for message in messages), max(1, count(text))
+    return UsageMetadata(input_tokens=asked, output_tokens=written, total_tokens=asked + written)
 
 
 def _words(text: str) -> list[str]:

@@ -121,8 +121,8 @@ def _row(cells: Sequence[str], columns: Sequence[str]) -> str:
 
 def is_worked(statement: str, announced: str) -> bool:
     """Return whether a statement belongs to a worked example, whose figures are those of another case."""
-    told = _EXAMPLE.search(announced) or _SUPPOSES.match(statement)
-    return bool((told and _FIGURE.search(statement)) or _ARITHMETIC.search(statement))
+    hypothetical = _EXAMPLE.search(announced) or _SUPPOSES.match(statement)
+    return bool((hypothetical and _FIGURE.search(statement)) or _ARITHMETIC.search(statement))
 
 
 def is_label(statement: str, kind: Kind) -> bool:

@@ -55,7 +55,7 @@ class Size(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What may be told of words: their vocabulary, and the size of what it counts."""
+    """Word statistics that a caller may see: the vocabulary, and the number of chunks behind it."""
 
     vocabulary: PostgresVocabulary
     size: Size

@@ -61,7 +61,7 @@ export async function request(path, options = {}) {
 
 /** @param {Response} response */
 async function failure(response) {
-  const told = await response.json().catch(() => ({}));
+  const problem = await response.json().catch(() => ({}));
   const wait = Number.parseInt(response.headers.get("Retry-After") || "", 10);
-  return new RequestError(response.status, told.message || response.statusText, Number.isNaN(wait) ? null : wait);
+  return new RequestError(response.status, problem.message || response.statusText, Number.isNaN(wait) ? null : wait);
 }

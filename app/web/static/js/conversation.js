@@ -123,8 +123,8 @@ function take(view, whole, part) {
 function settle(exchange, whole) {
   const { outcome, sources, related_docs, closest, confidence, metadata, documents, replacement } = whole;
   const replaced = typeof replacement === "string" && whole.answer.trim() !== "";
-  const told = typeof replacement === "string" ? replacement : whole.answer;
-  const { answer, citations, sentences } = withoutUnsupported(told, whole.citations ?? [], whole.unsupported);
+  const written = typeof replacement === "string" ? replacement : whole.answer;
+  const { answer, citations, sentences } = withoutUnsupported(written, whole.citations ?? [], whole.unsupported);
   const draft = [whole.draft, ...sentences].filter(Boolean).join("\n");
   const passages = passagesOf(citations, documents);
   const near = closestOf(closest ?? [], documents);

@@ -1,4 +1,4 @@
-// In another page: the box has the focus once the panel is opened, and Escape closes it. Nothing else is told to that page.
+// In another page: the box has the focus once the panel is opened, and Escape closes it. Nothing else is sent to that page.
 import { embedded } from "./api.js";
 
 /** Listen for the focus and for Escape, where this page stands in another one. */

@@ -61,7 +61,7 @@ export class ExchangeView {
     this.#say("");
     const rendered = await this.#render();
     this.#surround();
-    if (fresh) announce(this.#told());
+    if (fresh) announce(this.#summary());
     if (!rendered) this.#renderLater();
   }
 
@@ -119,7 +119,7 @@ export class ExchangeView {
   }
 
   /** Return what a screen reader says when the answer is there. */
-  #told() {
+  #summary() {
     const { exchange } = this;
     if (exchange.state !== "done") return t(exchange.state === "cut" ? "answer.cut" : "answer.stopped");
     const outcome = isExplained(exchange) ? t(`outcome.${exchange.outcome}`) : t("answer.done");

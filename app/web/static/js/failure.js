@@ -16,7 +16,7 @@ const attempts = new WeakMap();
  * @param {{exchange: object, again: () => void, edit: () => void, begin: () => void}} steps
  * @returns {HTMLElement} */
 export function failure(error, { exchange, again, edit, begin }) {
-  const text = element("p", { text: told(error) });
+  const text = element("p", { text: messageOf(error) });
   const place = element("div", { class: "failure", role: "alert", data: { status: error.status } }, icon("warning"), element("div", {}, text));
   const row = element("div", { class: "buttons-row" });
   place.lastElementChild?.append(row);
@@ -42,7 +42,7 @@ export function failure(error, { exchange, again, edit, begin }) {
 }
 
 /** @param {import("./api.js").RequestError} error */
-function told({ status, message }) {
+function messageOf({ status, message }) {
   if (status === 0) return t("error.offline");
   if (status === 401) return t("error.signed-out");
   if (status === 429) return t("error.too-many");

@@ -71,8 +71,8 @@ function confidence({ confidence: found, metadata }) {
 /** @param {any} metadata */
 function figures({ chunks_retrieved, chunks_used, latency_ms, model, cache }) {
   const seconds = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(latency_ms / 1000);
-  const told = [t("figures.retrieved", { count: chunks_retrieved }), t("figures.used", { count: chunks_used }), t("figures.seconds", { seconds }), cache && t("figures.cached")];
-  return element("p", { class: "figures", title: model, text: told.filter(Boolean).join(" · ") });
+  const facts = [t("figures.retrieved", { count: chunks_retrieved }), t("figures.used", { count: chunks_used }), t("figures.seconds", { seconds }), cache && t("figures.cached")];
+  return element("p", { class: "figures", title: model, text: facts.filter(Boolean).join(" · ") });
 }
 
 /** @param {string} name @param {...(Node | null | undefined | false)} children */

@@ -1,4 +1,4 @@
-// Finds what an answer is told from: the source's own words around each quote, and the turns that a next question follows.
+// Finds what an answer is based on: the source's own words around each quote, and the turns that a next question follows.
 
 /** The source's words around a quote, and where they come from.
  * @typedef {{before: string, quote: string, after: string, organisation: string | null, date: string | null, category: string | null,

@@ -11,7 +11,7 @@ const MOST_WIDTH = 2400;
  * @param {string} docId
  * @param {number} page
  * @param {string} quote
- * @param {(page: number) => void} turned Told when the reader turns to another page
+ * @param {(page: number) => void} turned Called when the reader turns to another page
  * @returns {Promise<boolean>} */
 export async function showPage(sheet, docId, page, quote, turned) {
   const at = `documents/${encodeURIComponent(docId)}/pages/${page}`;

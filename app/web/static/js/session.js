@@ -8,7 +8,7 @@ const RETRY_MS = 5000;
 /** @param {string} id */
 const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/** Find out who asks, show it, and listen for "sign-in-needed"; signing in is told as "signed-in", out as "signed-out". */
+/** Find out who asks, show it, and listen for "sign-in-needed"; dispatches "signed-in" and "signed-out". */
 export function start() {
   subscribe((_, changed) => {
     if (changed.has("me")) show(state.me);

@@ -30,8 +30,8 @@ export class CutError extends RequestError {
 
 /** @param {string} data */
 function errorOf(data) {
-  const told = JSON.parse(data);
-  return new RequestError(told.status_code ?? 500, told.message ?? "");
+  const failure = JSON.parse(data);
+  return new RequestError(failure.status_code ?? 500, failure.message ?? "");
 }
 
 /** Yield the events of a response.

@@ -88,9 +88,9 @@ function follow(job, known) {
     document.dispatchEvent(new CustomEvent("documents-changed"));
   };
   events.addEventListener("progress", (event) => {
-    const told = JSON.parse(event.data);
-    if (told.state === "running") Object.assign(bar, { max: told.total, value: told.done });
-    text.textContent = told.message ? t("upload.busy") : t("upload.adding", told);
+    const progress = JSON.parse(event.data);
+    if (progress.state === "running") Object.assign(bar, { max: progress.total, value: progress.done });
+    text.textContent = progress.message ? t("upload.busy") : t("upload.adding", progress);
   });
   events.addEventListener("end", (event) => {
     const { state, message, report } = JSON.parse(event.data);

@@ -99,7 +99,7 @@ function head(title) {
     button(t("viewer.close"), close, { icon: "close", alone: true, class: "quiet", does: "close" }));
 }
 
-/** What is told of a document, beside its category. @param {any} shown */
+/** The facts about a document, besides its category. @param {any} shown */
 export function factsOf(shown) {
   return [
     shown.organisation, shown.jurisdiction,
@@ -117,13 +117,13 @@ export function categoryName(category) {
 
 /** @param {any} detail @param {any} shown */
 function views(detail, shown) {
-  const told = detail.quote && !shown.marked ? t("document.unmarked") : shown.whole ? "" : t("document.part");
+  const notice = detail.quote && !shown.marked ? t("document.unmarked") : shown.whole ? "" : t("document.part");
   const text = element("article", { class: "words", lang: "" });
   text.innerHTML = shown.html; // Sanitised by the service.
   const sheet = element("div", { class: "sheet", hidden: true });
   const tabs = shown.kind === "pdf" && element("div", { class: "tabs", role: "group", "aria-label": t("viewer.title") },
     tab("page"), tab("text"));
-  return /** @type {Node[]} */ ([told && element("p", { class: "notice", text: told }), tabs, sheet, text].filter(Boolean));
+  return /** @type {Node[]} */ ([notice && element("p", { class: "notice", text: notice }), tabs, sheet, text].filter(Boolean));
 }
 
 /** @param {"page" | "text"} name */

@@ -38,8 +38,8 @@ def guard_moderator(model: BaseChatModel, *, policy: str | None = None) -> Moder
         model: writes the verdict.
         policy: tells the model what is harmful, by the same codes; None for a model that was trained on a policy.
     """
-    told = [SystemMessage(policy)] if policy else []
-    prompt = ChatPromptTemplate([*told, ("human", "{question}")])
+    policies = [SystemMessage(policy)] if policy else []
+    prompt = ChatPromptTemplate([*policies, ("human", "{question}")])
     # A prompt with one variable takes its value alone.
     return cast("Moderator", (prompt | model | read_verdict).with_config(run_name="moderation"))
 
