@@ -8,12 +8,12 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.adapters.sessions.identity import IdentityStoreError
+from app.http.policy import policies_of, policy_of, route_path
 from chains.errors import (
     ConfigurationError,
     DeadlineError,
@@ -81,10 +81,6 @@ class RequestRefusedError(Exception):
 # Python 3.13 renames two statuses.
 _NAMES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 _MODEL_BUSY = ErrorReply(503, "The language model is busy. Try again in a minute.")
-# Paths whose errors have the form of OpenAI's.
-OPENAI_PATHS = "/v1/"
-# Paths of the MARP contract, whose clients look for the message in `detail` too.
-DETAIL_PATHS = frozenset({"/chat"})
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _OPENAI_CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
 _INTERNAL = ErrorReply(500, "Something went wrong on our side. Try again, or contact support.")
@@ -154,11 +150,7 @@ def openai_error(reply: ErrorReply) -> dict[str, Any]:
 
 
 async def error_response(request: Request, error: Exception) -> Response:
-    """Return the error response to a request.
-
-    Its form depends on the path, so that refusals before routing look the same: DETAIL_PATHS repeat the message as
-    `detail`, and errors of OPENAI_PATHS have OpenAI's form.
-    """
+    """Return the error response to a request, in the form of its route's contract."""
     clients_own = isinstance(error, HTTPException | RequestValidationError)
     reply = reply_to(error) if clients_own else logged_reply(request, error)
     message = reply.message
@@ -166,34 +158,25 @@ async def error_response(request: Request, error: Exception) -> Response:
         message = f"{request.method} {request.url.path}: {message}"
     headers = reply.headers
     # Starlette names the methods of the first route at the path only.
-    if reply.status == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := _allowed(request)):
-        headers = {**(headers or {}), "Allow": ", ".join(sorted(allowed))}
+    if reply.status == HTTPStatus.METHOD_NOT_ALLOWED and (
+        allowed := policies_of(request.scope).methods(route_path(request.scope))
+    ):
+        headers = {**(headers or {}), "Allow": ", ".join(allowed)}
     content = _content(request, replace(reply, message=message))
     # ASCII, because a client may have sent half a surrogate pair as a name.
     return Response(json.dumps(content), reply.status, headers, media_type="application/json")
 
 
 def _content(request: Request, reply: ErrorReply) -> dict[str, Any]:
-    path = _path(request)
-    if path.startswith(OPENAI_PATHS):
+    form = policy_of(request.scope).errors
+    if form == "openai":
         return openai_error(reply)
     content: dict[str, Any] = {"error": reply.error, "message": reply.message}
     if reply.issues is not None:
         content["detail"] = reply.issues
-    elif path in DETAIL_PATHS:
+    elif form == "marp":
         content["detail"] = reply.message
     return content
-
-
-def _path(request: Request) -> str:
-    path: str = request.scope["path"]
-    return path.removeprefix(request.scope.get("root_path", ""))
-
-
-def _allowed(request: Request) -> set[str]:
-    path = _path(request)
-    at_path = (route for route in iter_route_contexts(request.app.routes) if route.path_regex.match(path))
-    return {method for route in at_path for method in route.methods or ()}
 
 
 def add_error_handlers(app: FastAPI) -> None:

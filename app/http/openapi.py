@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
 from app.http.errors import ERROR_REPLIES, ErrorReply, openai_error
-from app.http.middleware.authentication import PROBES
+from app.http.policy import Policies
 from chains.blocking import SafetyReport
 from chains.state import Answer, Citation, Confidence, Metadata, Passage, RelatedDocument, Source
 
@@ -31,13 +31,6 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "api_key": {"bearer": _BEARER, "key": _KEY},
 }
 
-WITHOUT_422 = (
-    ("/api/query", "post"),
-    ("/api/feedback", "post"),
-    ("/search", "post"),
-    ("/v1/chat/completions", "post"),
-    ("/v1/models/{model}", "get"),
-)
 _MESSAGES = {
     400: "Query cannot be empty",
     401: "A valid bearer token is required. Sign in again.",
@@ -129,22 +122,26 @@ def describe(app: FastAPI, auth_mode: Literal["none", "session", "api_key"]) -> 
 
     Describing every route takes longer than the rest of the start.
     """
-    app.openapi = cache(partial(_description, app.openapi, auth_mode))  # type: ignore[method-assign] # As FastAPI says.
+    app.openapi = cache(partial(_description, app, app.openapi, auth_mode))  # type: ignore[method-assign] # As FastAPI says.
 
 
-def _description(usual: Callable[[], dict[str, Any]], auth_mode: str) -> dict[str, Any]:
+def _description(app: FastAPI, usual: Callable[[], dict[str, Any]], auth_mode: str) -> dict[str, Any]:
     description = usual()
-    # FastAPI adds its own 422 to every route with a body or a parameter; these contracts answer 400 instead.
-    for path, method in WITHOUT_422:
-        del description["paths"][path][method]["responses"]["422"]
+    operations = [
+        (path, method, operation) for path, at in description["paths"].items() for method, operation in at.items()
+    ]
+    # FastAPI adds its own 422 to routes with a body or a parameter; contracts without one answer 400 instead.
+    for *_, operation in operations:
+        if "HTTPValidationError" in str(operation["responses"].get("422")):
+            del operation["responses"]["422"]
     for unused in ("HTTPValidationError", "ValidationError"):
         del description["components"]["schemas"][unused]
     if schemes := SCHEMES[auth_mode]:
         description["components"]["securitySchemes"] = schemes
-        for path, operations in description["paths"].items():
-            if path not in PROBES:
-                for operation in operations.values():
-                    operation["security"] = [{scheme: []} for scheme in schemes]
+        policies = Policies(app.routes)
+        for path, method, operation in operations:
+            if not policies.find(path, method.upper()).is_open:
+                operation["security"] = [{scheme: []} for scheme in schemes]
     return description
 
 

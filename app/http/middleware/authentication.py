@@ -1,4 +1,4 @@
-"""Identify the caller of each request; only health checks and the page's files are open to everybody."""
+"""Identify the caller of each request, as its route's policy asks."""
 
 import re
 from contextlib import suppress
@@ -10,22 +10,7 @@ from starlette.types import Scope as AsgiScope
 
 from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, Scope
 from app.http.errors import RequestRefusedError
-
-# Probes are anonymous, and the page holds no data. Every other path needs an identity, including new ones.
-PROBES = frozenset({"/health", "/health/live", "/health/ready", "/api/health"})
-OPEN_PATHS = PROBES | {"/", "/embed", "/widget.js", "/sign-in", "/sign-out"}
-OPEN_FOLDER = "/static/"
-# Open too, but they know who has signed in.
-OPTIONAL_PATHS = frozenset({"/api/me"})
-# Open too, and works while the session store is unavailable; staff see more.
-REPORT_PATHS = frozenset({"/health/ready"})
-# They set and remove the cookie: another site must not sign a user in as somebody else, or out.
-OWN_PAGE_PATHS = frozenset({"/sign-in", "/sign-out"})
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# Every other path asks a question or describes how to ask.
-SCOPES = {"/api/feedback": Scope.FEEDBACK, "/metrics": Scope.METRICS, "/api/jobs": Scope.INGEST}
-# Changes need another scope than reading.
-CHANGING_SCOPES = {"/api/documents": Scope.INGEST}
+from app.http.policy import SAFE_METHODS, policy_of
 
 # The page signs in with it. Its SameSite=Strict keeps it from other sites, but not from other ports of the same host.
 COOKIE = "waypoint_token"
@@ -60,22 +45,24 @@ class Authentication:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        path = scope["path"]
-        if path in OWN_PAGE_PATHS and scope.get("method") not in SAFE_METHODS:
-            require_same_origin(Headers(scope=scope))
-        if path in REPORT_PATHS:
-            with suppress(RequestRefusedError, IdentityStoreError):
-                _keep(scope, await self._identify(scope))
-        elif path in OPTIONAL_PATHS:
-            with suppress(RequestRefusedError):  # An expired token counts as none.
-                _keep(scope, await self._identify(scope))
-        elif not is_open(path):
-            identity = await self._identify(scope)
-            needed = needed_scope(path, scope.get("method", "GET"))
-            if not identity.may(needed):
-                msg = f"This needs the scope {str(needed)!r}, which the caller does not have"
-                raise RequestRefusedError(403, msg)
-            _keep(scope, identity)
+        match policy_of(scope).access:
+            case "open":
+                pass
+            case "own_page":  # It sets or removes the cookie: another site must not sign a user in or out.
+                if scope["method"] not in SAFE_METHODS:
+                    require_same_origin(Headers(scope=scope))
+            case "report":  # It works while the session store is unavailable.
+                with suppress(RequestRefusedError, IdentityStoreError):
+                    _keep(scope, await self._identify(scope))
+            case "optional":
+                with suppress(RequestRefusedError):  # An expired token counts as none.
+                    _keep(scope, await self._identify(scope))
+            case needed:
+                identity = await self._identify(scope)
+                if not identity.may(needed):
+                    msg = f"This needs the scope {str(needed)!r}, which the caller does not have"
+                    raise RequestRefusedError(403, msg)
+                _keep(scope, identity)
         await self.app(scope, receive, send)
 
     async def _identify(self, scope: AsgiScope) -> Identity:
@@ -159,17 +146,6 @@ def token_of(headers: Headers, *, key: bool) -> str | None:
     if scheme.lower() not in {"", "bearer"} or not _TOKEN.fullmatch(token := token.strip()):
         raise _unauthorized(MALFORMED)
     return token
-
-
-def is_open(path: str) -> bool:
-    """Return whether a path is open to everybody."""
-    return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
-
-
-def needed_scope(path: str, method: str = "GET") -> Scope:
-    """Return the scope that a request needs."""
-    scopes = SCOPES if method in SAFE_METHODS else SCOPES | CHANGING_SCOPES
-    return next((scope for start, scope in scopes.items() if path == start or path.startswith(f"{start}/")), Scope.ASK)
 
 
 def _unauthorized(message: str) -> RequestRefusedError:

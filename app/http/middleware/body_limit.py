@@ -10,17 +10,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
+from app.http.policy import policy_of
 
-MAX_BYTES = 10 * 1024
-# Larger limits: an answer with its citations, a whole conversation, a long question with its history.
-MAX_BYTES_OF = {"/page/render": 64 * 1024, "/v1/chat/completions": 128 * 1024} | dict.fromkeys(
-    (f"/copilot/{name}" for name in ("invoke", "batch", "stream", "stream_events")), 32 * 1024
-)
-# Posts that ask no question and do not count towards the limits of questions.
-NO_QUESTIONS = frozenset({"/page/render", "/sign-in", "/sign-out", "/api/documents"})
-# Posts whose bodies are too large for memory: their routes read them in pieces.
-STREAMED = frozenset({"/api/documents"})
-MCP_PATH = "/mcp"
 MAX_DEPTH = 32
 MEGABYTE = 2**20
 # A client that is still sending does not read a refusal: up to this size its bytes are read and dropped.
@@ -35,17 +26,13 @@ class BodyLimit:
     Args:
         app: The application behind it.
         timeout_s: How long the client may take to send the body.
-        max_bytes: How large it may be.
         streamed_bytes: How large a streamed body may be; then `timeout_s` is the time of each piece.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, timeout_s: float, max_bytes: int = MAX_BYTES, streamed_bytes: int = MAX_BYTES
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, timeout_s: float, streamed_bytes: int) -> None:
         self.app = app
         self.streamed_bytes = streamed_bytes
         self.timeout_s = timeout_s
-        self.max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] in {"GET", "HEAD", "OPTIONS"}:
@@ -58,8 +45,7 @@ class BodyLimit:
             return
         try:
             async with asyncio.timeout(self.timeout_s):
-                limit = MAX_BYTES_OF.get(scope["path"], self.max_bytes)
-                body = await _read(Headers(scope=scope), receive, limit)
+                body = await _read(Headers(scope=scope), receive, policy_of(scope).body_bytes)
         except TimeoutError:
             raise self._too_slow() from None
         if body is None:
@@ -103,7 +89,7 @@ class BodyLimit:
 
 def is_streamed(scope: Scope) -> bool:
     """Return whether a request's route reads the body piece by piece."""
-    return scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in STREAMED
+    return scope["type"] == "http" and scope["method"] == "POST" and policy_of(scope).streamed
 
 
 async def _read(headers: Headers, receive: Receive, max_bytes: int) -> bytes | None:
@@ -182,18 +168,8 @@ class BatchLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
             state = Request(scope).state
-            state.questions = count_questions(scope["path"], getattr(state, "json", None))
+            state.questions = policy_of(scope).questions(getattr(state, "json", None))
             if state.questions > self.batch_max:
                 msg = f"The batch has {state.questions} questions; at most {self.batch_max} are allowed"
                 raise RequestRefusedError(422, msg)
         await self.app(scope, receive, send)
-
-
-def count_questions(path: str, value: Any) -> int:
-    """Return the number of inputs of a batch; another request counts as one question, or none if it asks none."""
-    if path in NO_QUESTIONS:
-        return 0
-    if path == MCP_PATH:  # Only tool calls ask something.
-        return int(isinstance(value, dict) and value.get("method") == "tools/call")
-    inputs = value.get("inputs") if path.endswith("/batch") and isinstance(value, dict) else None
-    return len(inputs) if isinstance(inputs, list) else 1

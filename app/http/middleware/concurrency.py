@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
 from app.http.middleware.body_limit import is_streamed, replayed
-from app.http.middleware.pdf_pages import is_pdf_page
+from app.http.policy import pdf_pages_of
 from chains.logs import get_logger
 
 log = get_logger(__name__)
@@ -26,7 +26,7 @@ class CancelOnDisconnect:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         posted = scope["type"] == "http" and scope["method"] == "POST" and not is_streamed(scope)
-        if not posted and not is_pdf_page(scope):
+        if not posted and not pdf_pages_of(scope):
             await self.app(scope, receive, send)
             return
         gone = asyncio.Event()

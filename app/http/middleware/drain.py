@@ -8,12 +8,10 @@ from typing import Literal
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
-from app.http.middleware.pdf_pages import is_pdf_page
+from app.http.policy import pdf_pages_of, policy_of
 
 Phase = Literal["starting", "ready", "draining"]
 
-# Answered while draining: monitoring, and rendering of answers in progress.
-ANSWERED_PATHS = ("/health", "/api/health", "/metrics", "/page/render")
 RETRY_AFTER_S = 5
 
 
@@ -55,14 +53,14 @@ class DrainMiddleware:
         self.in_flight = in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith(ANSWERED_PATHS):
+        if scope["type"] != "http" or not policy_of(scope).drained:
             await self.app(scope, receive, send)
             return
         if self.in_flight.phase == "draining":
             # A client on a kept connection has to open a new one, which leads to another process.
             headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
             raise RequestRefusedError(503, "The service is restarting. Try again in a few seconds.", headers)
-        if is_pdf_page(scope):  # Not for rendering: it may be slow, and the page asks again.
+        if pdf_pages_of(scope):  # Not for rendering: it may be slow, and the page asks again.
             await self.app(scope, receive, send)
             return
         with self.in_flight.request():

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
-from app.http.middleware.pdf_pages import is_pdf_page
+from app.http.policy import pdf_pages_of
 from chains.clock import Clock, SystemClock
 from chains.logs import get_logger
 
@@ -47,15 +47,14 @@ class RateLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope) if scope["type"] == "http" else None
-        pages = is_pdf_page(scope)
+        pages = pdf_pages_of(scope)
         count: int = 1 if pages else getattr(request.state, "questions", 0) if request else 0
         if request is None or count == 0:
             await self.app(scope, receive, send)
             return
         caller = caller_of(request)
         # A page is shown by two requests: one for its picture, one for the places of the words.
-        kind = "pictures" if scope["path"].endswith(".png") else "words"
-        allowed, window = await self.count(f"{kind} of pages, {caller}" if pages else caller, count)
+        allowed, window = await self.count(f"{pages} of pages, {caller}" if pages else caller, count)
         headers = self._headers(window)
         if not allowed:
             wait_s, what = headers["RateLimit-Reset"], "pages" if pages else "questions"

@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
-from app.http.middleware.authentication import SAFE_METHODS, is_open
+from app.http.policy import SAFE_METHODS, policy_of
 from app.wiring.access import is_loopback
 
 
@@ -16,7 +16,7 @@ class OriginCheck:
 
     A browser runs foreign pages on this machine, which can post to loopback. Browsers send the page's origin; programs
     send none and are not checked. A page whose name resolves to this machine (DNS rebinding) reads without an origin,
-    so requests under a foreign host name are refused too, except for open paths.
+    so requests under a foreign host name are refused too, except for open routes.
 
     Args:
         app: The application behind it.
@@ -29,7 +29,7 @@ class OriginCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            self._check(Headers(scope=scope), reads=scope["method"] in SAFE_METHODS and not is_open(scope["path"]))
+            self._check(Headers(scope=scope), reads=scope["method"] in SAFE_METHODS and not policy_of(scope).is_open)
         await self.app(scope, receive, send)
 
     def _check(self, headers: Headers, *, reads: bool) -> None:

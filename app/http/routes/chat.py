@@ -8,8 +8,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, create_model
 
 from app.http.openapi import error_responses, ok_response
+from app.http.policy import Policy
 from app.http.questions import QUERY_SCHEMA, ChatTopK, SessionId, run_config
-from app.http.routes.health import HEALTH, Health, health_of
+from app.http.routes.health import HEALTH, PROBE, Health, health_of
 from app.http.routes.json_route import JsonRoute
 from chains.logs import masked
 from chains.state import QUERY_MAX_CHARACTERS, Answer, check_question
@@ -77,6 +78,7 @@ def chat_router(models: Sequence[str]) -> APIRouter:
     return router
 
 
+@Policy(errors="marp")
 async def chat(request: Request, body: Any) -> ChatAnswer:
     """Answer one question with numbered citations."""
     chain = request.app.state.services.numbered_chain(body.model_id)
@@ -98,6 +100,7 @@ def numbered_citations(answer: Answer) -> list[ChatCitation]:
     return [source for _, source in sorted(by_number.items())]
 
 
+@PROBE
 async def health(request: Request) -> ChatHealth:
     """Return that the service is up, and which model and retrieval it uses."""
     settings = request.app.state.services.settings

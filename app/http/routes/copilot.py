@@ -19,6 +19,7 @@ from app.http.compat import langserve
 from app.http.errors import logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, event, events_of
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
+from app.http.policy import KILOBYTE, Policy
 from app.http.questions import (
     LANGUAGE_SCHEMA,
     SESSION_DESCRIPTION,
@@ -33,6 +34,7 @@ from chains.audience import audience_in
 from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
 
 PATH = "/copilot"
+BODY_BYTES = 32 * KILOBYTE  # A long question with its history.
 # The fields of the chain's state that a client may see while it runs.
 VISIBLE_FIELDS = frozenset(Answer.__annotations__) | {"replacement"}
 
@@ -103,11 +105,13 @@ def copilot_router(chain: Chain, handler: APIHandler, question: type[BaseModel],
 
 
 def _add_answers(router: APIRouter, chain: Chain, question: type[BaseModel], batch_max: int) -> None:
+    @Policy(body_bytes=BODY_BYTES)
     async def invoke(request: Request, body: Any) -> Any:
         """Return the answer to one question."""
         config = call_config(request)
         return {"output": await chain.ainvoke(question_of(body.input), config), "metadata": _metadata(config)}
 
+    @Policy(body_bytes=BODY_BYTES, questions=inputs_in)
     async def batch(request: Request, body: Any) -> Any:
         """Return the answers to several questions, in order; a failed one is an error object."""
         configs = [call_config(request) for _ in body.inputs]
@@ -129,6 +133,12 @@ def _add_answers(router: APIRouter, chain: Chain, question: type[BaseModel], bat
         response_model=langserve.batch_response(cast("Any", Answer | BatchError)),
         responses=_ERRORS | ok_response(BATCHED, "The answers"),
     )
+
+
+def inputs_in(body: Any) -> int:
+    """Return how many questions a batch holds; a body without a list of them counts as one."""
+    inputs = body.get("inputs") if isinstance(body, dict) else None
+    return len(inputs) if isinstance(inputs, list) else 1
 
 
 async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: list[RunnableConfig]) -> list[Any]:
@@ -159,6 +169,7 @@ def _invalid(number: int, error: ValidationError) -> RequestValidationError:
 
 
 def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> None:
+    @Policy(body_bytes=BODY_BYTES)
     async def stream(request: Request, body: Any) -> Response:
         """Stream the fields of the answer, its words in pieces."""
         config = call_config(request)
@@ -166,6 +177,7 @@ def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> 
         parts = chain.astream(question_of(body.input), config)
         return EventStream(events_of(request, parts, first=[run]))
 
+    @Policy(body_bytes=BODY_BYTES)
     async def stream_events(request: Request, body: Any) -> Response:
         """Stream the events of `astream_events` (version 2), without prompts and unused passages."""
         config = call_config(request)

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from app.adapters.documents.page_queue import PagesBusyError
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
+from app.http.policy import Policy
 from app.http.routes.documents import DocId, Quoted, identity_of, visible
 from app.wiring.library import Library
 
@@ -53,6 +54,7 @@ _EXAMPLE = {"page": 3, "pages": 12, "width": 595.0, "height": 842.0, "words": [[
         }
     },
 )
+@Policy(pages="pictures")
 async def page_picture(
     request: Request, doc_id: DocId, page: PageNumber, width: Annotated[int, Query(ge=100, le=2400)] = 900
 ) -> Response:
@@ -63,6 +65,7 @@ async def page_picture(
 
 
 @router.get("/documents/{doc_id}/pages/{page}", responses=_ERRORS | ok_response(_EXAMPLE, "The page"))
+@Policy(pages="words")
 async def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Quoted = "") -> PageOfDocument:
     """Return the size of a page, and the boxes of the quoted words."""
     library, indexed = await run_in_threadpool(_page, request, doc_id, page)

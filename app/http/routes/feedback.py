@@ -8,9 +8,11 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from app.adapters.feedback_file import Feedback
+from app.adapters.sessions.identity import Scope
 from app.adapters.tracing.langsmith import Score
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
+from app.http.policy import Policy
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route
 from app.wiring import Services
@@ -44,6 +46,7 @@ _RESPONSES |= ok_response({"status": "accepted"}, "Accepted", status=202)
 
 
 @router.post("/api/feedback", status_code=202, responses=_RESPONSES)
+@Policy(access=Scope.FEEDBACK)
 async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""
     services, metadata = request.app.state.services, run_config(request)["metadata"]

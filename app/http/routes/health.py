@@ -10,9 +10,10 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
-from app.adapters.sessions.identity import Identity
+from app.adapters.sessions.identity import Identity, Scope
 from app.http.middleware.drain import RETRY_AFTER_S, InFlight
 from app.http.openapi import error_responses, ok_response
+from app.http.policy import Policy
 from app.wiring.checks import ANSWER_WITHIN_S, Check
 from chains.clock import timestamp
 
@@ -127,6 +128,7 @@ def _status(results: dict[str, CheckResult]) -> Status:
 
 
 router = APIRouter(tags=["operations"])
+PROBE = Policy(access="open", drained=False)
 
 HEALTH = {"status": "ok", "timestamp": "2026-11-22T09:30:00.123456Z", "uptime": 86400.5, "version": "0.2.0"}
 _STORE = {"required": True, "lap_ms": 1.3}
@@ -146,6 +148,7 @@ _FIGURES = {
 
 
 @router.get("/api/health", responses=ok_response(HEALTH, "Up"))
+@PROBE
 async def health(request: Request) -> Health:
     """Return the status, the time, the uptime, and the version."""
     return health_of(request)
@@ -161,12 +164,14 @@ def health_of(request: Request) -> Health:
 
 
 @router.get("/health/live", responses=ok_response({"status": "ok"}, "Alive"))
+@PROBE
 async def live() -> dict[str, str]:
     """Return that the process answers; one that does not should be started again."""
     return {"status": "ok"}
 
 
 @router.get("/health/ready", responses=_ELSEWHERE | ok_response(_READY, "Send questions here"))
+@Policy(access="report", drained=False)
 async def ready(request: Request, response: Response) -> ReadinessReport:
     """Check what the service depends on; 503 if questions should be sent elsewhere. Staff see details."""
     report: ReadinessReport = await request.app.state.readiness.report()
@@ -178,6 +183,7 @@ async def ready(request: Request, response: Response) -> ReadinessReport:
 
 
 @router.get("/metrics", response_class=Response, responses=error_responses(401, 403, 429) | {200: _FIGURES})
+@Policy(access=Scope.METRICS, drained=False)
 async def metrics(request: Request) -> Response:
     """Return the metrics in Prometheus's text format."""
     return Response(request.app.state.services.metrics.text(), media_type=CONTENT_TYPE_LATEST)

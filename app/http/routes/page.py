@@ -6,11 +6,13 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from starlette.responses import HTMLResponse
 
 from app.http.middleware.security_headers import page_policy
+from app.http.policy import Policy
 from app.web import assets, view, words
 from app.wiring import ExampleQuestions, Teams
 
 A_YEAR_S = 365 * 24 * 3600
 READ = ["GET", "HEAD"]
+OPEN = Policy(access="open")
 
 
 def page_router(
@@ -40,18 +42,22 @@ def page_router(
 
     # No I/O here: the files are in memory.
     @router.api_route("/", methods=READ)
+    @OPEN
     async def page(request: Request) -> Response:
         return _page(request, visit(request, embedded=False), policy=page_policy(b""))
 
     @router.api_route("/embed", methods=READ)
+    @OPEN
     async def embedded_page(request: Request) -> Response:
         return _page(request, visit(request, embedded=True), policy=page_policy(b"", framed_by=framed_by))
 
     @router.api_route("/widget.js", methods=READ)
+    @OPEN
     async def widget(request: Request) -> Response:
         return _file(request, view.widget(), lasting=False)
 
     @router.api_route("/static/{path:path}", methods=READ)
+    @OPEN
     async def static(request: Request, path: str) -> Response:
         asset, lasting = assets.find(path)
         if asset is None:

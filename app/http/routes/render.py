@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
+from app.http.policy import KILOBYTE, Policy, no_question
 from app.http.routes.json_route import bad_request_route
 from app.http.routes.page import language_of
 from app.web import answer
@@ -48,6 +49,7 @@ class Rendered(BaseModel):
 
 
 @router.post("/page/render")
+@Policy(body_bytes=64 * KILOBYTE, questions=no_question, drained=False)
 def render(request: Request, body: RenderBody) -> Rendered:
     """Return the HTML of an answer."""
     language = language_of(request)

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from app.adapters.sessions.identity import Identity, Scope
 from app.http.errors import RequestRefusedError
 from app.http.middleware.authentication import COOKIE, EMBED_HEADER, caller_with
+from app.http.policy import Policy, no_question
 from app.http.routes.json_route import bad_request_route
 
 router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with a token"))
@@ -35,6 +36,7 @@ class Me(BaseModel):
 
 
 @router.post("/sign-in", status_code=204)
+@Policy(access="own_page", questions=no_question)
 async def sign_in(request: Request, body: SignInBody) -> Response:
     """Store a valid token in a cookie that no script can read, until the browser is closed."""
     authenticator = request.app.state.services.access.authenticator
@@ -48,12 +50,14 @@ async def sign_in(request: Request, body: SignInBody) -> Response:
 
 
 @router.post("/sign-out", status_code=204)
+@Policy(access="own_page", questions=no_question)
 def sign_out() -> Response:
     """Remove the cookie. The session itself is ended by the service that began it."""
     return _without_cookie(Response(status_code=204))
 
 
 @router.get("/api/me")
+@Policy(access="optional")
 def me(request: Request, response: Response) -> Me:
     """Return the caller; an expired cookie is removed."""
     services, identity = request.app.state.services, getattr(request.state, "identity", None)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.types import Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
+from app.http.policy import Policy
 from app.http.questions import run_config
 from app.wiring import Services
 
@@ -24,6 +25,7 @@ def mcp_router(services: Services) -> APIRouter:
 
         return build_server(services, run_config)
 
+    @Policy(questions=tool_calls_in)
     async def mcp(request: Request) -> Response:
         """Answer one message of the protocol."""
         if find_spec("mcp") is None:
@@ -32,6 +34,11 @@ def mcp_router(services: Services) -> APIRouter:
 
     router.add_api_route("/mcp", mcp, methods=["POST"], include_in_schema=False)
     return router
+
+
+def tool_calls_in(body: Any) -> int:
+    """Return how many questions a message asks: only a tool call asks one."""
+    return int(isinstance(body, dict) and body.get("method") == "tools/call")
 
 
 class _Message(Response):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.http.errors import RequestRefusedError, logged_reply, openai_error
 from app.http.events import EventStream
 from app.http.openapi import ok_response, openai_error_responses
+from app.http.policy import KILOBYTE, Policy
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route
 from app.wings.openai.messages import (
@@ -159,6 +160,7 @@ def completions_router(services: Services) -> APIRouter:
             raise RequestRefusedError(404, msg, code="model_not_found", param="model")
         return offered[name]
 
+    @Policy(body_bytes=128 * KILOBYTE, errors="openai")  # A whole conversation.
     async def chat_completions(request: Request, body: CompletionBody) -> Response:
         """Answer the last message, whole or as a stream."""
         _refuse_unserved(body)
@@ -181,10 +183,12 @@ def completions_router(services: Services) -> APIRouter:
         content = {"choices": [choice], "usage": usage_of(answer).model_dump(), "waypoint": extension_of(answer)}
         return JSONResponse(_head(model.id, "chat.completion") | content)
 
+    @Policy(errors="openai")
     async def list_models() -> ModelList:
         """Return the models that answer."""
         return ModelList(data=list(offered.values()))
 
+    @Policy(errors="openai")
     async def read_model(model: str) -> Model:
         """Return one of the models."""
         return find(model)

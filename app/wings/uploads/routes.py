@@ -11,9 +11,11 @@ from pydantic import BaseModel, Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import StreamingResponse
 
+from app.adapters.sessions.identity import Scope
 from app.http.errors import RequestRefusedError
 from app.http.events import EventStream, event
 from app.http.openapi import error_responses, ok_response
+from app.http.policy import Policy, no_question
 from app.http.routes.documents import DocId, identity_of, visible
 from app.wings.uploads.jobs import Job
 from app.wings.uploads.names import FileNameError, safe_name
@@ -116,6 +118,7 @@ _FORM = {
     responses=_ERRORS | error_responses(400, 408, 409, 413, 429, 507) | ok_response(_JOB, "Accepted", status=202),
     openapi_extra={"requestBody": _FORM},
 )
+@Policy(access=Scope.INGEST, streamed=True, questions=no_question)
 async def upload(request: Request) -> Accepted:
     """Add files to the index, for the staff only unless `audience` is `public`.
 
@@ -164,6 +167,7 @@ def _busy() -> RequestRefusedError:
     status_code=204,
     responses=_ERRORS | error_responses(404, 408, 409, 413, 422) | {204: {"description": "Removed.", "content": {}}},
 )
+@Policy(access=Scope.INGEST)
 def remove(request: Request, doc_id: DocId) -> None:
     """Remove a document from the index; an uploaded file is deleted too."""
     services: Services = request.app.state.services
@@ -172,6 +176,7 @@ def remove(request: Request, doc_id: DocId) -> None:
 
 
 @router.get("/api/jobs/{job_id}", responses=_ERRORS | error_responses(404, 422) | ok_response(_STATE, "Its state"))
+@Policy(access=Scope.INGEST)
 def job_state(request: Request, job_id: UUID) -> UploadState:
     """Return the progress of an upload, from any process of the service."""
     return _state(_job(request.app.state.services.uploads, job_id))
@@ -185,6 +190,7 @@ def job_state(request: Request, job_id: UUID) -> UploadState:
     | error_responses(404, 422)
     | {200: {"description": "Events", "content": {"text/event-stream": {"example": "event: progress", "schema": {}}}}},
 )
+@Policy(access=Scope.INGEST)
 async def job_events(request: Request, job_id: UUID) -> EventStream:
     """Stream the state of an upload whenever it changes, and its end."""
     uploads = request.app.state.services.uploads

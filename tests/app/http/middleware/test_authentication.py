@@ -8,7 +8,7 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from redis import Redis
 
-from app.http.middleware.authentication import OPTIONAL_PATHS, is_open
+from app.http.policy import Policies
 from app.http.server import create_app
 from app.wiring import Services
 from tests.access import ASKED, POSTED, bearer, key_entry, open_redis, serving, settings_over, sources_shown
@@ -48,12 +48,13 @@ def sessions(corpus, groq) -> Iterator[tuple[str, Redis]]:
 
 def test_every_route_but_health_asks_for_a_name(corpus, groq, keyed):
     app = create_app(Services(settings_over(corpus, groq.url, auth_mode="api_key", api_keys=KEYS)))
-    asked = set()
+    asked, policies = set(), Policies(app.routes)
     for route in iter_route_contexts(app.routes):
         path = re.sub(r"{[^}]*}", "x", route.path or "")
         for method in route.methods or {"GET"}:
             response = httpx.request(method, keyed + path, json={} if method == "POST" else None)
-            is_closed = not is_open(path) and path not in OPTIONAL_PATHS
+            policy = policies.find(path, method)
+            is_closed = not policy.is_open and policy.access != "optional"
             assert (response.status_code == 401) is is_closed, f"{method} {path}: {response.status_code}"
         asked.add(path)
     assert {*ASKED, "/docs", "/openapi.json", "/copilot/input_schema", "/api/health"} <= asked
