@@ -96,6 +96,7 @@ def build_chain(
         translations=translations,
         history=history,
         clock=timer,
+        with_reasoning=True,
     )
     steps: list[Runnable[Any, Any]] = [
         stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
@@ -18,6 +18,7 @@ from chains.callbacks.stream_cleanup import register
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
+from chains.generation.reasoning import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
 from chains.message_metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
 from chains.state import AskedPart, Contextualised, Passage, passages_of
@@ -151,6 +152,36 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         return AIMessage(reply, response_metadata={UNSURE: True} if is_unread else {})
 
 
+class GenerateShown(Generate):
+    """Make the message without the model's thoughts, where nothing after the step takes them out."""
+
+    def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
+        """Return the message."""
+        return without_reasoning(super().invoke(input, config))
+
+    async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
+        """Return the message."""
+        return without_reasoning(await super().ainvoke(input, config))
+
+    def stream(
+        self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[BaseMessage]:
+        """Yield the message in pieces."""
+        words = ReasoningFilter()
+        for piece in super().stream(input, config):
+            yield shown_part(piece, words)
+        yield AIMessageChunk(content=words.flush())
+
+    async def astream(
+        self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[BaseMessage]:
+        """Yield the message in pieces."""
+        words = ReasoningFilter()
+        async for piece in super().astream(input, config):
+            yield shown_part(piece, words)
+        yield AIMessageChunk(content=words.flush())
+
+
 def generate(
     model: BaseChatModel,
     *,
@@ -162,10 +193,14 @@ def generate(
     translations: Translations | None = None,
     history: HistoryWindow | None = None,
     clock: Clock | None = None,
+    with_reasoning: bool = False,
 ) -> Generate:
-    """Return the step of stage 3, with the packaged texts where none are given."""
+    """Return the step of stage 3, with the packaged texts where none are given.
+
+    `with_reasoning` keeps what the model thinks aloud in the message, for a chain that takes it out itself.
+    """
     own = "" if system else prompts.load("reminder")
-    return Generate(
+    return (Generate if with_reasoning else GenerateShown)(
         model,
         system=prompts.load("system") if system is None else system,
         reminder=own if reminder is None else reminder,

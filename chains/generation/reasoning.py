@@ -65,6 +65,14 @@ def without_reasoning(message: Message) -> Message:
     return message.model_copy(update={"content": words.feed(content) + words.flush()})
 
 
+def shown_part(message: Message, words: ReasoningFilter) -> Message:
+    """Return a piece of a streamed message with what can be shown of its words."""
+    content = message.content
+    if not isinstance(content, str) or not content:
+        return message
+    return message.model_copy(update={"content": words.feed(content)})
+
+
 def _begun(text: str, tag: str) -> int:
     """Return how many characters at the end of the text may be the beginning of the tag."""
     lower = text.lower()

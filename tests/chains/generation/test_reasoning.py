@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
+from chains.generation import generate
 from chains.generation.reasoning import ReasoningFilter, without_reasoning
 from chains.output import merge
 from tests.chains.generation.test_resilient import resilient
@@ -106,3 +108,21 @@ def test_letters_that_grow_in_lower_case_do_not_move_a_thought(size):
     shown = "".join(words.feed(text[at : at + size]) for at in range(0, len(text), size)) + words.flush()
 
     assert shown == "İİİİ answer"
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+async def test_the_step_alone_shows_no_thought_either(way):
+    passages: Any = [{"content": "Nine percent.", "metadata": {"title": "GST"}, "score": 0.9}]
+    state: Any = {"question": "Which rate?", "context": {"text": "Nine percent.", "passages": passages}}
+    step = generate(GenericFakeChatModel(messages=iter([AIMessage(THOUGHT)])))
+
+    if way == "invoke":
+        shown = str(step.invoke(state).text)
+    elif way == "ainvoke":
+        shown = str((await step.ainvoke(state)).text)
+    elif way == "stream":
+        shown = "".join(str(piece.text) for piece in step.stream(state))
+    else:
+        shown = "".join([str(piece.text) async for piece in step.astream(state)])
+
+    assert shown == ANSWER
