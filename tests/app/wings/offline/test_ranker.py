@@ -24,7 +24,7 @@ def test_the_ranker_is_what_was_written():
 def test_weights_of_another_version_are_refused_with_the_command_that_fits_them(changed):
     kept = json.loads(packaged_ranker(FEATURES).text()) | changed
 
-    with pytest.raises(ValueError, match=r"benchmarks\.answerer"):
+    with pytest.raises(ValueError, match=r"benchmarks\.fits\.answerer"):
         read_ranker(json.dumps(kept), FEATURES)
 
 
