@@ -4,6 +4,8 @@ from importlib.metadata import EntryPoint, EntryPoints
 import pytest
 
 from app import hooks
+from app.settings import load_settings
+from app.wiring import Services
 from chains.errors import ConfigurationError
 
 
@@ -31,6 +33,16 @@ def test_a_package_that_is_missing_is_named_with_the_extra_of_its_wing(monkeypat
 
     with pytest.raises(ConfigurationError, match=r"'docx' needs the package mammoth: pip install 'waypoint"):
         hooks.load("readers", "docx")
+
+
+def test_events_that_are_wanted_without_their_package_stop_the_program(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("app.wings.events.outbox", "app.wings.events.publ"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "aio_pika", None)
+
+    assert Services(load_settings()).outbox is None
+    with pytest.raises(ConfigurationError, match=r"RABBITMQ_URL needs the package aio_pika: pip install 'waypoint-co"):
+        _ = Services(load_settings(rabbitmq_url="amqp://guest:guest@127.0.0.1:5672/")).outbox
 
 
 def test_parts_of_others_come_before_our_own_and_one_that_cannot_be_imported_is_left_out(monkeypatch):
