@@ -45,7 +45,7 @@ def test_questions_outlive_a_restart_and_so_does_what_is_being_typed(browser, op
         expect(under_way.locator(".answer")).to_contain_text("Import GST in Singapore")
         first.send(signal.SIGTERM)
         waiting = ask_and_wait(other, GST, "failed")
-        expect(waiting.get_by_role("alert")).to_contain_text("Connecting again")
+        expect(waiting.get_by_role("alert")).to_contain_text("Reconnecting")
         box(other).fill(DRAFT)
         saying.go_on()
         expect(under_way).to_have_attribute("data-outcome", "answered")

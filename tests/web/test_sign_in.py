@@ -64,7 +64,7 @@ def test_the_dialog_opens_by_itself_and_axe_finds_nothing(page):
 def test_a_wrong_key_is_refused_in_words_and_the_right_one_lets_in(page, watch):
     watch.expected.append(REFUSED)
     sign_in(page, "no-key")
-    expect(page.get_by_role("alert")).to_contain_text("This token is not valid")
+    expect(page.get_by_role("alert")).to_contain_text("This token is invalid")
     sign_in(page, "desk-key")
 
     expect(page.get_by_role("dialog")).to_be_hidden()
