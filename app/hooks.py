@@ -38,6 +38,10 @@ KINDS = {
 _WING = re.compile(r"\bapp\.wings\.(\w+)")
 
 
+class LeftOutError(ConfigurationError):
+    """The folder of a wing is not part of this installation."""
+
+
 def names(kind: str) -> list[str]:
     """Return the names of the parts of a kind."""
     return sorted(_parts(kind))
@@ -47,6 +51,7 @@ def load(kind: str, name: str) -> Any:
     """Import a part.
 
     Raises:
+        LeftOutError: the folder of its wing is not part of this installation.
         ConfigurationError: nobody offers it, or a package that it needs is not installed.
     """
     if name not in _parts(kind):
@@ -56,15 +61,19 @@ def load(kind: str, name: str) -> Any:
     try:
         return part.load()
     except ModuleNotFoundError as error:
-        raise ConfigurationError(_missing(part, str(error.name))) from error
+        raise _missing(part, str(error.name)) from error
 
 
 def each(kind: str) -> Iterator[Any]:
-    """Import every part of a kind; those whose packages are not installed are left out."""
+    """Import every part of a kind but those of wings that were left out.
+
+    Raises:
+        ConfigurationError: a package that one needs is not installed.
+    """
     for name in names(kind):
         try:
             yield load(kind, name)
-        except ConfigurationError:
+        except LeftOutError:
             continue
 
 
@@ -83,12 +92,14 @@ def _is_ours(part: EntryPoint) -> bool:
     return part.dist is not None and part.dist.name == DISTRIBUTION
 
 
-def _missing(part: EntryPoint, module: str) -> str:
-    """Say what to install; a wing's extra has the wing's name."""
+def _missing(part: EntryPoint, module: str) -> ConfigurationError:
+    """Return the error that says what to install; a wing's extra has the wing's name."""
     wing = _WING.search(part.value)
     if wing and wing[0] in module:
-        return f"{part.name!r} is not part of this installation: the folder of `{wing[1]}` was left out of it"
+        left_out = f"the folder of `{wing[1]}` was left out of it"
+        return LeftOutError(f"{part.name!r} is not part of this installation: {left_out}")
     if wing:
-        return f"{part.name!r} needs the package {module}: pip install '{DISTRIBUTION}[{wing[1]}]'"
+        install = f"pip install '{DISTRIBUTION}[{wing[1]}]'"
+        return ConfigurationError(f"{part.name!r} needs the package {module}: {install}")
     package = part.dist.name if part.dist else part.value
-    return f"{part.name!r} of {package} needs the package {module}, which is not installed"
+    return ConfigurationError(f"{part.name!r} of {package} needs the package {module}, which is not installed")

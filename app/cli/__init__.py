@@ -42,7 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "copy": copy,
 }
 for name in hooks.names("commands"):
-    with suppress(ConfigurationError):  # The folder of its wing was left out.
+    with suppress(hooks.LeftOutError):
         COMMANDS[name] = hooks.load("commands", name)
 for name, command in COMMANDS.items():
     app.command(name=name)(command)

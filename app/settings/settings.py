@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, create_model, field_validator, model_validator
 from pydantic.fields import FieldInfo
@@ -57,7 +57,8 @@ class Settings(BaseModel):
         """
         read = _variables()(**variables)
         made = {group: _filled(group, read) for group in _all_groups()}
-        super().__init__(**_by_name(made), wings=tuple(made[group] for group in _plugged()))
+        core = {name: made[group] for name, group in _core().items()}
+        super().__init__(**core, wings=tuple(made[group] for group in _plugged()))
         if reason := next(filter(None, (group.contradiction(self) for group in made.values())), None):
             raise ValueError(reason)
 
@@ -67,7 +68,7 @@ class Settings(BaseModel):
 
     def of_variable(self, variable: str) -> Any:
         """Return the value of a variable, in lower case; None where no installed part has it."""
-        return self.as_variables().get(variable)
+        return self.as_variables([variable]).get(variable)
 
     def as_variables(self, names: Iterable[str] | None = None, **options: Any) -> dict[str, Any]:
         """Return the values by their variables, by default of all; `options` are those of `model_dump`."""
@@ -90,7 +91,7 @@ class Settings(BaseModel):
         return self.model_copy(update={**changed, "wings": tuple(wings)})
 
     def _groups(self) -> dict[str, Group]:
-        core = {name: getattr(self, name) for name in type(self).model_fields if name != "wings"}
+        core = {name: getattr(self, name) for name in _core()}
         return core | {type(one).__name__: one for one in self.wings}
 
     @property
@@ -187,18 +188,18 @@ def _variables() -> type[_Variables]:
 
 
 def _all_groups() -> list[type[Group]]:
-    kinds = (field.annotation for name, field in Settings.model_fields.items() if name != "wings")
-    return [*(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Group)), *_plugged()]
+    return [*_core().values(), *_plugged()]
+
+
+@cache
+def _core() -> dict[str, type[Group]]:
+    fields = Settings.model_fields.items()
+    return {name: cast("type[Group]", field.annotation) for name, field in fields if name != "wings"}
 
 
 @cache
 def _plugged() -> tuple[type[Group], ...]:
     return tuple(hooks.each("settings"))
-
-
-def _by_name(made: Mapping[type[Group], Group]) -> dict[str, Group]:
-    kinds = {name: field.annotation for name, field in Settings.model_fields.items() if name != "wings"}
-    return {name: group for name, kind in kinds.items() for group in made.values() if type(group) is kind}
 
 
 def _filled(group: type[Group], variables: _Variables) -> Group:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Serving(Indexing):
-    """Who asks, and what is told of it."""
+    """Who asks, and what observes it."""
 
     serving: bool = True  # Whether calls are counted and published as events; single commands need neither.
     models: dict[str, BaseChatModel] = field(default_factory=dict, init=False)

@@ -45,14 +45,17 @@ def test_events_that_are_wanted_without_their_package_stop_the_program(monkeypat
         _ = Services(load_settings(rabbitmq_url="amqp://guest:guest@127.0.0.1:5672/")).outbox
 
 
-def test_parts_of_others_come_before_our_own_and_one_that_cannot_be_imported_is_left_out(monkeypatch):
-    parts = {"mcp": "app.wings.mcp.routes:mcp_router", "tickets": "tickets_plugin:router"}
-    found = EntryPoints(EntryPoint(name, place, "waypoint.routes") for name, place in parts.items())
-    monkeypatch.setattr(hooks, "_installed", lambda: found)
-    hooks._parts.cache_clear()
+def test_each_passes_over_a_wing_that_was_left_out_and_stops_at_a_package_that_is_missing(monkeypatch):
+    def installed(**parts: str) -> None:
+        found = EntryPoints(EntryPoint(name, place, "waypoint.routes") for name, place in parts.items())
+        monkeypatch.setattr(hooks, "_installed", lambda: found)
+        hooks._parts.cache_clear()
+
     try:
+        installed(gone="app.wings.gone:router", mcp="app.wings.mcp.routes:mcp_router")
         assert [made.__name__ for made in hooks.each("routes")] == ["mcp_router"]
+        installed(mcp="app.wings.mcp.routes:mcp_router", tickets="tickets_plugin:router")
         with pytest.raises(ConfigurationError, match="'tickets' of tickets_plugin:router needs the package tickets_pl"):
-            hooks.load("routes", "tickets")
+            list(hooks.each("routes"))
     finally:
         hooks._parts.cache_clear()
