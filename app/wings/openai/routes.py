@@ -1,4 +1,4 @@
-"""POST /v1/chat/completions and GET /v1/models: OpenAI's contract, so that any chat front end can ask."""
+"""POST /v1/chat/completions and /v1/responses, GET /v1/models: OpenAI's contracts, for any chat front end."""
 
 import json
 import time
@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
+from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.http.errors import RequestRefusedError, logged_reply, openai_error
@@ -17,6 +18,7 @@ from app.http.openapi import ok_response, openai_error_responses
 from app.http.policy import KILOBYTE, Policy
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route
+from app.wings.openai import responses
 from app.wings.openai.messages import (
     WITHDRAWN,
     Message,
@@ -32,6 +34,7 @@ from app.wings.openai.messages import (
 )
 from app.wiring import Services
 from chains.output import merge
+from chains.state import Answer, Question
 
 OFFLINE = "offline"
 MOST_MESSAGES = 500
@@ -146,61 +149,98 @@ _COMPLETION = {
 _ERRORS = openai_error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
 
 
-def completions_router(services: Services) -> APIRouter:
-    """Return the routes."""
-    settings = services.settings
-    models = (OFFLINE,) if settings.provider == OFFLINE else settings.llm.models
-    router = APIRouter(prefix="/v1", tags=["OpenAI"], route_class=bad_request_route("a JSON object with messages"))
-    created = int(time.time())
-    offered = {name: Model(id=name, created=created) for name in models}
+class Models:
+    """The models that answer, by name."""
 
-    def find(name: str) -> Model:
-        if name not in offered:
+    def __init__(self, services: Services) -> None:
+        names = (OFFLINE,) if services.settings.provider == OFFLINE else services.settings.llm.models
+        created = int(time.time())
+        self._services = services
+        self.offered = {name: Model(id=name, created=created) for name in names}
+
+    def find(self, name: str) -> Model:
+        """Return a model.
+
+        Raises:
+            RequestRefusedError: there is none of this name.
+        """
+        if name not in self.offered:
             msg = f"The model {name!r} is not available; GET /v1/models lists those that are"
             raise RequestRefusedError(404, msg, code="model_not_found", param="model")
-        return offered[name]
+        return self.offered[name]
+
+    def chain(self, name: str) -> Runnable[Question, Answer]:
+        """Return the chain that asks a model."""
+        self.find(name)
+        return self._services.numbered_chain(None if name == OFFLINE else name)
+
+
+def completions_router(services: Services) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(prefix="/v1", tags=["OpenAI"], route_class=bad_request_route("a JSON object with messages"))
+    models = Models(services)
 
     @Policy(body_bytes=128 * KILOBYTE, errors="openai")  # A whole conversation.
     async def chat_completions(request: Request, body: CompletionBody) -> Response:
         """Answer the last message, whole or as a stream."""
         _refuse_unserved(body)
-        model = find(body.model)
-        services = request.app.state.services
-        chain = services.numbered_chain(None if body.model == OFFLINE else body.model)
-        question = question_of(body.messages)
-        config = run_config(request, model_id=body.model) | {"run_id": uuid4()}
-        if body.stream:
-            parts = await _opened(chain.astream(question, config))
-            usage = bool(body.stream_options and body.stream_options.include_usage)
-            return EventStream(_events(request, parts, _head(model.id, "chat.completion.chunk"), usage=usage))
-        answer = await chain.ainvoke(question, config)
-        choice = {
-            "index": 0,
-            "message": message_of(answer),
-            "logprobs": None,
-            "finish_reason": finish_reason_of(answer),
-        }
-        content = {"choices": [choice], "usage": usage_of(answer).model_dump(), "waypoint": extension_of(answer)}
-        return JSONResponse(_head(model.id, "chat.completion") | content)
+        return await _completed(request, body, models.chain(body.model))
+
+    @Policy(body_bytes=128 * KILOBYTE, errors="openai")
+    async def create_response(request: Request, body: responses.ResponseBody) -> Response:
+        """Answer the input, whole or as a stream."""
+        responses.refuse_unserved(body)
+        return await _responded(request, body, models.chain(body.model))
 
     @Policy(errors="openai")
     async def list_models() -> ModelList:
         """Return the models that answer."""
-        return ModelList(data=list(offered.values()))
+        return ModelList(data=list(models.offered.values()))
 
     @Policy(errors="openai")
     async def read_model(model: str) -> Model:
         """Return one of the models."""
-        return find(model)
+        return models.find(model)
 
     add = router.add_api_route
-    responses = _ERRORS | ok_response(_COMPLETION, "The answer, or server-sent events of `chat.completion.chunk`")
-    add("/chat/completions", chat_completions, methods=["POST"], response_model=Completion, responses=responses)
+    told = _ERRORS | ok_response(_COMPLETION, "The answer, or server-sent events of `chat.completion.chunk`")
+    add("/chat/completions", chat_completions, methods=["POST"], response_model=Completion, responses=told)
+    told = _ERRORS | ok_response(responses.EXAMPLE, "The answer, or server-sent events")
+    add("/responses", create_response, methods=["POST"], response_model=responses.ResponseObject, responses=told)
     listed = ok_response({"object": "list", "data": [_MODEL]}, "The models")
     add("/models", list_models, methods=["GET"], responses=openai_error_responses(401, 403, 429) | listed)
     one = openai_error_responses(401, 403, 404, 429) | ok_response(_MODEL, "The model")
     add("/models/{model:path}", read_model, methods=["GET"], responses=one)
     return router
+
+
+async def _completed(request: Request, body: CompletionBody, chain: Runnable[Question, Answer]) -> Response:
+    question, config = question_of(body.messages), _config(request, body.model)
+    if body.stream:
+        parts = await _opened(chain.astream(question, config))
+        usage = bool(body.stream_options and body.stream_options.include_usage)
+        return EventStream(_events(request, parts, _head(body.model, "chat.completion.chunk"), usage=usage))
+    answer = await chain.ainvoke(question, config)
+    choice = {
+        "index": 0,
+        "message": message_of(answer),
+        "logprobs": None,
+        "finish_reason": finish_reason_of(answer),
+    }
+    content = {"choices": [choice], "usage": usage_of(answer).model_dump(), "waypoint": extension_of(answer)}
+    return JSONResponse(_head(body.model, "chat.completion") | content)
+
+
+async def _responded(request: Request, body: responses.ResponseBody, chain: Runnable[Question, Answer]) -> Response:
+    question, config = question_of(body.messages), _config(request, body.model)
+    if body.stream:
+        parts = await _opened(chain.astream(question, config))
+        return EventStream(responses.events(request, parts, body.model))
+    return JSONResponse(responses.response_of(await chain.ainvoke(question, config), body.model))
+
+
+def _config(request: Request, model: str) -> RunnableConfig:
+    return run_config(request, model_id=model) | {"run_id": uuid4()}
 
 
 def _refuse_unserved(body: CompletionBody) -> None:
