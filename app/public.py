@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from chains import (
         STAGES,
         Answer,
+        CitationMiddleware,
         Question,
         as_tool,
         build_chain,
+        build_graph,
         citation_metadata,
         deduplicate_citations,
         dice,
@@ -38,6 +40,7 @@ __all__ = [
     "STAGES",
     "Answer",
     "ChunkRetriever",
+    "CitationMiddleware",
     "HybridRetriever",
     "Question",
     "Settings",
@@ -46,6 +49,7 @@ __all__ = [
     "WaypointError",
     "as_tool",
     "build_chain",
+    "build_graph",
     "citation_metadata",
     "deduplicate_citations",
     "dice",
@@ -63,6 +67,11 @@ __all__ = [
     "similarity",
     "stage",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__
 
 
 def __getattr__(name: str) -> Any:

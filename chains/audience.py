@@ -1,7 +1,9 @@
 """Who may see a document, and which category its folder stands for: the one map for ingestion, retrieval, citations."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
@@ -14,6 +16,7 @@ from chains.text.words import word_list
 Audience = Literal["public", "internal"]
 
 INTERNAL = "internal"
+_CALLER: ContextVar[Audience] = ContextVar("caller_audience", default="internal")
 # Folders of a knowledge base and the categories they stand for. A folder may also bear the category's own name.
 CATEGORIES = {
     "01_regulatory": "regulatory",
@@ -80,17 +83,32 @@ def is_internal_source(source_type: object) -> bool:
 def audience_in(config: RunnableConfig | None) -> Audience:
     """Return the `audience` in the config's `configurable`: which documents the call may see.
 
-    The default is `internal`, because the command line is for the staff. The HTTP routes set the audience from the
-    caller's identity. LangServe's clients cannot set it: no `configurable` key is open to them.
+    The default is the caller's (`caller_audience`). LangServe's clients cannot set it: no `configurable` key is open
+    to them.
 
     Raises:
         ConfigurationError: there is no such audience.
     """
-    audience: Audience = ((config or {}).get("configurable") or {}).get("audience", "internal")
+    audience: Audience = ((config or {}).get("configurable") or {}).get("audience", _CALLER.get())
     if audience not in get_args(Audience):
         msg = f"audience={audience!r} is not one of {', '.join(get_args(Audience))}"
         raise ConfigurationError(msg)
     return audience
+
+
+def caller_audience() -> Audience:
+    """Return the audience of the HTTP request that this code runs for; `internal` outside of requests."""
+    return _CALLER.get()
+
+
+@contextmanager
+def called_by(audience: Audience) -> Iterator[None]:
+    """Make an audience the default of all that runs inside, also in the threads and tasks that it starts."""
+    token = _CALLER.set(audience)
+    try:
+        yield
+    finally:
+        _CALLER.reset(token)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -8,7 +8,8 @@ import typer
 from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import answer_text, as_json, complain, show
 from app.settings import Settings
-from chains.state import Question, check_question
+from chains.question import check_question
+from chains.state import Question
 
 
 def ask(

@@ -12,7 +12,8 @@ from app.observability.printable import escaped
 from chains.errors import WaypointError
 from chains.naming import place_name
 from chains.output import merge
-from chains.state import QUESTION_MAX_CHARACTERS, Answer, Citation, check_question
+from chains.question import QUESTION_MAX_CHARACTERS, check_question
+from chains.state import Answer, Citation
 
 STOPPED = "\n(stopped)\n"
 

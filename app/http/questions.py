@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from app.adapters.sessions.identity import Identity
-from chains.state import QUERY_MAX_CHARACTERS, QUESTION_PATTERN, is_text
+from chains.question import QUERY_MAX_CHARACTERS, QUESTION_PATTERN, is_text
 
 # A query of 1,000 characters and this history fit into a body of 10 kB (BodyLimit) with the JSON around them.
 HISTORY_MAX_TURNS = 20
@@ -93,9 +93,14 @@ SESSION_DESCRIPTION = "Stores the conversation under this id for its caller; `hi
 SessionId = Annotated[str | None, Field(max_length=SESSION_MAX_CHARACTERS, description=SESSION_DESCRIPTION)]
 
 
+def identity_of(request: Request) -> Identity:
+    """Return the caller, or an anonymous one without rights."""
+    return getattr(request.state, "identity", None) or Identity()
+
+
 def run_config(request: Request, **metadata: str | None) -> RunnableConfig:
     """Return the config of a question's run: its audience and who asks. Anonymous callers see public documents."""
-    identity: Identity = getattr(request.state, "identity", None) or Identity()
+    identity = identity_of(request)
     known = {"request_id": getattr(request.state, "request_id", None), "user_id": identity.user_id, **metadata}
     metadata = {name: value for name, value in known.items() if value is not None}
     return {"configurable": {"audience": identity.audience}, "metadata": metadata}

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from app.web import assets, words
-from chains.state import QUESTION_MAX_CHARACTERS
+from chains.question import QUESTION_MAX_CHARACTERS
 
 WIDGET = "widget."  # What the keys of its words begin with.
 _KEY = re.compile(r"[\"`]([a-z]+(?:-[a-z]+)*\.[a-z.-]*)")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "words"
 DEFAULT = "en"
-NAME = "language.name"  # The key under which a file tells its language's own name.
+NAME = "language.name"  # The key of the language's own name.
 _OLD_CODES = {"in": "id"}  # Java sends the code that Indonesian had until 1989.
 
 

@@ -13,7 +13,7 @@ from langchain_core.utils import batch_iterate
 
 from app.settings import Settings
 from app.wiring.storage import IndexReader
-from chains.audience import INTERNAL, Audience
+from chains.audience import INTERNAL, Audience, caller_audience
 from chains.ingestion.source_records import Source
 from chains.library import Entry, describe
 
@@ -32,6 +32,11 @@ class Catalogue:
     entries: Mapping[str, Entry] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
 
+    def public(self) -> "Catalogue":
+        """Return the public documents alone."""
+        entries = {doc_id: entry for doc_id, entry in self.entries.items() if entry.allows("public")}
+        return Catalogue(entries, {doc_id: self.sources[doc_id] for doc_id in entries if doc_id in self.sources})
+
 
 @dataclass
 class Library:
@@ -41,10 +46,10 @@ class Library:
     index: IndexReader
     sample: Path
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _listed: "tuple[Snapshot, Catalogue] | None" = field(default=None, init=False)
+    _listed: "tuple[Snapshot, dict[Audience, Catalogue]] | None" = field(default=None, init=False)
 
-    def catalogue(self) -> Catalogue:
-        """Return the current documents of the index.
+    def catalogue(self, audience: Audience | None = None) -> Catalogue:
+        """Return the current documents of the index that an audience may see; by default the caller's.
 
         Raises:
             VectorStoreError: it cannot be read.
@@ -52,16 +57,18 @@ class Library:
         current = self.index.current()
         with self._lock:
             if self._listed is None or self._listed[0] is not current:
-                self._listed = current, catalogue_of(current, self.settings.link_hosts)
-            return self._listed[1]
+                everything = catalogue_of(current, self.settings.link_hosts)
+                self._listed = current, {"internal": everything, "public": everything.public()}
+            return self._listed[1][audience or caller_audience()]
 
-    def find(self, doc_id: str, audience: Audience) -> Entry | None:
-        """Return a document; None if it is unknown or this audience may not see it."""
-        entry = self.catalogue().entries.get(doc_id)
-        return entry if entry and entry.allows(audience) else None
+    def find(self, doc_id: str) -> Entry | None:
+        """Return a document; None if it is unknown or the caller may not see it."""
+        return self.catalogue().entries.get(doc_id)
 
     def chunks(self, doc_id: str) -> list[Document]:
-        """Return all chunks of a document, in order."""
+        """Return all chunks of a document, in order; none if the caller may not see it."""
+        if self.find(doc_id) is None:
+            return []
         current = self.index.current()
         found = chunks_by_id(current, current.words.chunks_of(doc_id))
         return sorted(found.values(), key=lambda chunk: int(chunk.metadata["chunk_index"]))

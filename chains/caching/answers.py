@@ -15,8 +15,9 @@ from chains.caching.typed_cache import TypedCache, canonical
 from chains.clock import Clock
 from chains.errors import WaypointError
 from chains.output import merge
+from chains.question import check_question
 from chains.retrieval import filters_of
-from chains.state import Answer, Question, check_question
+from chains.state import Answer, Question
 
 # For what may well be answered better in a minute: a passage was missed, the model gave up or was cut off.
 BRIEF_TTL_S = 60.0

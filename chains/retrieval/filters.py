@@ -3,10 +3,18 @@
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig
 
 from chains.audience import Audience, audience_in, audience_of
 from chains.errors import ConfigurationError
+
+FILTER_SPECS = [
+    ConfigurableFieldSpec(
+        "audience", Audience, description="Whose documents are searched; by default the caller's.", is_shared=True
+    ),
+    ConfigurableFieldSpec("category", str | None, description="Only documents of this category.", is_shared=True),
+    ConfigurableFieldSpec("jurisdiction", str | None, description="Only documents of this country.", is_shared=True),
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chains.blocking import SafetyVerdict
+from chains.question import question_of
 from chains.safety.leaks import canary_of
-from chains.state import Question, check_question
+from chains.state import Question
 
 Reason = Literal["injection", "pii", "moderation"]
 Action = Literal["none", "guarded", "blocked"]
@@ -20,7 +21,7 @@ class RiskThresholds:
     block: float
 
     def action(self, risk: float) -> Action:
-        """Return what becomes of a question of this risk."""
+        """Return the action for a question of this risk."""
         if risk >= self.block:
             return "blocked"
         return "guarded" if risk >= self.guard else "none"
@@ -48,7 +49,7 @@ class CheckQuestion:
         Raises:
             QuestionError: the question is empty, too long, or no text.
         """
-        question = check_question(state.get("question"))
+        question = question_of(state)
         redacted = list(state.get("redacted") or [])
         risk = self.risk(question) if self.risk else 0.0
         action: Action = self.thresholds.action(risk)

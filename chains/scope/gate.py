@@ -16,8 +16,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from numpy.typing import NDArray
 
 from chains.blocking import is_blocked
+from chains.question import query_of, question_of
 from chains.scope.file import ScopeFile
-from chains.state import SMALL_TALK, Redirect, Searching, check_question, query_of
+from chains.state import SMALL_TALK, Redirect, Searching
 from chains.text.language import is_english
 
 # Chosen by leaving out one example at a time; values between a half and the double change little.
@@ -171,7 +172,7 @@ def _judged(state: Searching) -> list[str]:
     """
     if parts := state.get("parts"):
         return [part["query"] for part in parts]
-    question, query = check_question(state.get("question")), query_of(state)
+    question, query = question_of(state), query_of(state)
     return [question if query.startswith(question) else query]
 
 

@@ -11,6 +11,7 @@ from starlette.types import Scope as AsgiScope
 from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, Scope
 from app.http.errors import RequestRefusedError
 from app.http.policy import SAFE_METHODS, policy_of
+from chains.audience import called_by
 
 # The page signs in with it. Its SameSite=Strict keeps it from other sites, but not from other ports of the same host.
 COOKIE = "waypoint_token"
@@ -30,6 +31,9 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,512}=*")
 class Authentication:
     """ASGI middleware that puts the caller's identity into `request.state.identity`.
 
+    What a route reads without a word about the audience is then what its caller may see; without an identity, what is
+    public.
+
     Args:
         app: The application behind it.
         authenticator: Finds the identity behind a token; None if callers need none.
@@ -45,6 +49,18 @@ class Authentication:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
+        identity = await self._caller(scope)
+        if identity is not None:
+            scope.setdefault("state", {})["identity"] = identity
+        with called_by(identity.audience if identity else "public"):
+            await self.app(scope, receive, send)
+
+    async def _caller(self, scope: AsgiScope) -> Identity | None:
+        """Return who calls; None where the route needs nobody.
+
+        Raises:
+            RequestRefusedError: the route's policy does not let this caller in.
+        """
         match policy_of(scope).access:
             case "open":
                 pass
@@ -53,17 +69,17 @@ class Authentication:
                     require_same_origin(Headers(scope=scope))
             case "report":  # It works while the session store is unavailable.
                 with suppress(RequestRefusedError, IdentityStoreError):
-                    _keep(scope, await self._identify(scope))
+                    return await self._identify(scope)
             case "optional":
                 with suppress(RequestRefusedError):  # An expired token counts as none.
-                    _keep(scope, await self._identify(scope))
+                    return await self._identify(scope)
             case needed:
                 identity = await self._identify(scope)
                 if not identity.may(needed):
                     msg = f"This needs the scope {str(needed)!r}, which the caller does not have"
                     raise RequestRefusedError(403, msg)
-                _keep(scope, identity)
-        await self.app(scope, receive, send)
+                return identity
+        return None
 
     async def _identify(self, scope: AsgiScope) -> Identity:
         headers = Headers(scope=scope)
@@ -86,10 +102,6 @@ class Authentication:
         if self.anonymous is None:
             raise _unauthorized(EMBEDDED)
         return Identity(scopes=self.anonymous.scopes & EMBEDDED_SCOPES)
-
-
-def _keep(scope: AsgiScope, identity: Identity) -> None:
-    scope.setdefault("state", {})["identity"] = identity
 
 
 async def caller_with(authenticator: Authenticator, token: str) -> Identity:

@@ -13,7 +13,8 @@ from app.http.questions import QUERY_SCHEMA, ChatTopK, SessionId, run_config
 from app.http.routes.health import HEALTH, PROBE, Health, health_of
 from app.http.routes.json_route import JsonRoute
 from chains.logs import masked
-from chains.state import QUERY_MAX_CHARACTERS, Answer, check_question
+from chains.question import QUERY_MAX_CHARACTERS, check_question
+from chains.state import Answer
 
 
 class ChatBody(BaseModel):

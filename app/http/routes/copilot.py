@@ -31,7 +31,8 @@ from app.http.questions import (
 )
 from app.http.routes.json_route import JsonRoute
 from chains.audience import audience_in
-from chains.state import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN, Answer, Question
+from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN
+from chains.state import Answer, Question
 
 PATH = "/copilot"
 BODY_BYTES = 32 * KILOBYTE  # A long question with its history.

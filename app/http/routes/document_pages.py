@@ -12,7 +12,7 @@ from app.adapters.documents.page_queue import PagesBusyError
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
-from app.http.routes.documents import DocId, Quoted, identity_of, visible
+from app.http.routes.documents import DocId, Quoted, visible
 from app.wiring.library import Library
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ async def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Q
 
 def _page(request: Request, doc_id: str, number: int) -> "tuple[Library, IndexedPage]":
     library: Library = request.app.state.services.library
-    entry = visible(library, doc_id, identity_of(request))
+    entry = visible(library, doc_id)
     indexed = library.page(doc_id, number) if entry.kind == "pdf" else None
     if indexed is None:
         raise HTTPException(404, NO_PAGE)

@@ -10,10 +10,11 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
 
-from app.adapters.sessions.identity import Identity, Scope
+from app.adapters.sessions.identity import Scope
 from app.http.middleware.drain import RETRY_AFTER_S, InFlight
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
+from app.http.questions import identity_of
 from app.wiring.checks import ANSWER_WITHIN_S, Check
 from chains.clock import timestamp
 
@@ -175,11 +176,10 @@ async def live() -> dict[str, str]:
 async def ready(request: Request, response: Response) -> ReadinessReport:
     """Check what the service depends on; 503 if questions should be sent elsewhere. Staff see details."""
     report: ReadinessReport = await request.app.state.readiness.report()
-    identity: Identity = getattr(request.state, "identity", None) or Identity()
     if not report.ready:
         response.status_code = 503
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
-    return report if identity.audience == "internal" else report.for_strangers()
+    return report if identity_of(request).audience == "internal" else report.for_strangers()
 
 
 @router.get("/metrics", response_class=Response, responses=error_responses(401, 403, 429) | {200: _FIGURES})

@@ -14,17 +14,8 @@ from app.http.openapi import ANSWER, error_responses, ok_response
 from app.http.questions import LANGUAGE_SCHEMA, QUERY_SCHEMA, History, SessionId, Threshold, TopK, run_config
 from app.http.routes.json_route import bad_request_route
 from chains.blocking import Moderation, SafetyReport
-from chains.state import (
-    QUERY_MAX_CHARACTERS,
-    Answer,
-    Citation,
-    ClosestPassage,
-    Confidence,
-    Metadata,
-    RelatedDocument,
-    Source,
-    check_question,
-)
+from chains.question import QUERY_MAX_CHARACTERS, check_question
+from chains.state import Answer, Citation, ClosestPassage, Confidence, Metadata, RelatedDocument, Source
 
 _Value = TypeVar("_Value")
 _CamelKeys = Annotated[

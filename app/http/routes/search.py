@@ -10,7 +10,8 @@ from app.http.questions import QUERY_SCHEMA, TopK, run_config
 from app.http.routes.json_route import bad_request_route
 from app.wiring.build import search
 from chains.citations.sources import external_urls
-from chains.state import QUESTION_MAX_CHARACTERS, Passage
+from chains.question import QUESTION_MAX_CHARACTERS
+from chains.state import Passage
 
 # Metadata of a passage beyond the contract: what a citation needs, and its audience.
 EXTRA_METADATA = (

@@ -11,8 +11,8 @@ from pydantic import AnyUrl
 
 from app.wings.mcp.tools import DOCUMENTS, address_of
 from app.wiring.library import Library
+from chains.audience import audience_in, called_by
 from chains.library import Entry, around, parts_of
-from chains.retrieval import filters_of
 
 PAGE = 100
 UNKNOWN = -32002  # The protocol's code for a resource that is not there.
@@ -34,8 +34,8 @@ def listed(library: Library, config: RunnableConfig, cursor: str | None) -> type
     """
     if not _CURSOR.fullmatch(cursor or "0"):
         raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="This cursor is not known; list anew."))
-    audience, first = filters_of(config).audience, int(cursor or "0")
-    entries = [entry for entry in library.catalogue().entries.values() if entry.allows(audience)]
+    first = int(cursor or "0")
+    entries = list(library.catalogue(audience_in(config)).entries.values())
     following = str(first + PAGE) if first + PAGE < len(entries) else None
     return types.ListResourcesResult(
         resources=[_resource(entry) for entry in entries[first : first + PAGE]], nextCursor=following
@@ -49,10 +49,10 @@ def text_of(library: Library, config: RunnableConfig, address: str) -> str:
         McpError: there is no such document, or the caller may not see it.
     """
     doc_id = unquote(address.removeprefix(DOCUMENTS))
-    entry = library.find(doc_id, filters_of(config).audience) if address.startswith(DOCUMENTS) else None
-    if entry is None:
+    with called_by(audience_in(config)):
+        chunks = library.chunks(doc_id) if address.startswith(DOCUMENTS) else []
+    if not chunks:
         raise McpError(types.ErrorData(code=UNKNOWN, message="There is no such document."))
-    chunks = library.chunks(doc_id)
     shown = around(chunks, chunks[0].metadata["start_char"])
     rest: Sequence[str] = () if len(shown) == len(chunks) else ("[The document goes on; `search` finds the rest.]",)
     pages = [part.text if part.page is None else f"Page {part.page}\n\n{part.text}" for part in parts_of(shown)]

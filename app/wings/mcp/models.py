@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from chains.state import QUERY_MAX_CHARACTERS, Outcome
+from chains.question import QUERY_MAX_CHARACTERS
+from chains.state import Outcome
 
 
 class AskMessage(BaseModel):

@@ -87,7 +87,7 @@ TOOLS = (
 def _answer(answer: Answer) -> AskOutput:
     confidence = answer["confidence"]
     return AskOutput(
-        answer=numbered_text(answer["answer"], answer["citations"]),
+        answer=numbered_text(answer["answer"], answer["citations"], doubts=True),
         outcome=answer["outcome"],
         sources=[_source(citation, number) for number, citation in cited_by_number(answer["citations"]).items()],
         closest=[_closest(closest) for closest in answer["closest"]],

@@ -16,7 +16,8 @@ from app.http.errors import RequestRefusedError
 from app.http.events import EventStream, event
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy, no_question
-from app.http.routes.documents import DocId, identity_of, visible
+from app.http.questions import identity_of
+from app.http.routes.documents import DocId, visible
 from app.wings.uploads.jobs import Job
 from app.wings.uploads.names import FileNameError, safe_name
 from app.wings.uploads.uploads import NamesTakenError, NoRoomError, Uploads, UploadsBusyError
@@ -171,7 +172,7 @@ def _busy() -> RequestRefusedError:
 def remove(request: Request, doc_id: DocId) -> None:
     """Remove a document from the index; an uploaded file is deleted too."""
     services: Services = request.app.state.services
-    visible(services.library, doc_id, identity_of(request))
+    visible(services.library, doc_id)
     services.uploads.remove(doc_id)
 
 

@@ -208,7 +208,7 @@ class Uploads:
             VectorStoreError: the index cannot be changed; everything is as it was.
         """
         with self.ingestion.into.locked():
-            source = self.library.catalogue().sources.get(doc_id)
+            source = self.library.catalogue("internal").sources.get(doc_id)
             path = source.path if source and self.library.is_uploaded(source) else None
             aside = path and path.with_name(f".{path.name}.removed")  # Hidden files are not ingested.
             if path and aside:
@@ -297,7 +297,7 @@ class Uploads:
             return ""
         if not job.replace:
             return TAKEN
-        catalogue = self.library.catalogue()
+        catalogue = self.library.catalogue("internal")
         there = [catalogue.entries.get(doc_id) for doc_id, source in catalogue.sources.items() if source.path == path]
         return "" if all(entry is None or entry.allows(job.seen) for entry in there) else NOT_YOURS
 

@@ -48,6 +48,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     "GET /documents/{doc_id}/pages/{page}": {"pages": "words"},
     "POST /mcp": {"questions": "tool_calls_in"},
     "POST /v1/chat/completions": OPENAI | {"body_bytes": 128 * 1024},
+    "POST /v1/responses": OPENAI | {"body_bytes": 128 * 1024},
     "GET /v1/models": OPENAI,
     "GET /v1/models/{model:path}": OPENAI,
     "POST /api/documents": INGEST | {"streamed": True, "questions": "no_question"},

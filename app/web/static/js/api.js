@@ -4,7 +4,7 @@ import { t } from "./words.js";
 // Modules are at /static/VERSION/js/: three folders above them is the service, whatever path a proxy gives it.
 const base = new URL("../../../", import.meta.url);
 
-/** Whether this page stands in another page: its requests are then anonymous. */
+/** Whether this page is embedded in another: its requests are then anonymous. */
 export const embedded = "embed" in document.body.dataset;
 
 /** What went wrong: the status (0: no connection), words for the user, and how many seconds to wait. */

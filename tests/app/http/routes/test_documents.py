@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI, Request
 from fastapi.testclient import TestClient
 
 from app.adapters.documents.pages import IndexedPage, PdfPages
@@ -47,8 +48,28 @@ def client(corpus) -> Iterator[TestClient]:
         settings_over(corpus.parent, "http://127.0.0.1:1", auth_mode="api_key", api_keys=keys, warm_up=False)
     )
     services.ingest([corpus])
-    with TestClient(create_app(services)) as client:
+    app = create_app(services)
+    add_newcomers_routes(app)
+    with TestClient(app) as client:
         yield client
+
+
+def add_newcomers_routes(app: FastAPI) -> None:
+    """Add routes whose author gives no thought to audiences."""
+
+    @app.get("/new/titles")
+    def titles(request: Request) -> list[str]:
+        return [entry.title for entry in request.app.state.services.library.catalogue().entries.values()]
+
+    @app.get("/new/passages")
+    async def passages(request: Request) -> list[str]:
+        options = {"configurable": {"thread_id": "7"}}
+        found = await request.app.state.services.retriever.ainvoke("The margin is 7 %", options)
+        return [chunk.metadata["doc_id"] for chunk in found]
+
+    @app.get("/new/words")
+    def words(request: Request, doc_id: str) -> int:
+        return sum(len(chunk.page_content) for chunk in request.app.state.services.library.chunks(doc_id))
 
 
 def listed(client: TestClient, who: dict[str, str] = STAFF, **wanted: Any) -> dict[str, Any]:
@@ -103,6 +124,23 @@ def test_a_caller_without_the_scope_sees_public_documents_and_may_remove_none(cl
     }
     assert not any(one["removable"] for one in found["documents"])
     assert found["categories"] == {"regulatory": 4}
+
+
+@pytest.mark.parametrize(
+    ("path", "internal"),
+    [("/new/titles", "Margins"), ("/new/passages", "internal_margins"), ("/new/words?doc_id=internal_margins", None)],
+)
+def test_a_route_that_never_mentions_audiences_shows_its_caller_no_more_than_it_may_see(client, path, internal):
+    to_staff, to_public = (client.get(path, headers=who).json() for who in (STAFF, PUBLIC))
+
+    if internal is None:
+        assert to_staff > 0
+        assert to_public == 0
+    else:
+        assert internal in to_staff
+        assert to_public
+        assert set(to_public) < set(to_staff)
+        assert internal not in to_public
 
 
 @pytest.mark.parametrize("path", ["internal_margins", "internal_secret/pages/1", "internal_secret/pages/1.png"])
