@@ -9,8 +9,8 @@ PYTEST := MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet
 
-ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need for Indonesia?"
-	@$(BIN)/waypoint ask "$${Q:?give a question, like: make ask Q=\"What documents do I need for Indonesia?\"}"
+ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need to ship sea freight from Singapore to Indonesia?"
+	@$(BIN)/waypoint ask "$${Q:?give a question, like: make ask Q=\"What documents do I need to ship sea freight from Singapore to Indonesia?\"}"
 
 test test-slow test-browser: export PYTHONDONTWRITEBYTECODE = # Else each process of the tests compiles the project anew.
 test: $(VENV)/.dev ## Run the tests but the slow and the browser's in two processes, with the coverage of chains/ held at 95 %
@@ -47,17 +47,11 @@ format: $(VENV)/.dev ## Format the code and mend what can be mended
 bench: $(VENV)/.dev $(PARITY)/.done ## Measure speed, memory and size, and print them as a table
 	$(BIN)/python -m benchmarks.bench
 
-bench-events: $(VENV)/.dev ## Measure what becomes of events while RabbitMQ is away (needs one on 127.0.0.1:5672)
-	$(BIN)/python -m benchmarks.bench_events
-
 eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the table of docs/evaluation.md
 	$(BIN)/python -m benchmarks.strategies
 
-load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, or each store with up to WORKERS=n; print the table
-	$(BIN)/python -m benchmarks.load $(if $(WORKERS),--workers $(WORKERS))
-
-scale: $(VENV)/.dev ## Fill the stores with up to 100,000 chunks (SIZES="1000 1000000" for others); print the table
-	$(BIN)/python -m benchmarks.scale $(if $(SIZES),--sizes $(SIZES))
+load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, and print the table
+	$(BIN)/python -m benchmarks.load
 
 soak: $(VENV)/.dev ## Ask 2,000 questions while one call in five fails, and print what was promised and held
 	$(BIN)/python -m benchmarks.soak
@@ -67,9 +61,6 @@ hostile: $(VENV)/.dev ## Try malformed requests, files, settings, commands, repl
 
 types-page: ## Check the types of the page's modules with TypeScript (needs npx; CI runs it where there is one)
 	npx --yes --package typescript@7.0.2 tsc --project tests/web/tsconfig.json
-
-bench-page: $(VENV)/.dev ## Measure the page in Chromium: its weight, when it can be used, when first words are seen
-	$(BIN)/python -m benchmarks.page
 
 screenshots: $(VENV)/.dev ## Draw every view of the page into screenshots/, and the pictures of README and docs again
 	$(BIN)/python -m tests.web.screenshots --docs
@@ -130,8 +121,8 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 $(PARITY)/.done: requirements.lock pyproject.toml
 	@$(PYTHON) -m venv $(PARITY)
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --require-hashes -r requirements.lock
-	@$(PARITY)/bin/python -m pip --quiet --quiet install torch==2.13.0 sentence-transformers
+	@$(PARITY)/bin/python -m pip --quiet --quiet install torch==2.13.0 sentence-transformers langchain-huggingface
 	@$(PARITY)/bin/python -m pip --quiet --quiet install --no-deps --editable .
 	@touch $@
 
-.PHONY: ask test test-slow test-browser test-wheel check release docs hostile format bench eval load scale soak parity serve ingest wheel lock clean help bench-events bench-page screenshots services types-page model
+.PHONY: ask test test-slow test-browser test-wheel check release docs hostile format bench eval load soak parity serve ingest wheel lock clean help screenshots services types-page model

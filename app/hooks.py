@@ -31,6 +31,7 @@ KINDS = {
     "conversations": "SESSION_BACKEND: (settings, access, clock) -> ConversationStore",
     "authenticators": "AUTH_MODE: (settings, access) -> Authenticator",
     "uploads": "(settings, library, ingestion) -> Uploads",
+    "doctor": "(services) -> Iterable[app.ports.Trial], for `waypoint doctor`",
     "settings": "a prefix of variables: a subclass of app.settings.group.Group",
     "commands": "a function that Typer takes as `waypoint NAME`",
 }

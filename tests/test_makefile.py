@@ -1,5 +1,6 @@
 """What the targets of the Makefile would run."""
 
+import importlib.util
 import re
 import subprocess
 from pathlib import Path
@@ -22,6 +23,13 @@ def test_a_release_has_to_pass_every_check_and_measurement_and_uploads_nothing()
     assert None not in places
     assert [place.start() for place in places if place] == sorted(place.start() for place in places if place)
     assert not re.search(r"upload|twine|publish|git push|docker push", steps)
+
+
+def test_every_module_that_a_target_runs_is_there():
+    modules = set(re.findall(r"python -m ((?:benchmarks|app|tests)[\w.]*)", (ROOT / "Makefile").read_text()))
+
+    assert len(modules) > 5
+    assert [module for module in modules if importlib.util.find_spec(module) is None] == []
 
 
 def test_the_check_of_ci_runs_all_tests_the_slow_ones_apart():

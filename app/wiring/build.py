@@ -16,8 +16,9 @@ from app.wiring.llm import close, providers_of
 from app.wiring.page_files import ExampleQuestions, Teams
 from app.wiring.safety import safe_text
 from chains.callbacks import Deadline
+from chains.question import check_question
 from chains.retrieval import retrieve
-from chains.state import Passage, Searching, check_question
+from chains.state import Passage, Searching
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def pipeline(
             history=history,
             scope=scope,
             safety=safety_of(settings, system, moderate),
+            passages_first=True,
             timeout_s=settings.limits.request_timeout_s,
             clock=clock,
         )

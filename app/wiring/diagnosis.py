@@ -4,18 +4,16 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from app import hooks
+from app.ports import Trial
 from app.settings import Settings
 from app.settings.presets import LOCAL_SERVERS
 from app.wiring.build import Services
 from app.wiring.llm import first_model, second_model
-from chains.errors import WaypointError
+from chains.errors import ConfigurationError, WaypointError
 from chains.logs import masked
-from chains.ports import Moderator
-
-if TYPE_CHECKING:
-    from app.ports import Outbox
 
 QUESTION = "Which documents are needed?"
 TIMEOUT_S = 5
@@ -40,14 +38,6 @@ class Finding:
     remedy: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    part: str
-    run: Callable[[], str | None]
-    remedy: str
-    required: bool = True
-
-
 def summary(services: Services) -> dict[str, Any]:
     """Return a summary of the service: provider, model, address, store, index size, anonymous access."""
     settings, anonymous = services.settings, services.access.anonymous
@@ -63,26 +53,29 @@ def summary(services: Services) -> dict[str, Any]:
 
 
 def findings(services: Services) -> Iterator[Finding]:
-    """Try the parts one by one."""
-    settings = services.settings
-    for trial in [*_retrieval(services), *_models(settings), *_moderation(services), *_backends(services)]:
+    """Try the parts one by one; those of a wing are its own to name."""
+    left_out: list[Finding] = []
+    trials = [*_retrieval(services), *_models(services.settings), *_backends(services)]
+    for name in hooks.names("doctor"):
         try:
-            yield Finding(trial.part, "ok", trial.run() or "works", trial.required)
-        except Exception as error:  # Any error: the other parts are still tried.
-            detail = str(error) if isinstance(error, WaypointError) and str(error) else type(error).__name__
-            yield Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
-    for part, name, used in (
-        ("language model", "LLM_API_KEY", settings.provider != "offline"),
-        ("moderation", "MODERATION_PROVIDER", services.moderation is not None),
-        ("redis", "CACHE_BACKEND, RATE_LIMIT_BACKEND, SESSION_BACKEND or AUTH_MODE", settings.uses_redis),
-        ("rabbitmq", "RABBITMQ_URL", services.outbox is not None),
-        ("tracing", "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT", bool(services.tracing.exports)),
-    ):
-        if not used:
-            yield Finding(part, "off", f"not used; {name} turns it on", required=False)
+            trials += hooks.load("doctor", name)(services)
+        except ConfigurationError as error:
+            left_out.append(Finding(name, "off", str(error), required=False))
+    yield from (_found(trial) for trial in sorted(trials, key=lambda trial: trial.run is None))
+    yield from left_out
 
 
-def _retrieval(services: Services) -> Iterator[_Trial]:
+def _found(trial: Trial) -> Finding:
+    if trial.run is None:
+        return Finding(trial.part, "off", f"not used; {trial.remedy} turns it on", required=False)
+    try:
+        return Finding(trial.part, "ok", trial.run() or "works", trial.required)
+    except Exception as error:  # Any error: the other parts are still tried.
+        detail = str(error) if isinstance(error, WaypointError) and str(error) else type(error).__name__
+        return Finding(trial.part, "failed", masked(detail), trial.required, trial.remedy)
+
+
+def _retrieval(services: Services) -> Iterator[Trial]:
     settings = services.settings
 
     def embed() -> str:
@@ -99,28 +92,30 @@ def _retrieval(services: Services) -> Iterator[_Trial]:
         return f"{_place(services)}: a search found {len(found)}"
 
     if settings.embedding.provider == "openai-compatible":
-        yield _Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
+        yield Trial("embedding service", embed, "check EMBEDDING_BASE_URL, EMBEDDING_API_KEY and EMBEDDING_MODEL")
     else:
-        yield _Trial("embedding model", embed, "reinstall the package: its model files are missing or changed")
+        yield Trial("embedding model", embed, "reinstall the package: its model files are missing or changed")
     if services.remote is not None:
-        yield _Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
+        yield Trial("retrieval service", ask, "check RETRIEVAL_URL and RETRIEVAL_API_KEY")
         return
     place = STORE_SETTINGS.get(settings.store.kind, "its settings")
-    yield _Trial("vector store", search, f"check VECTOR_STORE_TYPE, {place}; `waypoint ingest --reset PATH`")
+    yield Trial("vector store", search, f"check VECTOR_STORE_TYPE, {place}; `waypoint ingest --reset PATH`")
 
 
-def _models(settings: Settings) -> Iterator[_Trial]:
+def _models(settings: Settings) -> Iterator[Trial]:
     def ask(model: Any) -> str:
         reply = model.invoke("Answer with the word yes.")
         return f"{reply.response_metadata.get('model_name', settings.llm.model)} answered{_listed(settings, model)}"
 
-    if settings.provider != "offline":
+    if settings.provider == "offline":
+        yield Trial("language model", None, "LLM_API_KEY")
+    else:
         server = f"start {settings.provider}, or check" if settings.provider in LOCAL_SERVERS else "check LLM_API_KEY,"
         remedy = f"{server} LLM_BASE_URL and LLM_MODEL; LLM_PROVIDER=offline needs no model"
-        yield _Trial("language model", lambda: ask(first_model(settings)), remedy)
+        yield Trial("language model", lambda: ask(first_model(settings)), remedy)
         if settings.llm.fallback and settings.llm.fallback_base_url:
             remedy = "check LLM_FALLBACK_BASE_URL, LLM_FALLBACK_MODEL and LLM_FALLBACK_API_KEY"
-            yield _Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
+            yield Trial("second language model", lambda: ask(second_model(settings)), remedy, required=False)
 
 
 def _listed(settings: Settings, model: Any) -> str:
@@ -132,45 +127,24 @@ def _listed(settings: Settings, model: Any) -> str:
     return f"; the server lists {', '.join(listed_models(model))}"
 
 
-def _moderation(services: Services) -> Iterator[_Trial]:
-    def judge(moderator: Moderator) -> str:
-        result = moderator.invoke(QUESTION)
-        provider = services.settings.of_variable("moderation_provider")
-        return f"{provider} {'flags' if result.flagged else 'allows'} {QUESTION!r}"
-
-    if services.moderation is not None:
-        remedy = "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions are answered without it"
-        yield _Trial("moderation", partial(judge, services.moderation.moderator), remedy, required=False)
-
-
-def _backends(services: Services) -> Iterator[_Trial]:
+def _backends(services: Services) -> Iterator[Trial]:
     from app.adapters.health_probes import ping_redis
 
     settings = services.settings
     if settings.uses_redis:
-        remedy = "start Redis, or check REDIS_URL"
         ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)
-        yield _Trial("redis", partial(_answers, ping), remedy, settings.has_redis_sessions)
-    if settings.session.backend == "postgres":
-        yield _Trial("conversations", services.conversations.check, "check DATABASE_URL", required=False)  # type: ignore[attr-defined] # Only this kind has it.
-    if services.outbox is not None:
-        yield _events(settings, services.outbox)
-        remedy = "start RabbitMQ, check RABBITMQ_URL, or set EVENTS_ENABLED=false"
-        ping = partial(services.outbox.ping, timeout_s=TIMEOUT_S)
-        yield _Trial("rabbitmq", partial(_answers, ping), remedy, required=False)
+        yield Trial("redis", partial(answers, ping), "start Redis, or check REDIS_URL", settings.has_redis_sessions)
+    else:
+        yield Trial("redis", None, "CACHE_BACKEND, RATE_LIMIT_BACKEND, SESSION_BACKEND or AUTH_MODE")
     for name, probe in services.tracing.probes.items():
         remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
-        yield _Trial(name, probe, remedy, required=False)
+        yield Trial(name, probe, remedy, required=False)
+    if not services.tracing.exports:
+        yield Trial("tracing", None, "LANGSMITH_TRACING or OTEL_EXPORTER_OTLP_ENDPOINT")
 
 
-def _events(settings: Settings, outbox: "Outbox") -> _Trial:
-    if settings.of_variable("events_backend") == "postgres":
-        remedy = "check DATABASE_URL, and run `waypoint migrate`; events wait in memory meanwhile"
-        return _Trial("events", outbox.check, remedy, required=False)
-    return _Trial("events", outbox.check, "check EVENTS_PATH and the disk")
-
-
-def _answers(ping: Callable[[], Coroutine[Any, Any, None]]) -> str:
+def answers(ping: Callable[[], Coroutine[Any, Any, None]]) -> str:
+    """Return that a server answers, or raise what `ping` raises."""
     asyncio.run(ping())
     return "answers"
 

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from app.wiring.scope import sample_corpus
 from chains.errors import ConfigurationError
-from chains.state import QUERY_MAX_CHARACTERS
+from chains.question import QUERY_MAX_CHARACTERS
 
 Content = TypeVar("Content")
 

@@ -9,8 +9,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from app.settings import Settings, load_settings
 from app.wiring.build import Services
 from app.wiring.safety import safe_text
+from chains.question import check_question
 from chains.retrieval import retrieve as retrieve_documents
-from chains.state import Answer, Passage, Question, check_question
+from chains.state import Answer, Passage, Question
 
 
 def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:

@@ -1,17 +1,20 @@
 """What publishes events: an outbox for RabbitMQ, and the file in which they wait."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from app import hooks
-from app.ports import EventStore
+from app.ports import EventStore, Trial
 from app.settings import Settings
 from app.wings.events.file_events import FileEvents
 from app.wings.events.settings import EventSettings
+from app.wiring.diagnosis import TIMEOUT_S, answers
 from chains.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from app.wings.events.outbox import Outbox
+    from app.wiring import Services
 
 
 def outbox(settings: Settings) -> "Outbox | None":
@@ -38,3 +41,19 @@ def file_store(settings: Settings) -> EventStore:
     """Return the file of EVENTS_PATH."""
     chosen = settings.wing(EventSettings)
     return FileEvents(chosen.path, capacity=chosen.capacity)
+
+
+def trials(services: "Services") -> Iterator[Trial]:
+    """Yield what `waypoint doctor` tries: where events wait, and the broker."""
+    opened = services.outbox
+    if opened is None:
+        yield Trial("rabbitmq", None, "RABBITMQ_URL")
+        return
+    if services.settings.wing(EventSettings).backend == "postgres":
+        remedy = "check DATABASE_URL, and run `waypoint migrate`; events wait in memory meanwhile"
+        yield Trial("events", opened.check, remedy, required=False)
+    else:
+        yield Trial("events", opened.check, "check EVENTS_PATH and the disk")
+    ping = partial(opened.ping, timeout_s=TIMEOUT_S)
+    remedy = "start RabbitMQ, check RABBITMQ_URL, or set EVENTS_ENABLED=false"
+    yield Trial("rabbitmq", partial(answers, ping), remedy, required=False)

@@ -1,9 +1,11 @@
 """What PostgreSQL offers: the index, conversations, and events that wait."""
 
 import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 from app.adapters.stores.index import Recipe, StoredIndex
-from app.ports import EventStore
+from app.ports import EventStore, Trial
 from app.settings import Settings
 from app.wings.postgres.conversations import PostgresConversations
 from app.wings.postgres.database import Database
@@ -15,6 +17,9 @@ from app.wiring.access import Access
 from chains.clock import Clock
 from chains.conversations import ConversationStore
 from chains.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from app.wiring import Services
 
 # How long an unresponsive database may delay shutdown.
 EVENTS_TIMEOUT_S = 5
@@ -56,3 +61,10 @@ def migrate_database(settings: Settings) -> str:
     database = database_of(settings)
     version = migrate(database)
     return f"The tables in {database.address} are up to date (version {version})."
+
+
+def trials(services: "Services") -> Iterator[Trial]:
+    """Yield what `waypoint doctor` tries: conversations; the index is tried as every vector store is."""
+    if services.settings.session.backend == "postgres":
+        check = cast("PostgresConversations", services.conversations).check
+        yield Trial("conversations", check, "check DATABASE_URL", required=False)

@@ -73,7 +73,7 @@ class PostgresStore(VectorStore):
 
     @property
     def generation(self) -> str:
-        """What tells this index from another that took its place."""
+        """Identifies this index; one that replaces it has another value."""
         return str(self._partition.number)
 
     def add_documents(self, documents: list[Document], *, ids: list[str] | None = None, **kwargs: Any) -> list[str]:

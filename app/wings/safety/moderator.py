@@ -1,21 +1,25 @@
 """Build the moderation of questions."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import prompts
-from app.ports import Moderation
+from app.ports import Moderation, Trial
 from app.settings import Settings
 from app.wings.safety.moderation.guard_model import guard_moderator
 from app.wings.safety.moderation.openai import OPENAI, OpenAIModeration
 from app.wings.safety.settings import ModerationSettings
+from app.wiring.diagnosis import QUESTION
 from app.wiring.llm import close, providers
 from chains.clock import Clock
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import Moderator
 from chains.resilience.retry import RetryPolicy
 from chains.safety import Moderate
+
+if TYPE_CHECKING:
+    from app.wiring import Services
 
 GROQ_MODEL = "openai/gpt-oss-safeguard-20b"
 OPENAI_MODEL = "omni-moderation-latest"
@@ -85,3 +89,18 @@ def _openai(settings: Settings, clock: Clock) -> Made:
         clock=clock,
     )
     return moderator, moderator.aclose
+
+
+def trials(services: "Services") -> Iterator[Trial]:
+    """Yield what `waypoint doctor` tries: a question for the moderator."""
+    moderation, provider = services.moderation, services.settings.wing(ModerationSettings).provider
+    if moderation is None:
+        yield Trial("moderation", None, "MODERATION_PROVIDER")
+        return
+
+    def judge() -> str:
+        result = moderation.moderator.invoke(QUESTION)
+        return f"{provider} {'flags' if result.flagged else 'allows'} {QUESTION!r}"
+
+    remedy = "check MODERATION_API_KEY, MODERATION_BASE_URL and MODERATION_MODEL; questions are answered without it"
+    yield Trial("moderation", judge, remedy, required=False)

@@ -14,7 +14,7 @@ from chains.errors import IngestionError
 from chains.ingestion.mirror import Copy, RemoteDocument, Unread, is_safe_name
 
 EXTRAS = {"s3": "s3", "gs": "gcs", "az": "azure"}
-# What tells of a change, the best first; the services name it differently.
+# Fields that show a change, the best first; each service has its own name for them.
 MARKS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "last_modified", "updated", "mtime")
 PART_BYTES = 2**20
 # Beside documents: what of the folder is no knowledge, and what it cannot answer.

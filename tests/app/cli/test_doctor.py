@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 
@@ -26,9 +27,20 @@ def test_a_working_desk_is_all_ok_and_says_what_is_off(waypoint, groq, monkeypat
     code, out, err = waypoint("doctor")
 
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == ["ok", "ok", "ok", "ok", "off", "off", "off", "off"]
+    assert [line.split()[0] for line in out.splitlines()] == [*["ok"] * 5, *["off"] * 4]
     assert "1 chunks, a search found 1" in out
     assert len(groq.requests) == 1
+
+
+def test_a_wing_that_was_left_out_is_named_and_the_others_are_tried(waypoint, monkeypatch):
+    monkeypatch.setitem(sys.modules, "app.wings.events.plugin", None)
+    code, out, _ = waypoint("doctor", "--json")
+
+    assert code == 0
+    assert findings(out)["moderation"] == "off"
+    [events] = [one for one in json.loads(out)["findings"] if one["part"] == "events"]
+    assert (events["state"], events["required"]) == ("off", False)
+    assert "the folder of `events` was left out of it" in events["detail"]
 
 
 def test_variables_that_are_not_read_are_named_in_one_line_with_the_right_name(waypoint, monkeypatch):
@@ -144,6 +156,7 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypat
         "vector store": "ok",
         "language model": "off",
         "moderation": "off",
+        "office files": "ok",
         "redis": "failed",
         "events": "ok",
         "rabbitmq": "ok",
