@@ -9,9 +9,12 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.context import collect_runs
 from langchain_core.tracers.schemas import Run
 
+from app.settings import Settings
+from app.wiring.safety import safety_of
 from benchmarks.tables import table
 from chains import build_chain
 
@@ -20,10 +23,13 @@ LOCK, EXAMPLES = ROOT / "requirements-dev.lock", ROOT / "examples"
 # Package, what was tried with it, and the tests that hold it.
 TRIED = (
     ("langchain", "`create_agent` with the chain as a tool", "tests/service/test_agents.py"),
+    ("langchain", "`CitationMiddleware`: two tools, threads, a supervisor", "tests/chains/test_agent_citations.py"),
     ("langchain-groq", "ChatGroq as the model of agent and chain", "tests/service/test_agents.py"),
     ("langgraph", "node of a graph as function and object, `stream_mode` messages", "tests/chains/test_reuse.py"),
+    ("langgraph", "`build_graph` with a checkpointer", "tests/chains/test_answer_graph.py"),
     ("openai", "`/v1/chat/completions` whole, streamed and awaited", "tests/app/http/routes/test_completions.py"),
     ("langchain-openai", "ChatOpenAI against it", "tests/app/http/routes/test_completions.py"),
+    ("langchain-openai", "`use_responses_api=True`, whole and streamed", "tests/app/http/routes/test_responses.py"),
     ("mcp", "the SDK's client over stdio and streamable HTTP", "tests/app/wings/mcp/test_mcp.py"),
     ("langsmith", "inside of a `@traceable` function", "tests/chains/test_reuse.py"),
     ("langchain-core", "tools, batches, retries, fallbacks, collected runs", "tests/chains/test_composition.py"),
@@ -58,13 +64,19 @@ def examples_table() -> str:
 
 
 def trace_tree() -> str:
-    """Return the runs of one answer, each below the one that called it, with its kind."""
+    """Return the runs of one answer of the service, each below the one that called it, with its kind."""
     model = FakeListChatModel(responses=["It is 9 % [GST Guide > Rate]."], name="ChatModel")
-    chain = build_chain(retriever=Retriever(), model=model)
+    settings = Settings(_env_file=None, llm_provider="offline")
+    checks = safety_of(settings, "Answer from the documents.")
+    chain = build_chain(retriever=Retriever(), model=model, scope=RunnableLambda(_in_scope, name="Gate"), safety=checks)
     with collect_runs() as runs:
         chain.invoke({"question": "What is the rate?"})
     [root] = runs.traced_runs
     return "\n".join(["```", *_lines(root, 0), "```"])
+
+
+def _in_scope(_: Any) -> None:
+    """Stand for a gate that lets the question pass."""
 
 
 def _lines(run: Run, depth: int) -> Iterator[str]:

@@ -1,71 +1,36 @@
-"""Embeddings by sentence-transformers on torch, from the extra `huggingface`: on the processor or on a GPU."""
+"""Embeddings by LangChain's HuggingFaceEmbeddings on torch: on the processor or on a GPU; the extra `huggingface`."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
-import numpy as np
 from langchain_core.embeddings import Embeddings
-from numpy.typing import NDArray
 
-from app.adapters.embeddings.batches import batches
 from app.adapters.embeddings.onnx.weights import MODEL, find_weights
 from chains.errors import ConfigurationError, EmbeddingError
 
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
 Device = Literal["auto", "cpu", "cuda"]
-
-# How many tokens one pass through the model may hold: a GPU is busy only with many texts at once.
-CPU_TOKENS, GPU_TOKENS = 2048, 32_768
 
 
 class TorchEmbeddings(Embeddings):
-    """Embed texts with a sentence-transformers model; every vector has length one.
+    """Embeds texts with `bound`, a HuggingFaceEmbeddings; every vector has length one.
 
-    On a CUDA device the model computes in half precision. Texts of nearly the same length share a pass.
+    Raises:
+        EmbeddingError: torch failed, perhaps because the memory of the GPU is full.
     """
 
-    def __init__(self, model: "SentenceTransformer") -> None:
-        on_gpu = model.device.type == "cuda"
-        self._model = model.half() if on_gpu else model
-        self._tokens = GPU_TOKENS if on_gpu else CPU_TOKENS
-
-    @property
-    def device(self) -> str:
-        """Return where the model runs, like `cpu` or `cuda:0`."""
-        return str(self._model.device)
+    def __init__(self, bound: Any) -> None:
+        self._bound: Embeddings = bound
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of the texts, in their order.
-
-        Raises:
-            EmbeddingError: torch failed, perhaps because the memory of the GPU is full.
-        """
-        lengths = self._lengths(texts)
-        vectors: dict[int, list[float]] = {}
-        for batch in batches(lengths, tokens=self._tokens):
-            vectors.update(zip(batch, self._encode([texts[index] for index in batch]).tolist(), strict=True))
-        return [vectors[index] for index in range(len(texts))]
+        """Return the vectors of the texts, in their order."""
+        try:
+            return self._bound.embed_documents(texts) if texts else []
+        except RuntimeError as error:
+            msg = f"torch could not embed {len(texts)} texts: {str(error).splitlines()[0]}"
+            raise EmbeddingError(msg) from error
 
     def embed_query(self, text: str) -> list[float]:
         """Return the text's vector."""
-        found: list[float] = self._encode([text])[0].tolist()
-        return found
-
-    def _lengths(self, texts: list[str]) -> list[int]:
-        most = int(self._model.max_seq_length or self._tokens)
-        found = self._model.tokenizer(texts, truncation=True, max_length=most)["input_ids"] if texts else []
-        return [len(ids) for ids in found]
-
-    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
-        try:
-            found = self._model.encode(texts, batch_size=len(texts), show_progress_bar=False)
-        except RuntimeError as error:
-            msg = f"torch could not embed {len(texts)} texts on {self.device!r}: {str(error).splitlines()[0]}"
-            raise EmbeddingError(msg) from error
-        vectors = np.asarray(found, dtype=np.float32)  # Half precision is too coarse for a length of one.
-        unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return unit
+        return self.embed_documents([text])[0]
 
 
 def torch_embeddings(model: str, *, device: Device = "auto") -> TorchEmbeddings:
@@ -73,19 +38,22 @@ def torch_embeddings(model: str, *, device: Device = "auto") -> TorchEmbeddings:
 
     Args:
         model: a folder, or a name that the hub knows.
-        device: auto takes a GPU where there is one.
+        device: auto uses a GPU if there is one.
 
     Raises:
         ConfigurationError: the extra is not installed, the model cannot be loaded, or there is no such device.
     """
     try:
-        from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - it takes seconds, and an extra.
+        from langchain_huggingface import HuggingFaceEmbeddings  # noqa: PLC0415 - it takes seconds, and an extra.
     except ImportError as error:
         msg = "EMBEDDING_BACKEND=torch needs the extra: pip install 'waypoint-copilot[huggingface]'"
         raise ConfigurationError(msg) from error
     place = str(find_weights()) if model == MODEL else model
+    chosen = {} if device == "auto" else {"device": device}
     try:
-        return TorchEmbeddings(SentenceTransformer(place, device=None if device == "auto" else device))
+        return TorchEmbeddings(
+            HuggingFaceEmbeddings(model_name=place, model_kwargs=chosen, encode_kwargs={"normalize_embeddings": True})
+        )
     except (OSError, ValueError) as error:
         msg = f"the embedding model {model!r} cannot be loaded; give a folder, or a name that the hub knows"
         raise ConfigurationError(msg) from error
