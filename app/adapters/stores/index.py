@@ -1,7 +1,7 @@
 """What every index offers, wherever it is kept: open it for questions, lock it, change it, replace it as a whole."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
@@ -45,16 +45,6 @@ class Words(WordIndex, Protocol):
 
     def chunks_of(self, document: str) -> list[str]:
         """Return the ids of a document's chunks, in order; empty where it is unknown."""
-
-
-class FollowingWords(Protocol):
-    """An index of words that a store keeps in step: it hands over what is added and deleted."""
-
-    def add(self, ids: Sequence[str], documents: Sequence[Document]) -> None:
-        """Put the chunks in; one replaces what had its id."""
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """Take the chunks out; an unknown id is not an error."""
 
 
 @dataclass(frozen=True)

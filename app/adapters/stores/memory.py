@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from app.adapters.atomic_file import write_atomically
 from app.adapters.stores.folder import ChangedInPlace
-from app.adapters.stores.index import FollowingWords, Recipe
+from app.adapters.stores.fts import LexicalIndex
+from app.adapters.stores.index import Recipe
 from app.adapters.stores.label import FORMAT, REBUILD, check_label
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.vectors import cosines
@@ -45,7 +46,7 @@ class SavedMemoryStore(InMemoryVectorStore):
         *,
         embedding_model: str,
         indexed_text: Callable[[Document], str],
-        words: FollowingWords | None = None,
+        words: LexicalIndex | None = None,
     ) -> None:
         super().__init__(embeddings)
         self._path = path
@@ -176,7 +177,7 @@ class MemoryIndex(ChangedInPlace):
         """Say whether a user's documents ever went in; of a file that an earlier version made it is not known."""
         return super().holds_own_documents() or (self._file.exists() and not self.folder.exists())
 
-    def _open_store(self, words: FollowingWords | None) -> SavedMemoryStore:
+    def _open_store(self, words: LexicalIndex | None) -> SavedMemoryStore:
         return self._opened(self._file, words)
 
     def _open_beside(self) -> SavedMemoryStore:
@@ -187,7 +188,7 @@ class MemoryIndex(ChangedInPlace):
             self._open_beside().delete()  # This writes the file of an empty store.
         os.replace(self._beside, self._file)
 
-    def _opened(self, file: Path, words: FollowingWords | None) -> SavedMemoryStore:
+    def _opened(self, file: Path, words: LexicalIndex | None) -> SavedMemoryStore:
         recipe = self.recipe
         return SavedMemoryStore(
             file, recipe.embeddings, embedding_model=recipe.embedding_model, indexed_text=recipe.text, words=words

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from app.adapters.stores.chroma.cache import FetchCache
 from app.adapters.stores.chroma.client import Server, client_of, close, connected
 from app.adapters.stores.chroma.compat import collection_of
-from app.adapters.stores.index import FollowingWords
+from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.label import FORMAT, REBUILD, check_label
 from chains.errors import ConfigurationError, VectorStoreError, WaypointError
 
@@ -49,7 +49,7 @@ class DocumentChroma(Chroma):
         self,
         *,
         indexed_text: Callable[[Document], str],
-        words: FollowingWords | None = None,
+        words: LexicalIndex | None = None,
         client: Client,
         **kwargs: Any,
     ) -> None:
@@ -174,7 +174,7 @@ def open_chroma(
     *,
     embedding_model: str,
     indexed_text: Callable[[Document], str],
-    words: FollowingWords | None = None,
+    words: LexicalIndex | None = None,
     create: bool = True,
     metadata: Mapping[str, Any] | None = None,
     save_every: int | None = None,
