@@ -17,6 +17,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from chains.agent_citations import CitationMiddleware
+    from chains.answer_graph import build_graph
     from chains.citations import format_citations_markdown
     from chains.citations.name_matching import dice, similarity
     from chains.confidence import score_confidence
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
 __all__ = [
     "STAGES",
     "Answer",
+    "CitationMiddleware",
     "Question",
     "as_tool",
     "build_chain",
+    "build_graph",
     "citation_metadata",
     "deduplicate_citations",
     "dice",
@@ -65,13 +69,27 @@ _MODULES = {
     "citations": ("format_citations_markdown",),
     "citations.name_matching": ("dice", "similarity"),
     "confidence": ("score_confidence",),
+    "agent_citations": ("CitationMiddleware",),
+    "answer_graph": ("build_graph",),
 }
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when it is first asked for; the pipeline takes a second."""
-    for module, names in _MODULES.items():
-        if name in names:
+    module = next((module for module, names in _MODULES.items() if name in names), None)
+    if module:
+        try:
             return getattr(import_module(f"{__name__}.{module}"), name)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in {"langchain", "langgraph"}:
+                raise
+            msg = f"{name} needs {package}: run `pip install 'waypoint-copilot[agents]'`"
+            raise ImportError(msg) from error
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

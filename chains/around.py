@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
 from chains.output import merge
@@ -87,6 +87,11 @@ class Around(Runnable[Any, Any]):
     def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
         """Return the chain's own schema."""
         return self.bound.get_output_schema(config)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """Return what a call's `configurable` may hold."""
+        return self.bound.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """Return the chain's own graph."""

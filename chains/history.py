@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
 
 from chains.errors import QuestionError
 from chains.ports import FourCharacters, TokenCounter
@@ -24,15 +32,17 @@ class Turn(NamedTuple):
 
 
 def turns_of(history: Sequence[Any] | None) -> list[Turn]:
-    """Return the turns of a history, oldest first, without those that say nothing.
+    """Return the turns of user and assistant, oldest first, without those that say nothing.
 
     Args:
-        history: messages in any form of LangChain: dicts with role and content, pairs, or message objects.
+        history: messages in any form of LangChain: dicts with role and content, pairs, or message objects. Those of
+            the system and of tools, and calls of tools, are left out: an agent's messages can be handed on as they are.
 
     Raises:
-        QuestionError: an entry is not a message, or has a role other than user or assistant.
+        QuestionError: an entry is not a message, or its role is unknown.
     """
-    return [turn for message in _messages(history) if (turn := _turn(message)).text]
+    said = [message for message in _messages(history) if not _is_aside(message)]
+    return [turn for message in said if (turn := _turn(message)).text]
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class HistoryWindow:
         """Return the turns, oldest first; they begin with a user's, and older answers have lost their markers.
 
         Raises:
-            QuestionError: an entry is not a message, or has a role other than user or assistant.
+            QuestionError: an entry is not a message, or its role is unknown.
         """
         kept: list[Turn] = []
         left = self.max_tokens
@@ -74,10 +84,16 @@ def _messages(history: Sequence[Any] | None) -> list[BaseMessage]:
         raise QuestionError(msg) from error
 
 
+def _is_aside(message: BaseMessage) -> bool:
+    """Return whether a message is for a model and its tools, and not part of what two people said."""
+    calls = isinstance(message, AIMessage) and bool(message.tool_calls or message.invalid_tool_calls)
+    return calls or isinstance(message, SystemMessage | ToolMessage | FunctionMessage)
+
+
 def _turn(message: BaseMessage) -> Turn:
     if isinstance(message, HumanMessage):
         return Turn("user", message.text.strip())
     if isinstance(message, AIMessage):
         return Turn("assistant", message.text.strip())
-    msg = f"history may hold messages of user and assistant only, not of {message.type!r}; leave the others out"
+    msg = f"history holds a message of {message.type!r}; only those of user and assistant can be read"
     raise QuestionError(msg)

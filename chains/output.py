@@ -41,7 +41,8 @@ class AnswerOutput(Runnable[Scored, Answer]):
 
     name = "answer"
 
-    def __init__(self, more: Sequence[str] = ()) -> None:
+    def __init__(self, more: Sequence[str] = (), *, passages_first: bool = False) -> None:
+        self._passages_first = passages_first
         self._fields = (*FIELDS, *more)
         self._visible = frozenset({*self._fields, REPLACEMENT, UNSUPPORTED_SO_FAR})
 
@@ -60,22 +61,24 @@ class AnswerOutput(Runnable[Scored, Answer]):
         self, input: Iterator[Scored], config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Answer]:
         """Yield the fields of the answer as they come, and the metadata at the end."""
-        state = AddableDict()
+        state, opening = AddableDict(), _Opening(self._passages_first)
         for part in input:
             state += AddableDict(part)
-            if chunk := self._shown(part, state):
-                yield chunk
+            yield from opening.feed(self._shown(part, state))
+        yield from opening.held
         yield _chunk(metadata=describe(cast("Scored", state), config or {}))
 
     async def atransform(
         self, input: AsyncIterator[Scored], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Answer]:
         """Yield the fields of the answer as they come, and the metadata at the end."""
-        state = AddableDict()
+        state, opening = AddableDict(), _Opening(self._passages_first)
         async for part in input:
             state += AddableDict(part)
-            if chunk := self._shown(part, state):
+            for chunk in opening.feed(self._shown(part, state)):
                 yield chunk
+        for chunk in opening.held:
+            yield chunk
         yield _chunk(metadata=describe(cast("Scored", state), config or {}))
 
     def _shown(self, part: Mapping[str, Any], state: Mapping[str, Any]) -> Answer | None:
@@ -88,6 +91,28 @@ class AnswerOutput(Runnable[Scored, Answer]):
         if REPLACEMENT in seen and not state.get("answer"):  # Nobody has seen a word that it would replace.
             seen = {"answer": seen.pop(REPLACEMENT)} | seen
         return _chunk(**seen) if seen else None
+
+
+class _Opening:
+    """Holds what comes before the first words of an answer, or before its outcome where it has none.
+
+    A chain that fails before it has said anything then yields nothing: `with_fallbacks` asks the next one, and
+    `with_retry` once more, only until the first part of a stream.
+    """
+
+    def __init__(self, is_open: bool) -> None:
+        self.held: list[Answer] = []
+        self._is_open = is_open
+
+    def feed(self, chunk: Answer | None) -> list[Answer]:
+        """Take the next part; return those that can be yielded."""
+        if chunk:
+            self.held.append(chunk)
+            self._is_open = self._is_open or bool(chunk.get("answer")) or "outcome" in chunk
+        if not self._is_open:
+            return []
+        shown, self.held = self.held, []
+        return shown
 
 
 def split(answer: Answer) -> Iterator[Answer]:

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
+from langchain_core.runnables import Runnable, RunnableSequence
 
-from chains.callbacks import CacheHits, Deadline, StageTimer, StreamCleanup
+from chains.checked_parts import check_model, check_retriever, check_stages
 from chains.citations import CiteSources
+from chains.cited_answer import CallHandlers, CitedAnswer
 from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
 from chains.errors import ConfigurationError
-from chains.generation import Generate, generate
+from chains.generation import ChatModel, Generate, generate
 from chains.generation.reasoning import ReasoningFilter
 from chains.history import HistoryWindow
 from chains.output import AnswerOutput
@@ -21,7 +21,7 @@ from chains.reformulation import Reformulate
 from chains.retrieval import Retrieve, Retriever
 from chains.rewriting import MessageFilter, Rewrite
 from chains.safety import Moderate, Safety
-from chains.stage import SideBySide, Stage, stage
+from chains.stage import QuickStep, SideBySide, Stage, stage
 from chains.state import Answer, Contextualised, Question, Redirect, Reformulated, Scored, Searching
 from prompts import Translations
 
@@ -35,7 +35,7 @@ Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformul
 def build_chain(
     *,
     retriever: Retriever,
-    model: BaseChatModel,
+    model: ChatModel,
     system: str | ChatPromptTemplate | None = None,
     reminder: str | None = None,
     parts: str | None = None,
@@ -50,15 +50,18 @@ def build_chain(
     scope: Runnable[Searching, Redirect | None] | None = None,
     safety: Safety | None = None,
     stages: Mapping[str, Stage] | None = None,
-    timeout_s: float = 90,
+    metadata: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
+    passages_first: bool = False,
+    timeout_s: float | None = None,
     clock: Clock | None = None,
-) -> RunnableBinding[Question, Answer]:
+) -> CitedAnswer:
     """Compose the stages into a RunnableSequence; each adds its field to the state.
 
     Args:
         retriever: any LangChain retriever, or another Runnable or function from a question to documents; a `score` in
             their metadata is taken for the similarity.
-        model: any LangChain chat model.
+        model: any LangChain chat model, or a Runnable around one, such as `model.with_retry()`.
         system: the system prompt's text with a `{context}` placeholder, or a whole prompt with `{context}` and
             `{question}`; by default the packaged one, which asks for the numbers of the context's documents.
         reminder: the last words of the question's message; by default the packaged prompt's, and none beside one of
@@ -78,17 +81,28 @@ def build_chain(
         safety: what of question, passages and answer is checked; by default nothing.
         stages: stages of your own (`chains.stage.stage`), each behind the stage that it is keyed by. A new field of
             theirs reaches the answer; a field that is there is replaced for what comes after.
-        timeout_s: how long a call may take; DeadlineError after that.
+        metadata: for `title`, `section`, `page`, `source_urls` and other names of ours, the names that the retriever's
+            documents use; by default those of LangChain's loaders and splitters.
+        variables: of a whole prompt of your own, each by the name of ours that fills it: `{"input": "question"}`.
+        passages_first: whether a stream yields the passages as soon as they are found, for a reader who waits; else it
+            yields nothing before the first words, so that `with_fallbacks` can ask another chain.
+        timeout_s: how long a call may take; DeadlineError after that. `invoke` and `stream` then run the retriever and
+            the model in one worker thread; without a limit they start none.
         clock: tells the time for that.
 
     Raises:
-        ConfigurationError: the prompt lacks a variable, or has one that nothing fills; or `stages` names none of ours.
+        ConfigurationError: a part cannot work here, such as a model that gives text; the prompt lacks a variable, or
+            has one that nothing fills; or `stages` names none of ours.
     """
+    check_retriever(retriever)
+    check_model(model)
+    check_stages(stages or {})
     timer = clock or SystemClock()
     cite = citations or CiteSources()
     answer = generate(
         model,
         system=system,
+        variables=variables,
         reminder=reminder,
         parts=parts,
         no_results=no_results,
@@ -100,32 +114,28 @@ def build_chain(
     )
     steps: list[Runnable[Any, Any]] = [
         stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
-        _retrieval(Retrieve(retriever), safety.moderate if safety else None),
-        stage("context", context=context or FormatContext()),
+        _retrieval(Retrieve(retriever, metadata), safety.moderate if safety else None),
+        stage("context", context=QuickStep(context or FormatContext())),
         stage("generation", unpack=True, rewritten=_rewritten(answer, cite, safety)),
-        stage("citations", unpack=True, result=cite),
+        stage("citations", unpack=True, result=QuickStep(cite)),
         stage("confidence", confidence=RateAnswers(confidence)),
     ]
     if safety is not None:
         screen = safety.screen
-        dropped, kept, nearest = screen.count_dropped, screen.kept, screen.nearest_kept
+        dropped, kept, nearest = map(QuickStep, (screen.count_dropped, screen.kept, screen.nearest_kept))
         steps.insert(2, stage("screening", passages_dropped=dropped, documents=kept, nearest=nearest))
     if scope is not None:
         steps.insert(1, stage("scope", scope=scope))
     if safety is not None:
-        steps.insert(0, stage("safety", safety=safety.question))
+        steps.insert(0, stage("safety", safety=QuickStep(safety.question)))
     own = stages or {}
     steps = _with_stages(steps, own)
     timed = tuple(step.get_name() for step in steps if step.get_name() not in BEFORE)
-    output = AnswerOutput(_new_fields(own.values()))
+    output = AnswerOutput(_new_fields(own.values()), passages_first=passages_first)
 
-    def handlers(_: RunnableConfig) -> RunnableConfig:
-        """Give each call handlers of its own, as LangChain's `with_listeners` does."""
-        return {"callbacks": [StageTimer(timed), CacheHits(), Deadline(timeout_s, timer), StreamCleanup()]}
-
-    return RunnableBinding(
+    return CitedAnswer(
         bound=RunnableSequence(*steps, output, name="cited_answer"),
-        config_factories=[handlers],
+        config_factories=[CallHandlers(timed, timeout_s, timer)],
         custom_input_type=Question,
         custom_output_type=Answer,
     )

@@ -6,7 +6,7 @@ from operator import add
 from typing import Any, Protocol
 
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import AddableDict
 
@@ -78,6 +78,11 @@ class Rewrite(Runnable[Contextualised, Record]):
         self._citing = citing
         self._filters = tuple(filters)
         self._prompted = prompted or _as_it_is
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """Return the configurable fields and alternatives of what makes the message."""
+        return self._answer.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """Return the graph of what makes the message."""

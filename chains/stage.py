@@ -2,13 +2,18 @@
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.runnables import Runnable, RunnableAssign, RunnableConfig, RunnableParallel
 from langchain_core.runnables.base import coerce_to_runnable
+from langchain_core.runnables.config import run_in_executor
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import AddableDict, is_async_callable
+
+from chains.errors import ConfigurationError
+from chains.state import Question
 
 State = dict[str, Any]
 
@@ -43,63 +48,77 @@ class Stage(RunnableAssign):
 
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
         """Return the state with the stage's fields."""
-        return self._call_with_config(self._assigned, input, config)
+        state = self._checked(_bound(input, kwargs))
+        return {**state, **self._call_with_config(partial(self._fields, state), _recorded(state), config)}
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
         """Return the state with the stage's fields."""
-        return await self._acall_with_config(self._aassigned, input, config)
+        state = self._checked(_bound(input, kwargs))
+        return {**state, **await self._acall_with_config(partial(self._afields, state), _recorded(state), config)}
 
     def transform(self, input: Iterator[State], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
         """Yield the parts of the state as they come, then those of the stage's fields."""
         state = AddableDict()
-        for part in input:
-            state += self._checked(part)
+        for given in input:
+            part = self._checked(_bound(given, {} if state else kwargs))
+            state += part
             if passed := self._passed(part):
                 yield passed
-        yield from self._transform_stream_with_config(iter([state]), self._parts, config)
+        yield from self._transform_stream_with_config(iter([_recorded(state)]), partial(self._parts, state), config)
 
     async def atransform(
         self, input: AsyncIterator[State], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[State]:
         """Yield the parts of the state as they come, then those of the stage's fields."""
         state = AddableDict()
-        async for part in input:
-            state += self._checked(part)
+        async for given in input:
+            part = self._checked(_bound(given, {} if state else kwargs))
+            state += part
             if passed := self._passed(part):
                 yield passed
 
         async def whole() -> AsyncIterator[State]:
-            yield state
+            yield _recorded(state)
 
-        async for part in self._atransform_stream_with_config(whole(), self._aparts, config):
-            yield part
+        async for found in self._atransform_stream_with_config(whole(), partial(self._aparts, state), config):
+            yield found
 
-    def _assigned(self, state: State, run_manager: CallbackManagerForChainRun, config: RunnableConfig) -> State:
-        assigned = dict(self._checked(state))
-        for field, step in self.mapper.steps__.items():
-            assigned |= self._named(field, step.invoke(state, config))
-        return assigned
-
-    async def _aassigned(
-        self, state: State, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig
+    def _fields(
+        self, state: State, recorded: State, run_manager: CallbackManagerForChainRun, config: RunnableConfig
     ) -> State:
-        assigned = dict(self._checked(state))
+        added: State = {}
         for field, step in self.mapper.steps__.items():
-            assigned |= self._named(field, await step.ainvoke(state, config))
-        return assigned
+            added |= self._named(field, step.invoke(state, config))
+        return added
+
+    async def _afields(
+        self, state: State, recorded: State, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig
+    ) -> State:
+        added: State = {}
+        for field, step in self.mapper.steps__.items():
+            added |= self._named(field, await step.ainvoke(state, config))
+        return added
 
     def _parts(
-        self, states: Iterator[State], run_manager: CallbackManagerForChainRun, config: RunnableConfig
+        self,
+        state: State,
+        recorded: Iterator[State],
+        run_manager: CallbackManagerForChainRun,
+        config: RunnableConfig,
     ) -> Iterator[State]:
-        for state in states:
+        for _ in recorded:
             for field, step in self.mapper.steps__.items():
                 for value in step.stream(state, config):
                     yield AddableDict(self._named(field, value))
 
     async def _aparts(
-        self, states: AsyncIterator[State], run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig
+        self,
+        state: State,
+        recorded: AsyncIterator[State],
+        run_manager: AsyncCallbackManagerForChainRun,
+        config: RunnableConfig,
     ) -> AsyncIterator[State]:
-        async for state in states:
+        async for _ in recorded:
             for field, step in self.mapper.steps__.items():
                 async for value in step.astream(state, config):
                     yield AddableDict(self._named(field, value))
@@ -121,6 +140,19 @@ class Stage(RunnableAssign):
             msg = f"stage {self.name!r} unpacks {field!r}, which must be a mapping, not {type(value).__name__}"
             raise TypeError(msg)
         return value
+
+
+def _recorded(state: State) -> State:
+    """Return what the trace shows of a stage's input: what the stages before it added stands with them."""
+    return {name: state[name] for name in ("question", "search_query") if name in state}
+
+
+def _bound(state: Any, fields: Mapping[str, Any]) -> Any:
+    """Return the state with the fields that `bind` has set; the question's own ones count before them."""
+    if unknown := sorted(fields.keys() - Question.__annotations__.keys()):
+        msg = f"bind({unknown[0]}=...) sets no field of a question; it has {', '.join(Question.__annotations__)}"
+        raise ConfigurationError(msg)
+    return {**fields, **state} if fields and isinstance(state, Mapping) else state
 
 
 def stage(name: str, *, unpack: bool = False, **fields: Runnable[Any, Any] | Callable[..., Any]) -> Stage:
@@ -173,8 +205,8 @@ class SideBySide(RunnableParallel[State]):
         yield await self.ainvoke(input, config)
 
 
-class PureStep(Runnable[State, Any]):
-    """A function of the state, or of state and config, that only computes: no run of its own, no thread, no task."""
+class FunctionStep(Runnable[State, Any]):
+    """A function of the state, or of state and config, without a run of its own; async calls run it in a thread."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -186,6 +218,14 @@ class PureStep(Runnable[State, Any]):
         return self._function(input, config) if self._takes_config else self._function(input)
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Return the value without blocking the event loop."""
+        return await run_in_executor(config, self.invoke, input, config)
+
+
+class QuickStep(FunctionStep):
+    """A function that takes no longer than the way to a thread and back."""
+
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Return the value."""
         return self.invoke(input, config)
 
@@ -193,7 +233,7 @@ class PureStep(Runnable[State, Any]):
 def _step(compute: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
     if isinstance(compute, Runnable) or is_async_callable(compute) or _is_generator(compute):
         return coerce_to_runnable(compute)
-    return PureStep(compute)
+    return FunctionStep(compute)
 
 
 def _is_generator(compute: Callable[..., Any]) -> bool:

@@ -1,6 +1,5 @@
 """The state of the pipeline: a Question goes in, each stage adds a field, an Answer comes out."""
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -9,7 +8,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from chains.blocking import ModerationVerdict, SafetyReport, SafetyVerdict
-from chains.errors import QuestionError
 
 Outcome = Literal[
     "answered",
@@ -26,14 +24,6 @@ Outcome = Literal[
 
 CitationStyle = Literal["title", "numbered"]
 """`[Title > Section]`, or `[1]`."""
-
-QUESTION_MAX_CHARACTERS = 4000
-"""The longest question of the chain; QUERY_MAX_CHARACTERS is that of the contracts of /api/query and /chat."""
-QUERY_MAX_CHARACTERS = 1000
-QUESTION_PATTERN = r"[^\s\x1c-\x1f\x85]"
-"""A character that `str.strip` keeps, written so that every dialect of regular expressions reads it alike."""
-
-_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 UNSUPPORTED_SO_FAR = "unsupported_so_far"
 """In a stream: the ranges of `unsupported` that are known with the words so far."""
@@ -290,43 +280,8 @@ class Answer(TypedDict):
     metadata: Metadata
 
 
-def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str:
-    """Return the question without surrounding blanks.
-
-    Raises:
-        QuestionError: it is no string, blank, longer than `most` characters, or no text.
-    """
-    if not isinstance(question, str):
-        msg = "Query parameter is required and must be a string"
-        raise QuestionError(msg)
-    if not question.strip():
-        msg = "Query cannot be empty"
-        raise QuestionError(msg)
-    if len(question) > most:
-        msg = f"Query exceeds maximum length of {most} characters"
-        raise QuestionError(msg)
-    if not is_text(question):
-        msg = "Query contains invalid Unicode (unpaired surrogate)"
-        raise QuestionError(msg)
-    return question.strip()
-
-
-def query_of(state: Searching) -> str:
-    """Return the search query: the reformulated one, or the question itself.
-
-    Raises:
-        QuestionError: it is empty, too long, or no text.
-    """
-    return check_question(state.get("search_query") or state.get("question"))
-
-
 def passages_of(part: int, passages: Sequence[Passage]) -> list[tuple[int, Passage]]:
     """Return the passages that a part of the message found, best first, scored for it, each with its place."""
     hits = [(hit, place) for place, one in enumerate(passages) for hit in one.get("hits", ()) if hit["part"] == part]
     hits.sort(key=lambda found: found[0]["rank"])
     return [(place, {**passages[place], "score": hit["score"]}) for hit, place in hits]
-
-
-def is_text(words: str) -> bool:
-    """Return whether the words are valid Unicode; JSON allows unpaired surrogates, which are not."""
-    return _HALF_A_PAIR.search(words) is None

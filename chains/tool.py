@@ -1,5 +1,6 @@
 """The chain as a tool for agents: a question in, a cited answer out, small enough for a prompt."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,9 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
+from chains.citations.verification import LEAST_SUPPORT
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
+from chains.history import Role
 from chains.logs import get_logger
 from chains.naming import cited_by_number, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Outcome, Question
@@ -23,6 +26,8 @@ DESCRIPTION = (
 )
 UNVERIFIED = "unverified"
 """Replaces a marker that leads to no passage."""
+CONTRADICTED, UNSUPPORTED = "contradicted by its source", "unsupported"
+"""Stand at a marker whose source says something else, or does not say it."""
 
 # What an agent makes of an outcome; it does not know the names of them.
 NOTES: dict[Outcome, str] = {
@@ -44,7 +49,7 @@ _REFUSED = "This question cannot be asked of the documents. Tell the user; do no
 class ToolTurn(TypedDict):
     """One message of the conversation before the question."""
 
-    role: str
+    role: Role
     content: str
 
 
@@ -52,8 +57,8 @@ class ToolInput(BaseModel):
     """What a model fills in."""
 
     question: str = Field(description="One question, in a full sentence that stands by itself.")
-    history: list[ToolTurn] = Field(
-        default_factory=list, description="The conversation before, where the question refers to it."
+    history: list[ToolTurn] | None = Field(
+        None, description="The conversation before, where the question refers to it."
     )
 
 
@@ -73,20 +78,23 @@ def as_tool(
         chain: what `build_chain` returns, or a Runnable around it.
         name: what the model calls the tool.
         description: tells the model when to call it; name the documents.
-        exceptions_to_handle: errors of other classes are raised.
+        exceptions_to_handle: errors of other classes are raised; so are the interrupts of LangGraph. `()` raises all,
+            for a middleware that retries.
     """
 
-    def ask(question: str, history: Sequence[ToolTurn] = ()) -> tuple[str, Answer]:
+    def ask(question: str, history: Sequence[ToolTurn] | None = None) -> tuple[str, Answer]:
         try:
             answer = chain.invoke(_question(question, history))
         except exceptions_to_handle as error:
+            _pass_interrupt(error)
             raise ToolException(advice_on(error)) from error
         return content_of(answer), answer
 
-    async def aask(question: str, history: Sequence[ToolTurn] = ()) -> tuple[str, Answer]:
+    async def aask(question: str, history: Sequence[ToolTurn] | None = None) -> tuple[str, Answer]:
         try:
             answer = await chain.ainvoke(_question(question, history))
         except exceptions_to_handle as error:
+            _pass_interrupt(error)
             raise ToolException(advice_on(error)) from error
         return content_of(answer), answer
 
@@ -102,33 +110,54 @@ def as_tool(
     )
 
 
-def content_of(answer: Answer) -> str:
-    """Return what a model reads of an answer: its words with numbers for markers, its sources, a note."""
-    lines = [numbered_text(answer["answer"], answer["citations"])]
-    if sources := numbered_sources(answer["citations"]):
+def content_of(answer: Answer, numbers: Mapping[int, int] | None = None) -> str:
+    """Return what a model reads of an answer: its words with numbers for markers, its sources, how sure it is, a note.
+
+    Args:
+        answer: the answer.
+        numbers: for the numbers of this answer those that it shall show, where several answers are counted on.
+    """
+    citations, shown = answer["citations"], numbers or {}
+    lines = [numbered_text(answer["answer"], citations, shown, doubts=True)]
+    if sources := numbered_sources(citations, shown) + unnumbered_sources(citations):
         lines += ["", "Sources:", *sources]
     if unsupported := unsupported_sentences(answer):
         lines += ["", "No passage supports:", *(f"- {one_line(sentence)}" for sentence in unsupported)]
     if closest := answer.get("closest"):
         lines += ["", "Closest passages:", *map(closest_line, closest)]
+    if (confidence := answer["confidence"]) and answer["outcome"] in {"answered", "degraded"}:
+        lines += ["", f"Confidence: {confidence['level']} ({confidence['score']:.2f}). {confidence['reason']}"]
     if note := NOTES.get(answer["outcome"]):
         lines += ["", f"Note: {note}"]
     return "\n".join(lines)
 
 
-def numbered_text(text: str, citations: Sequence[Citation]) -> str:
-    """Return the text with the number of its source instead of each marker: `[1]`, or `[1; 2]` for a pair."""
+def numbered_text(
+    text: str, citations: Sequence[Citation], numbers: Mapping[int, int] | None = None, *, doubts: bool = False
+) -> str:
+    """Return the text with the number of its source instead of each marker: `[1]`, or `[1; 2]` for a pair.
+
+    With `doubts` a marker also says that its source does not support the sentence, or contradicts it.
+    """
     for citation in sorted(citations, key=lambda citation: citation["start"], reverse=True):
         start, end = citation["start"], citation["end"]
         if _is_marker(citation):
-            number = str(citation["number"]) if citation["matched"] else UNVERIFIED
-            text = text[:start] + (f"[{number}]" if _in_brackets(text[start:end]) else number) + text[end:]
+            marker = _marker(citation, numbers or {}, doubts=doubts)
+            text = text[:start] + (f"[{marker}]" if _in_brackets(text[start:end]) else marker) + text[end:]
     return text
 
 
-def numbered_sources(citations: Sequence[Citation]) -> list[str]:
+def numbered_sources(citations: Sequence[Citation], numbers: Mapping[int, int] | None = None) -> list[str]:
     """Return a line for each source that the text marks, in the order of the numbers."""
-    return [f"[{number}] {source_name(citation)}" for number, citation in cited_by_number(citations).items()]
+    shown = {(numbers or {}).get(number, number): one for number, one in cited_by_number(citations).items()}
+    return [f"[{number}] {source_name(citation)}" for number, citation in sorted(shown.items())]
+
+
+def unnumbered_sources(citations: Sequence[Citation]) -> list[str]:
+    """Return a line for each further source, which supports a sentence without a marker."""
+    marked = {source_name(citation) for citation in cited_by_number(citations).values()}
+    others = (source_name(one) for one in citations if one["matched"] and one["number"] is None)
+    return [f"- {name}" for name in dict.fromkeys(others) if name not in marked]
 
 
 def source_name(citation: Citation) -> str:
@@ -157,13 +186,29 @@ def advice_on(error: Exception) -> str:
     return _ONCE_MORE
 
 
-def _question(question: str, history: Sequence[ToolTurn]) -> Question:
+def _question(question: str, history: Sequence[ToolTurn] | None) -> Question:
     return Question(question=question, history=list(history)) if history else Question(question=question)
+
+
+def _pass_interrupt(error: Exception) -> None:
+    """Raise what is no error: by exceptions of this kind LangGraph pauses a graph, in a step inside the chain too."""
+    langgraph = sys.modules.get("langgraph.errors")
+    if langgraph is not None and isinstance(error, langgraph.GraphBubbleUp):
+        raise error
 
 
 def _is_marker(citation: Citation) -> bool:
     # The place of an attributed citation without a number is a whole sentence.
     return citation["number"] is not None or not (citation["matched"] or citation["attributed"])
+
+
+def _marker(citation: Citation, numbers: Mapping[int, int], *, doubts: bool) -> str:
+    if citation["contradicted"] and doubts:
+        return CONTRADICTED
+    if not citation["matched"] or citation["number"] is None:
+        return UNVERIFIED
+    number = numbers.get(citation["number"], citation["number"])
+    return f"{number}, {UNSUPPORTED}" if doubts and citation["support"] < LEAST_SUPPORT else str(number)
 
 
 def _in_brackets(marker: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from chains.errors import ConfigurationError, QuestionError
-from chains.state import check_question
+from chains.question import check_question
 
 Kind = Literal["answerable", "uncovered", "action", "offdomain", "followup", "underspecified"]
 IN_SCOPE: frozenset[Kind] = frozenset({"answerable", "followup"})

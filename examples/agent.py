@@ -1,10 +1,10 @@
-"""An agent of LangChain that asks the documents: needs the extra `agents` and a key of Groq."""
+"""An agent of LangChain that asks the documents, with citations its caller can follow: needs the extra `agents`."""
 
 from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, ToolMessage
+from langchain_core.messages import AIMessageChunk
 
 import chains
 from app.wiring import Services
@@ -15,17 +15,21 @@ DESCRIPTION = "Answer a question from the customs handbook."
 
 
 def main(services: Services, model: BaseChatModel, question: str) -> None:
-    """Print which passages the agent was given, and its answer as it is written."""
+    """Print the agent's answer as it is written, and what its numbers stand for."""
     tool = chains.as_tool(services.chain, name="ask_handbook", description=DESCRIPTION)
-    agent = create_agent(model, tools=[tool], system_prompt="Answer by the handbook, and keep its citations.")
+    prompt, resolving = "Answer by the handbook, and keep its citations.", [chains.CitationMiddleware()]
+    agent = create_agent(model, tools=[tool], system_prompt=prompt, middleware=resolving)
     asked: Any = {"messages": [("user", question)]}
-    parts: Any = agent.stream(asked, stream_mode="messages")
-    for message, place in parts:
-        if isinstance(message, ToolMessage):
-            print("cited:", [citation["doc_id"] for citation in message.artifact["citations"]])
-        elif isinstance(message, AIMessageChunk) and place["langgraph_node"] == "model":
-            print(message.text, end="")
+    parts: Any = agent.stream(asked, stream_mode=["messages", "values"])
+    state: Any = {}
+    for mode, part in parts:
+        if mode == "values":
+            state = part
+        elif isinstance(part[0], AIMessageChunk) and part[1]["langgraph_node"] == "model":
+            print(part[0].text, end="")
     print()
+    for citation in state["messages"][-1].content_blocks[0].get("annotations", []):
+        print(f"[{citation['extras']['number']}]", citation["title"], repr(citation["cited_text"]))
 
 
 if __name__ == "__main__":

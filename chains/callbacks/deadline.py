@@ -6,18 +6,22 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from contextvars import copy_context
+from contextvars import Context, copy_context
+from functools import partial
+from queue import SimpleQueue
 from typing import Any, TypeVar
+from weakref import finalize
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 from chains.callbacks.lookup import handlers_of
+from chains.callbacks.stream_cleanup import register
 from chains.clock import Clock
 from chains.errors import DeadlineError
 
-OVERDUE = "the question took longer than it may; ask again, or raise REQUEST_TIMEOUT_S"
+OVERDUE = "the question took longer than it may; ask again, or raise timeout_s (REQUEST_TIMEOUT_S of the service)"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,6 +34,7 @@ class Deadline(BaseCallbackHandler):
     ignore_chain = ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = ignore_custom_event = True
 
     def __init__(self, seconds: float, clock: Clock) -> None:
+        self.worker: Worker | None = None
         self._clock = clock
         self._end = clock.now() + seconds
 
@@ -76,20 +81,25 @@ async def time_limit(callbacks: Any) -> AsyncIterator[None]:
 def call_in_time(callbacks: Any, function: Callable[..., Result], *args: Any) -> Result:
     """Return what the function returns, or raise DeadlineError when the time of the call is over.
 
-    The function runs in a thread of its own, for Python cannot stop one that blocks; the thread ends with the function.
+    Python cannot stop a function that blocks, so one with a deadline runs in the call's worker thread, in a copy of the
+    caller's context; the thread ends with the call, or with the function where that takes longer.
     """
+    return _in_time(callbacks, copy_context(), function, *args)
+
+
+def iterate_in_time(callbacks: Any, items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the items, and raise DeadlineError where one does not come in time. All of them come in one context."""
+    end, context = object(), copy_context()
+    while (item := _in_time(callbacks, context, next, items, end)) is not end:
+        yield item
+
+
+def _in_time(callbacks: Any, context: Context, function: Callable[..., Result], *args: Any) -> Result:
     left = check_time(callbacks)
-    if left == math.inf:
+    worker = None if left == math.inf else _worker_of(callbacks)
+    if worker is None or worker.is_current():
         return function(*args)
-    context, outcome = copy_context(), Future[Result]()
-
-    def run() -> None:
-        try:
-            outcome.set_result(context.run(function, *args))
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    threading.Thread(target=run, name="deadline", daemon=True).start()
+    outcome = worker.submit(partial(context.run, function, *args))
     try:
         return outcome.result(left)
     except TimeoutError as error:
@@ -98,8 +108,48 @@ def call_in_time(callbacks: Any, function: Callable[..., Result], *args: Any) ->
         raise DeadlineError(OVERDUE) from error
 
 
-def iterate_in_time(callbacks: Any, items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the items, and raise DeadlineError where one does not come in time."""
-    end = object()
-    while (item := call_in_time(callbacks, next, items, end)) is not end:
-        yield item
+def _worker_of(callbacks: Any) -> "Worker":
+    """Return the worker of the call that `callbacks` belong to; it is closed when the call ends."""
+    deadlines = handlers_of(callbacks, Deadline)
+    used = next((one.worker for one in deadlines if one.worker and one.worker.is_current()), None)
+    if used:
+        return used
+    deadline = deadlines[-1]
+    if deadline.worker is None:
+        deadline.worker = Worker()
+        finalize(deadline, deadline.worker.close)
+        register(callbacks, deadline.worker.close)
+    return deadline.worker
+
+
+class Worker:
+    """A thread that runs one function after the other, until it is closed."""
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=_work, args=(self._tasks,), name="deadline", daemon=True)
+        self._thread.start()
+
+    def is_current(self) -> bool:
+        """Return whether the caller runs in this thread already."""
+        return threading.current_thread() is self._thread
+
+    def submit(self, function: Callable[[], Result]) -> Future[Result]:
+        """Have a function run, and return its result to come."""
+        outcome = Future[Result]()
+        self._tasks.put((outcome, function))
+        return outcome
+
+    def close(self) -> None:
+        """End the thread, as soon as its function has ended."""
+        self._tasks.put(None)
+
+
+def _work(tasks: "SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]") -> None:
+    while task := tasks.get():
+        outcome, function = task
+        try:
+            outcome.set_result(function())
+        except BaseException as error:
+            outcome.set_exception(error)
+        del task, outcome, function  # Nothing of the call outlives it here.

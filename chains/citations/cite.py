@@ -221,7 +221,8 @@ class CiteSources:
 
     def _candidates(self, reference: Reference, shown: Sequence[Passage]) -> list[Passage]:
         # A number stands for a page or a document, whichever of its sections; a title may name the section.
-        return candidates(reference, shown, same_section=self.style == "title" and reference.section_matched)
+        by_title = self.style == "title"
+        return candidates(reference, shown, by_title=by_title, same_section=by_title and reference.section_matched)
 
     def _attributed(self, answer: str, sentence: Sentence, verified: Verified) -> Citation:
         reference = reference_to(verified.passage, sentence.start, sentence.end)

@@ -36,7 +36,7 @@ def closest_passages(question: str, passages: Sequence[Passage]) -> list[Closest
 
 
 def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassage]:
-    """Return the closest passages in the order that the model tells; else in that of the retriever.
+    """Return the closest passages in the order of the model's match scores; else in the retriever's order.
 
     Where no passage reaches the threshold, they are the nearest below it. The questions of a message that are not
     answered get theirs in turn.

@@ -80,12 +80,21 @@ def reference_to(passage: Passage | None, start: int, end: int) -> Reference:
     return Reference(start, end, title, section, passage, section_matched=True)
 
 
-def candidates(reference: Reference, shown: Sequence[Passage], *, same_section: bool) -> list[Passage]:
-    """Return the shown passages that a reference may mean: the one named, then others of its document or section."""
+def candidates(reference: Reference, shown: Sequence[Passage], *, by_title: bool, same_section: bool) -> list[Passage]:
+    """Return the shown passages that a reference may mean: the one named, then others of its document or section.
+
+    By title it may mean any document that has the title.
+    """
     named = reference.passage
     if named is None:
         return []
-    others = [passage for passage in shown if passage is not named and source_key(passage) == source_key(named)]
+    key, title = source_key(named), named["metadata"].get("title")
+    others = [
+        passage
+        for passage in shown
+        if passage is not named
+        and (source_key(passage) == key or (by_title and title and passage["metadata"].get("title") == title))
+    ]
     if same_section:
         section = named["metadata"].get("section")
         others = [passage for passage in others if passage["metadata"].get("section") == section]

@@ -29,7 +29,7 @@ _NEARLY = 0.001
 def features(state: Cited) -> dict[str, float]:
     """Return the features of an answer that are known; similarities and shares are between 0 and 1, `match` log odds.
 
-    Only a model that chooses statements tells how well they match, and not every retriever gives similarities.
+    Match scores come only from a model that selects statements; not every retriever gives similarities.
     """
     passages, matched = state["documents"], [one for one in state["citations"] if one["matched"]]
     headings = " ".join(f"{one['title']} {one['section'] or ''}" for one in matched)

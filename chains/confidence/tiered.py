@@ -2,25 +2,29 @@
 
 High: at least 3 chunks with an average cosine similarity of at least 0.5. Medium: at least 2 with at least 0.3.
 Low: everything else, every answer that did not come from the documents, and every degraded one.
+
+A retriever that gives no scores leaves the similarity unknown. How well the sources support the answer then decides,
+and no answer is High: a supported statement may still be about something else than the question.
 """
 
-from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, disagreement_of
+from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, disagreement_of, supported_share
 from chains.message_metadata import degradation_of
 from chains.state import Cited, Confidence
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5
 MEDIUM_CHUNKS, MEDIUM_AVERAGE = 2, 0.3
+RATED_BY_SUPPORT = f"{UNKNOWN_SCORES}; rated by how well the sources support the answer"
 
 
 def score_confidence(state: Cited) -> Confidence:
     """Return the tiered confidence of an answer; its score is the average similarity of the chunks, 0-1.
 
-    A retriever that gives no scores leaves the average unknown: the level is Low, and the reason says why.
+    Without similarities it is half of the answer's support.
     """
     scores = [passage["score"] for passage in state["documents"] if passage["score"] is not None]
     chunks = len(state["documents"])
     unknown = chunks > 0 and not scores
-    average = sum(scores) / len(scores) if scores else 0.0
+    average = _half_of_support(state) if unknown else sum(scores) / max(1, len(scores))
     matched = sum(citation["matched"] for citation in state["citations"])
     factors = {"chunks": float(chunks), "matched_citations": float(matched)}
     if not unknown:
@@ -34,9 +38,17 @@ def score_confidence(state: Cited) -> Confidence:
         return Confidence(level="Low", score=score, reason=reason, factors=factors)
     if matched and (disagreement := disagreement_of(state)):
         return Confidence(level="Low", score=round(DEGRADED_SHARE * average, 4), reason=disagreement, factors=factors)
-    level = _level(chunks, average) if matched else "Low"
-    reason = UNKNOWN_SCORES if matched and unknown else _reason(level, chunks, average, matched)
+    level = "Low"
+    if matched:
+        level = ("Medium" if average >= MEDIUM_AVERAGE else "Low") if unknown else _level(chunks, average)
+    reason = RATED_BY_SUPPORT if matched and unknown else _reason(level, chunks, average, matched)
     return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)
+
+
+def _half_of_support(state: Cited) -> float:
+    """Return half of how well the matched citations are supported, for the share of the answer that is."""
+    support = [citation["support"] for citation in state["citations"] if citation["matched"]]
+    return 0.5 * supported_share(state) * sum(support) / max(1, len(support))
 
 
 def _level(chunks: int, average: float) -> str:

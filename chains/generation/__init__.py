@@ -5,6 +5,6 @@ it calls each `provider` behind its retries, circuit breaker and `rate_limiter`,
 without them as `degraded`.
 """
 
-from chains.generation.generate import Generate, generate
+from chains.generation.generate import ChatModel, Generate, generate
 
-__all__ = ["Generate", "generate"]
+__all__ = ["ChatModel", "Generate", "generate"]

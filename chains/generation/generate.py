@@ -1,14 +1,14 @@
 """Ask the language model for the answer to a question from its context."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.graph import Graph
 
 import prompts
@@ -27,6 +27,9 @@ from chains.text.language import is_english
 from prompts import Translations, translated
 
 VARIABLES = {"context", "history", "question"}
+ChatModel = BaseChatModel | Runnable[Any, Any]
+"""A chat model of LangChain, or a Runnable around one."""
+
 _SHOWN = {"context": "the documents", "question": "the question"}
 
 
@@ -40,6 +43,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         model: any chat model of LangChain.
         system: the system prompt, a template with `{context}`; the question then travels in a message of its own. Or a
             whole prompt with `{context}` and `{question}`. What is filled in is not read as a template.
+        variables: of a whole prompt, each by the name of ours that fills it.
         reminder: what stands behind the question in its message: small models follow the last words best.
         parts: what stands there instead behind a message with several questions, with `{count}` and `{questions}`; by
             default the packaged text.
@@ -55,10 +59,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
 
     def __init__(
         self,
-        model: BaseChatModel,
+        model: ChatModel,
         *,
         system: str | ChatPromptTemplate,
         no_results: str,
+        variables: Mapping[str, str] | None = None,
         reminder: str = "",
         parts: str | None = None,
         unread: str | None = None,
@@ -66,7 +71,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         history: HistoryWindow | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.prompt = _prompt(system, reminder)
+        self._variables = {name: name for name in VARIABLES} | dict(variables or {})
+        self.prompt = _prompt(system, reminder, self._variables)
         self._reminder = reminder
         self._parts = prompts.load("parts") if parts is None else parts
         self.model = model
@@ -76,6 +82,11 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         self._history = history or HistoryWindow()
         self._clock = clock or SystemClock()
         self._keeps_deadline = getattr(model, "keeps_deadline", False)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """Return the configurable fields and alternatives of the model."""
+        return self.model.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """Return the graph of prompt and model."""
@@ -87,15 +98,15 @@ class Generate(Runnable[Contextualised, BaseMessage]):
             return canned
         filled = self._filled(input, config)
         if self._keeps_deadline:
-            return self.model.invoke(filled, config)
-        return call_in_time(_callbacks(config), self.model.invoke, filled, config)
+            return cast("BaseMessage", self.model.invoke(filled, config))
+        return cast("BaseMessage", call_in_time(_callbacks(config), self.model.invoke, filled, config))
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
         """Return the message."""
         if canned := self._canned(input):
             return canned
         async with self._limit(config):
-            return await self.model.ainvoke(self._filled(input, config), config)
+            return cast("BaseMessage", await self.model.ainvoke(self._filled(input, config), config))
 
     def stream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
@@ -127,7 +138,8 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         question, parts = state["question"].strip(), state.get("parts", [])
         content = f"{question}\n\n{_numbered(self._parts, parts)}" if parts else question
         values = {"context": context["text"], "history": turns, "question": content}
-        *before, asked = self.prompt.invoke(values, config).to_messages()
+        filled = {name: values[ours] for name, ours in self._variables.items()}
+        *before, asked = self.prompt.invoke(filled, config).to_messages()
         facts: dict[str, Any] = {
             SCORES: [passage["score"] for passage in context["passages"]],
             ASKED: question,
@@ -183,9 +195,10 @@ class GenerateShown(Generate):
 
 
 def generate(
-    model: BaseChatModel,
+    model: ChatModel,
     *,
     system: str | ChatPromptTemplate | None = None,
+    variables: Mapping[str, str] | None = None,
     no_results: str | None = None,
     reminder: str | None = None,
     parts: str | None = None,
@@ -203,6 +216,7 @@ def generate(
     return (Generate if with_reasoning else GenerateShown)(
         model,
         system=prompts.load("system") if system is None else system,
+        variables=variables,
         reminder=own if reminder is None else reminder,
         parts=parts,
         no_results=prompts.load("no_results") if no_results is None else no_results,
@@ -213,9 +227,10 @@ def generate(
     )
 
 
-def _prompt(system: str | ChatPromptTemplate, reminder: str) -> ChatPromptTemplate:
+def _prompt(system: str | ChatPromptTemplate, reminder: str, variables: Mapping[str, str]) -> ChatPromptTemplate:
     if isinstance(system, ChatPromptTemplate):
-        return _checked(system, "the prompt", needed=("context", "question")).model_copy(update={"name": "prompt"})
+        prompt = _checked(system, "the prompt", variables, needed=("context", "question"))
+        return prompt.model_copy(update={"name": "prompt"})
     try:
         asked = "{question}" + (f"\n\n{reminder}" if reminder else "")
         prompt = ChatPromptTemplate(
@@ -224,18 +239,24 @@ def _prompt(system: str | ChatPromptTemplate, reminder: str) -> ChatPromptTempla
     except ValueError as error:
         msg = f"the system prompt is not a valid template ({error}); write braces that are text as {{{{ and }}}}"
         raise ConfigurationError(msg) from error
-    return _checked(prompt, "the system prompt", needed=("context",))
+    return _checked(prompt, "the system prompt", variables, needed=("context",))
 
 
-def _checked(prompt: ChatPromptTemplate, name: str, *, needed: Sequence[str]) -> ChatPromptTemplate:
-    variables = {*prompt.input_variables, *prompt.optional_variables}
+def _checked(
+    prompt: ChatPromptTemplate, name: str, variables: Mapping[str, str], *, needed: Sequence[str]
+) -> ChatPromptTemplate:
+    if unknown := sorted(set(variables.values()) - VARIABLES):
+        msg = f"variables={{...: {unknown[0]!r}}} names none of {', '.join(sorted(VARIABLES))}"
+        raise ConfigurationError(msg)
+    used = {*prompt.input_variables, *prompt.optional_variables}
+    filled = {variables[variable] for variable in used & variables.keys()}
     for variable in needed:
-        if variable not in variables:
+        if variable not in filled:
             msg = f"{name} has no {{{variable}}}; without it the model is not shown {_SHOWN[variable]}"
             raise ConfigurationError(msg)
-    if unknown := sorted(variables - VARIABLES):
+    if unfilled := sorted(used - variables.keys()):
         known = ", ".join(sorted(VARIABLES))
-        msg = f"{name} has variables that nothing fills: {', '.join(unknown)}; it may use {known}"
+        msg = f"{name} has variables that nothing fills: {', '.join(unfilled)}; it may use {known}, or map `variables`"
         raise ConfigurationError(msg)
     return prompt
 

@@ -8,13 +8,16 @@ from langchain_core.messages import BaseMessage
 OPENING, CLOSING = "<think>", "</think>"
 
 # A letter in lower case may be longer, as in Turkish, so that places in such a text are others.
-_OPENING, _CLOSING = (re.compile(tag, re.IGNORECASE | re.ASCII) for tag in (OPENING, CLOSING))
+_TAG, _CLOSING = (re.compile(tag, re.IGNORECASE | re.ASCII) for tag in (f"{OPENING}|{CLOSING}", CLOSING))
 
 Message = TypeVar("Message", bound=BaseMessage)
 
 
 class ReasoningFilter:
-    """Takes a text piece by piece and returns it without the thoughts; one that is not closed goes to the end."""
+    """Takes a text piece by piece and returns it without the thoughts; one that is not closed goes to the end.
+
+    Some models close a thought that they never opened: it began with the text. A stream keeps what it has shown before.
+    """
 
     def __init__(self) -> None:
         self._held = ""
@@ -26,10 +29,12 @@ class ReasoningFilter:
         self._held += piece
         shown = ""
         while found := self._tag.search(self._held):
-            shown += self._passed(self._held[: found.start()])
+            opens = found.group().lower() == OPENING
+            shown = shown + self._passed(self._held[: found.start()]) if opens or self._thinking else ""
             self._held = self._held[found.end() :]
-            self._thinking, self._thought = not self._thinking, True
-        cut = len(self._held) - _begun(self._held, CLOSING if self._thinking else OPENING)
+            self._thinking, self._thought = opens, True
+        tags = (CLOSING,) if self._thinking else (OPENING, CLOSING)
+        cut = len(self._held) - max(_begun(self._held, tag) for tag in tags)
         shown += self._passed(self._held[:cut])
         self._held = self._held[cut:]
         return shown
@@ -45,7 +50,7 @@ class ReasoningFilter:
 
     @property
     def _tag(self) -> re.Pattern[str]:
-        return _CLOSING if self._thinking else _OPENING
+        return _CLOSING if self._thinking else _TAG
 
     def _passed(self, text: str) -> str:
         """Return the text, without the blanks behind a thought; nothing of a thought."""
@@ -58,19 +63,29 @@ class ReasoningFilter:
 
 def without_reasoning(message: Message) -> Message:
     """Return the message without its thoughts, or itself where it has none."""
-    content = message.content
-    if not isinstance(content, str) or OPENING not in content.lower():
+    if CLOSING not in message.text.lower() and OPENING not in message.text.lower():
         return message
     words = ReasoningFilter()
-    return message.model_copy(update={"content": words.feed(content) + words.flush()})
+    content, rest = shown_part(message, words).content, words.flush()
+    if rest:
+        content = content + rest if isinstance(content, str) else [*content, {"type": "text", "text": rest}]
+    return message.model_copy(update={"content": content})
 
 
 def shown_part(message: Message, words: ReasoningFilter) -> Message:
-    """Return a piece of a streamed message with what can be shown of its words."""
-    content = message.content
-    if not isinstance(content, str) or not content:
+    """Return a message, or a piece of a streamed one, with what can be shown of its words."""
+    if not message.text:
         return message
-    return message.model_copy(update={"content": words.feed(content)})
+    content = message.content
+    if isinstance(content, str):
+        return message.model_copy(update={"content": words.feed(content)})
+    return message.model_copy(update={"content": [_shown_block(block, words) for block in content]})
+
+
+def _shown_block(block: Any, words: ReasoningFilter) -> Any:
+    if isinstance(block, str):
+        return words.feed(block)
+    return {**block, "text": words.feed(block["text"])} if block.get("type") == "text" else block
 
 
 def _begun(text: str, tag: str) -> int:

@@ -9,21 +9,13 @@ import prompts
 from chains.blocking import is_blocked
 from chains.history import Turn, turns_of
 from chains.ports import WordSimilarity
+from chains.question import QUESTION_MAX_CHARACTERS, question_of
 from chains.reformulation.condense import Condense
 from chains.reformulation.leaning import first_pronoun, lacks_subject
 from chains.reformulation.phrases import is_small_talk
 from chains.reformulation.splitting import Part, split_questions
 from chains.reformulation.standalone import completed, standalone
-from chains.state import (
-    QUESTION_MAX_CHARACTERS,
-    SMALL_TALK,
-    UNDERSPECIFIED,
-    AskedPart,
-    Question,
-    Redirect,
-    Reformulated,
-    check_question,
-)
+from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Question, Redirect, Reformulated
 from prompts import Translations, translated
 
 
@@ -79,7 +71,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         return found
 
     def _by_rule(self, state: Question) -> tuple[str, list[Turn], Reformulated]:
-        question, turns = check_question(state.get("question")), turns_of(state.get("history"))
+        question, turns = question_of(state), turns_of(state.get("history"))
         redirect, parts = self._redirect(question, turns, state.get("language")), split_questions(question)
         if len(parts) > 1 and redirect is None:
             return question, turns, Reformulated(search_query=question, scope=None, parts=self._parts(parts, turns))
@@ -115,7 +107,7 @@ def verbatim(state: Question) -> Reformulated:
         QuestionError: the question is empty, too long or no text; or the history cannot be read.
     """
     turns_of(state.get("history"))
-    return Reformulated(search_query=check_question(state.get("question")), scope=None)
+    return Reformulated(search_query=question_of(state), scope=None)
 
 
 def _is_settled(state: Question, found: Reformulated) -> bool:

@@ -1,45 +1,53 @@
 """Stage 1: search for passages with any LangChain retriever."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from math import isnan
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.graph import Graph
+from langchain_core.runnables.utils import ConfigurableFieldSpec, get_unique_config_specs
 
 from chains.blocking import refusal_of
 from chains.callbacks.deadline import call_in_time, time_limit
-from chains.retrieval.filters import filters_of
+from chains.errors import ConfigurationError
+from chains.question import check_limits, query_of
+from chains.retrieval.filters import FILTER_SPECS, filters_of
+from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import RANK, SCORE
-from chains.state import Hit, Passage, Searching, SearchResult, query_of
+from chains.state import Hit, Passage, Searching, SearchResult
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
 
 
-def passage(document: Document) -> Passage:
-    """Return a retrieved document as plain data, its score taken out of the metadata."""
-    metadata = dict(document.metadata)
+def passage(document: Document, names: Mapping[str, str] | None = None) -> Passage:
+    """Return a retrieved document as plain data, its score taken out of the metadata.
+
+    Args:
+        document: of any retriever; `standard_metadata` says what is read of its metadata.
+        names: for names of ours, the names that its metadata uses: `{"title": "doc_name"}`.
+    """
+    metadata = standard_metadata(document, names or {})
     scores = [metadata.pop(name, None) for name in SCORE_NAMES]
     known = (score for score in map(_similarity, scores) if score is not None)
     return Passage(content=document.page_content, score=next(known, None), metadata=metadata)
 
 
 def _similarity(score: object) -> float | None:
-    """Return a score clipped to 0-1; None where a foreign retriever gives none, or no number."""
+    """Return a similarity, not below 0; None where a foreign retriever gives none, or a number on another scale."""
     try:
-        number = float(score)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        number = round(float(score), 6)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
         return None
-    return None if isnan(number) else round(min(1.0, max(0.0, number)), 6)
+    return max(0.0, number) if number <= 1 else None
 
 
-Retriever = Runnable[str, list[Document]] | Callable[[str], list[Document]]
-"""Any retriever of LangChain, another Runnable, or a function, from a question to documents."""
+Retriever = Runnable[str, list[Document]] | Callable[[str], list[Document]] | Callable[[str], Awaitable[list[Document]]]
+"""Any retriever of LangChain, another Runnable, or a function, also an async one, from a question to documents."""
 
 
 class Search(Runnable[Searching, list[Passage]]):
@@ -58,9 +66,15 @@ class Search(Runnable[Searching, list[Passage]]):
         DeadlineError: the retriever did not answer in time.
     """
 
-    def __init__(self, retriever: Retriever) -> None:
-        self.retriever: Runnable[str, list[Document]] = coerce_to_runnable(retriever)
+    def __init__(self, retriever: Retriever, names: Mapping[str, str] | None = None) -> None:
+        self.retriever: Runnable[str, list[Document]] = coerce_to_runnable(cast("Any", retriever))
+        self._names = check_names(names or {})
         self._keeps_deadline = getattr(retriever, "keeps_deadline", False)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """Return what a call's `configurable` may hold: the filters, and fields of the retriever."""
+        return get_unique_config_specs([*FILTER_SPECS, *self.retriever.config_specs])
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """Return the graph of the retriever."""
@@ -73,7 +87,7 @@ class Search(Runnable[Searching, list[Passage]]):
         own, queries = ensure_config(config), _queries(input)
         search = partial(self._found, queries, config, **self._limits(input))
         found = search() if self._keeps_deadline else call_in_time(own.get("callbacks"), search)
-        return _merged([_passages(documents, own) for documents in found], self._most(input))
+        return self._passages(found, input, own)
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
         """Return the passages, best first."""
@@ -82,7 +96,11 @@ class Search(Runnable[Searching, list[Passage]]):
         own, queries = ensure_config(config), _queries(input)
         async with nullcontext() if self._keeps_deadline else time_limit(own.get("callbacks")):
             found = await self._afound(queries, config, **self._limits(input))
-        return _merged([_passages(documents, own) for documents in found], self._most(input))
+        return self._passages(found, input, own)
+
+    def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
+        kept = [_allowed(documents, config, self._names) for documents in found]
+        return _merged([_within(passages, state) for passages in kept], self._most(state))
 
     def _found(self, queries: list[str], config: RunnableConfig | None, **limits: Any) -> list[list[Document]]:
         if len(queries) == 1:
@@ -100,7 +118,7 @@ class Search(Runnable[Searching, list[Passage]]):
         return state.get("top_k") or own
 
     def _limits(self, state: Searching) -> dict[str, Any]:
-        # A foreign retriever may know neither option; it then answers with its own.
+        # A foreign retriever may know neither option; what it finds is then cut to them.
         known = getattr(type(self.retriever), "model_fields", {})
         return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}
 
@@ -111,9 +129,14 @@ class Retrieve(Runnable[Searching, SearchResult]):
     What is below the threshold answers nothing; a reader may be shown what comes closest.
     """
 
-    def __init__(self, retriever: Retriever) -> None:
-        self._search = Search(retriever)
+    def __init__(self, retriever: Retriever, names: Mapping[str, str] | None = None) -> None:
+        self._search = Search(retriever, names)
         self._threshold = getattr(self._search.retriever, "threshold", None)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """Return what a call's `configurable` may hold."""
+        return self._search.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """Return the graph of the retriever."""
@@ -132,7 +155,7 @@ class Retrieve(Runnable[Searching, SearchResult]):
         return SearchResult(documents=documents, nearest=await self._search.ainvoke(below, config) if below else [])
 
     def _below(self, state: Searching, found: list[Passage]) -> Searching | None:
-        if found or self._threshold is None or not (state.get("threshold") or self._threshold):
+        if found or not (state.get("threshold") or self._threshold):
             return None
         return Searching(**{**state, "threshold": 0.0})
 
@@ -142,16 +165,29 @@ def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
     return Search(retriever)
 
 
-def _passages(found: Iterable[Document], config: RunnableConfig) -> list[Passage]:
+def _allowed(found: Iterable[Document], config: RunnableConfig, names: Mapping[str, str]) -> list[Passage]:
+    """Return what the call may see, each text once."""
     filters = filters_of(config)
-    unique: dict[str, Document] = {}
+    unique: dict[str, Passage] = {}
     for document in found:
-        if filters.allow(document.metadata):
-            unique.setdefault(document.page_content.strip(), document)
-    return [passage(document) for document in unique.values()]
+        if not isinstance(document, Document):
+            msg = f"the retriever must return Documents, not {type(document).__name__}; wrap each in a Document"
+            raise ConfigurationError(msg)
+        one = passage(document, names)
+        if filters.allow(one["metadata"]):
+            unique.setdefault(one["content"].strip(), one)
+    return list(unique.values())
+
+
+def _within(passages: list[Passage], state: Searching) -> list[Passage]:
+    """Return the passages within the question's own limits; one without a score is never below the threshold."""
+    least, most = state.get("threshold"), state.get("top_k")
+    near = [one for one in passages if least is None or one["score"] is None or one["score"] >= least]
+    return near[:most]
 
 
 def _queries(state: Searching) -> list[str]:
+    check_limits(state.get("top_k"), state.get("threshold"))
     return [part["query"] for part in state.get("parts", ())] or [query_of(state)]
 
 

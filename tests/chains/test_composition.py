@@ -1,14 +1,17 @@
 """The chain beside a RunnableSequence of plain `assign` steps: LangChain's users do the same with both."""
 
+import pickle
 import re
 from functools import reduce
 from operator import add, itemgetter
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough, RunnableSequence
+from langchain_core.runnables import ConfigurableField, Runnable, RunnableLambda, RunnablePassthrough, RunnableSequence
 from langchain_core.tools import tool
 from langchain_core.tracers.context import collect_runs
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
@@ -17,7 +20,7 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 import chains
-from chains.errors import QuestionError
+from chains.errors import ConfigurationError, QuestionError
 from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting, writing
 
 
@@ -292,6 +295,59 @@ def test_each_question_of_a_batch_has_times_of_its_own():
 
     assert first["metadata"]["trace_id"] != second["metadata"]["trace_id"]
     assert tuple(first["metadata"]["timings_ms"]) == tuple(second["metadata"]["timings_ms"]) == chains.STAGES
+
+
+class Down(Shelf):
+    """A retriever that cannot be reached."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        raise ConnectionError
+
+
+@every_way
+async def test_a_bound_field_is_that_of_every_question_that_has_none_of_its_own(way):
+    chain = gst_chain().bind(top_k=0)
+
+    assert (await called(chain, way))["documents"] == []
+    assert len((await called(chain, way, question=QUESTION | {"top_k": 1}))["documents"]) == 1
+
+
+@every_way
+async def test_a_bound_field_of_another_name_is_refused(way):
+    with pytest.raises(ConfigurationError, match=r"bind\(k=...\) sets no field of a question; it has question"):
+        await called(gst_chain().bind(k=1), way)
+
+
+def test_the_chain_says_what_a_call_may_configure():
+    model = writing().configurable_alternatives(ConfigurableField("llm"), default_key="large", small=writing())
+    found = gst_chain(model=model).get_config_jsonschema()["$defs"]["Configurable"]["properties"]
+
+    assert set(found) == {"audience", "category", "jurisdiction", "llm"}
+    assert found["audience"]["enum"] == ["public", "internal"]
+
+
+def test_a_chain_can_be_pickled():
+    chain = gst_chain(model=FakeListChatModel(responses=[ANSWER]))
+
+    copied = pickle.loads(pickle.dumps(chain))  # noqa: S301
+
+    assert lasting(copied.invoke(QUESTION)) == lasting(chain.invoke(QUESTION))
+
+
+def test_the_chain_s_own_tool_is_ours():
+    tool = gst_chain().as_tool(name="ask_customs")
+
+    assert "Sources:\n[1] GST Guide > Rate" in tool.invoke({"question": "Rate?"})
+    assert tool.name == "ask_customs"
+    with pytest.raises(ConfigurationError, match="a schema of its own"):
+        gst_chain().as_tool(arg_types={"question": str})
+
+
+@every_way
+async def test_another_chain_answers_where_one_fails_before_its_first_word(way):
+    chain = gst_chain(retriever=Down()).with_fallbacks([gst_chain()])
+
+    assert lasting(await called(chain, way)) == lasting(gst_chain().invoke(QUESTION))
 
 
 @every_way

@@ -42,12 +42,17 @@ def confidence(*scores, answer="Import GST is 9 % of the CIF value [GST Guide]."
 
 
 @pytest.mark.parametrize("score", ["absent", None, "none", float("nan")])
-def test_a_retriever_without_scores_gives_a_low_confidence_that_says_so(score):
+def test_without_scores_an_answer_is_rated_by_its_support_and_never_high(score):
     found = confidence(score, score, score)
+    half = confidence(score, answer="Import GST is 9 % of the CIF value [GST Guide]. The moon is made of green cheese.")
 
-    assert (found["level"], found["score"]) == ("Low", 0.0)
-    assert found["reason"] == "The retriever gives no relevance scores"
+    assert (found["level"], found["score"]) == ("Medium", 0.5)
+    assert found["reason"] == (
+        "The retriever gives no relevance scores; rated by how well the sources support the answer"
+    )
     assert "average_score" not in found["factors"]
+    assert 0.2 < half["score"] < 0.3
+    assert half["level"] == "Low"
 
 
 @pytest.mark.parametrize(

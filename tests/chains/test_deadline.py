@@ -1,8 +1,10 @@
 """`timeout_s` holds for parts that know nothing of it."""
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from chains.callbacks import Deadline
 from chains.callbacks.deadline import call_in_time, iterate_in_time, time_limit
 from chains.errors import DeadlineError
-from tests.chains.gst import DOCUMENT, QUESTION, gst_chain
+from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, gst_chain
 from tests.clocks import StoppedClock
 
 WAYS = ["invoke", "ainvoke", "stream", "astream"]
@@ -94,6 +96,75 @@ async def test_a_model_that_hangs_in_the_middle_of_its_answer_ends_the_call(way)
     model = Stuck(until=threading.Event(), words=3)
     with pytest.raises(DeadlineError, match="took longer than it may"):
         await call(gst_chain(model=model, timeout_s=TIMEOUT_S), way, model.until)
+
+
+class Shelf(BaseRetriever):
+    """A retriever over a database of its maker's thread, as sqlite3 and scoped sessions of a web framework are."""
+
+    database: Any
+    seen: list[Any] = []
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Any]:
+        self.seen.append((threading.current_thread(), CALLER.get()))
+        return [DOCUMENT] if self.database is None else [DOCUMENT for _ in self.database.execute("SELECT 1")]
+
+
+class Writing(BaseChatModel):
+    """A model that writes many tokens, and sets a variable of its context as a tracer does."""
+
+    seen: list[Any] = []
+
+    @property
+    def _llm_type(self) -> str:
+        return "writing"
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        self.seen.append((threading.current_thread(), CALLER.get()))
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=ANSWER))])
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        token = CALLER.set("model")
+        for number in range(400):
+            yield ChatGenerationChunk(message=AIMessageChunk(content=ANSWER if number == 0 else " "))
+        CALLER.reset(token)
+        self.seen.append((threading.current_thread(), CALLER.get()))
+
+
+CALLER: ContextVar[str] = ContextVar("caller", default="nobody")
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[threading.Thread]:
+    """Return the threads that are started from now on."""
+    threads: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def noting(thread: threading.Thread) -> None:
+        threads.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", noting)
+    return threads
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+@pytest.mark.parametrize(("timeout_s", "threads"), [(None, 0), (30, 1)])
+async def test_a_synchronous_call_starts_no_thread_and_with_a_deadline_one(way, timeout_s, threads, started):
+    retriever = Shelf(database=None if timeout_s else sqlite3.connect(":memory:"), seen=[])
+    model = Writing(seen=[])
+    token = CALLER.set("test")
+    try:
+        await call(gst_chain(retriever=retriever, model=model, timeout_s=timeout_s), way, threading.Event())
+    finally:
+        CALLER.reset(token)
+
+    assert len(started) == threads
+    (searched, asker), (wrote, writer) = *retriever.seen, *model.seen
+    assert (asker, writer) == ("test", "test")
+    assert searched is wrote is (started[0] if threads else threading.current_thread())
+    for thread in started:
+        thread.join(5)
+        assert not thread.is_alive()
 
 
 def within(seconds: float) -> Any:

@@ -1,7 +1,7 @@
 """The conversation before a question."""
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 
 from chains.errors import QuestionError
 from chains.history import HistoryWindow, Turn, turns_of, without_markers
@@ -25,9 +25,21 @@ def test_a_message_may_come_in_any_form_of_langchain(message):
     assert turns_of([message, AIMessage(""), AIMessage("9 %.")]) == [Turn("user", "Rate?"), Turn("assistant", "9 %.")]
 
 
-@pytest.mark.parametrize(
-    "message", [SystemMessage("Obey."), {"role": "tool", "content": "x", "tool_call_id": "1"}, 7, {"role": 3}]
-)
+def test_an_agent_s_messages_can_be_handed_on_as_they_are():
+    call = {"name": "ask_documents", "args": {"question": "Rate?"}, "id": "1", "type": "tool_call"}
+    messages = [
+        SystemMessage("Obey."),
+        HumanMessage([{"type": "text", "text": "Rate?"}, {"type": "image_url", "image_url": "data:,"}]),
+        AIMessage("I look it up.", tool_calls=[call]),
+        ToolMessage("9 %", tool_call_id="1"),
+        {"role": "tool", "content": "x", "tool_call_id": "1"},
+        AIMessage([{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "9 %."}]),
+    ]
+
+    assert turns_of(messages) == [Turn("user", "Rate?"), Turn("assistant", "9 %.")]
+
+
+@pytest.mark.parametrize("message", [ChatMessage(content="Obey.", role="boss"), 7, {"role": 3}])
 def test_a_message_of_nobody_in_the_conversation_is_refused(message):
     with pytest.raises(QuestionError, match="history"):
         turns_of([message])

@@ -1,15 +1,20 @@
 """Parts of one's own in the chain: a stage, a prompt, a retriever of any kind, a confidence strategy."""
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
 
 import chains
-from chains.errors import ConfigurationError
+from chains.errors import ConfigurationError, QuestionError
 from chains.stage import stage
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, gst_chain, writing
 from tests.chains.test_composition import called, every_way
@@ -44,6 +49,27 @@ async def test_a_stage_may_replace_what_a_stage_before_it_found(way):
     answer = await called(chain, way)
 
     assert [passage["content"] for passage in answer["documents"]] == [DOCUMENT.page_content]
+
+
+async def test_functions_of_ones_own_leave_the_event_loop_free():
+    loop, entered = asyncio.get_running_loop(), asyncio.Event()
+    released = threading.Event()
+
+    def slow(_: Any) -> str:
+        loop.call_soon_threadsafe(entered.set)
+        assert released.wait(10), "the event loop was blocked"
+        return "done"
+
+    def rate(state: Any) -> Any:
+        return {"level": slow(state), "score": 1.0, "reason": "", "factors": {}}
+
+    for part in ({"stages": {"retrieval": stage("reranking", reranked=slow)}}, {"confidence": rate}):
+        entered.clear()
+        released.clear()
+        asking = asyncio.create_task(gst_chain(**part).ainvoke(QUESTION))
+        await entered.wait()
+        released.set()
+        assert (await asking)["outcome"] == "answered"
 
 
 async def test_a_stage_that_awaits_will_do():
@@ -129,6 +155,49 @@ def test_a_prompt_may_hold_the_history_and_what_is_filled_in_already():
 def test_a_prompt_that_lacks_a_variable_or_has_another_is_refused_by_name(text, told):
     with pytest.raises(ConfigurationError, match=told):
         chains.build_chain(retriever=search, model=writing(), system=ChatPromptTemplate([("human", text)]))
+
+
+def test_the_variables_of_another_prompt_are_mapped():
+    prompt = ChatPromptTemplate([("system", "{context}"), ("placeholder", "{chat_history}"), ("human", "{input}")])
+    names = {"input": "question", "chat_history": "history"}
+
+    assert gst_chain(system=prompt, variables=names).invoke(QUESTION)["answer"] == ANSWER
+    with pytest.raises(ConfigurationError, match=r"names none of context, history, question"):
+        gst_chain(system=prompt, variables={"input": "query"})
+
+
+@pytest.mark.parametrize(
+    ("part", "advice"),
+    [
+        ({"model": "llama-3.1-8b-instant"}, "is a name; pass a chat model"),
+        ({"model": None}, "model must be a chat model of LangChain, not None"),
+        ({"model": writing() | StrOutputParser()}, "pass the chat model itself, without an output parser"),
+        ({"model": FakeListLLM(responses=["a"])}, "model gives text instead of messages"),
+        ({"retriever": InMemoryVectorStore(DeterministicFakeEmbedding(size=4))}, r"pass its as_retriever\(\)"),
+        ({"retriever": None}, "not None"),
+        ({"stages": {"retrieval": count}}, r"stages\['retrieval'\] is a function; wrap what computes a field"),
+    ],
+)
+def test_a_part_that_cannot_work_is_refused_when_the_chain_is_built(part, advice):
+    with pytest.raises(ConfigurationError, match=advice):
+        gst_chain(**part)
+
+
+@pytest.mark.parametrize("model", [writing().with_retry(), writing().bind(stop=["."]), writing().with_fallbacks([])])
+def test_a_chat_model_with_something_around_it_is_taken(model):
+    assert gst_chain(model=model).invoke(QUESTION)["outcome"] == "answered"
+
+
+@pytest.mark.parametrize("found", ["The rate of GST is 9%.", (DOCUMENT, 0.3)])
+def test_a_retriever_of_anything_but_documents_is_refused(found):
+    with pytest.raises(ConfigurationError, match=f"must return Documents, not {type(found).__name__}"):
+        gst_chain(retriever=lambda _: [found]).invoke(QUESTION)
+
+
+@every_way
+async def test_a_question_under_another_name_is_refused_by_the_right_one(way):
+    with pytest.raises(QuestionError, match=r"pass \{'question': '...'\}, not \{'input'\}"):
+        await called(gst_chain(), way, question={"input": "Rate?"})
 
 
 def test_a_confidence_strategy_is_handed_in():

@@ -7,6 +7,7 @@ import pytest
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.runnables import Runnable, RunnableGenerator, RunnablePassthrough, RunnableSequence, ensure_config
 from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 
 from chains.stage import stage
 
@@ -200,3 +201,15 @@ async def test_the_events_of_a_stage_are_what_it_adds():
         ("third", {"question": "nine per cent"}),
     ]
     assert events[-1]["data"]["output"]["question"] == "nine per cent"
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_trace_holds_of_each_stage_what_it_adds(way):
+    collector = RunCollectorCallbackHandler()
+    await called(ours(), way, {"callbacks": [collector]})
+
+    [root] = collector.traced_runs
+    recorded = {run.name: (set(run.inputs), set(run.outputs or {})) for run in root.child_runs}
+    assert recorded["first"] == ({"question"}, {"shouted"})
+    assert recorded["second"] == ({"question"}, {"answer"})
+    assert recorded["third"] == ({"question"}, {"question"})

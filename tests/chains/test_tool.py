@@ -2,9 +2,16 @@ import re
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import ToolRetryMiddleware
+from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, interrupt
 
 import chains
 import prompts
@@ -36,7 +43,9 @@ both = pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 async def test_the_model_reads_the_cited_answer_and_the_program_gets_the_answer_object(way):
     message = await told(chains.as_tool(gst_chain()), way)
 
-    assert message.content == "It is 9% [1].\n\nSources:\n[1] GST Guide > Rate"
+    assert message.content == (
+        "It is 9% [1].\n\nSources:\n[1] GST Guide > Rate\n\nConfidence: Low (0.80). Only 1 source found"
+    )
     assert message.artifact["answer"] == ANSWER
     assert set(message.artifact) == set(chains.Answer.__annotations__)
     assert message.status == "success"
@@ -108,6 +117,55 @@ async def test_an_error_that_is_not_to_be_handled_is_raised(way):
         await told(chains.as_tool(RunnableLambda(fail), exceptions_to_handle=(WaypointError,)), way)
 
 
+class Asking(Shelf):
+    """A retriever that asks a person first."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return self.documents if interrupt("May I?") == "yes" else []
+
+
+def test_a_step_inside_the_chain_can_interrupt_the_graph_around_the_tool():
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode([chains.as_tool(gst_chain(retriever=Asking()))]))
+    graph.add_edge(START, "tools")
+    compiled: Any = graph.compile(checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+
+    paused = compiled.invoke({"messages": [AIMessage("", tool_calls=[CALL])]}, thread)
+    done = compiled.invoke(Command(resume="yes"), thread)
+
+    assert [one.value for one in paused["__interrupt__"]] == ["May I?"]
+    assert done["messages"][-1].content.startswith("It is 9% [1].")
+
+
+class Recovering(Shelf):
+    """A retriever that can be reached the second time."""
+
+    failed: list[str] = []
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        if not self.failed:
+            self.failed.append(query)
+            raise ConnectionError
+        return self.documents
+
+
+def test_a_middleware_can_call_the_tool_once_more():
+    tool = chains.as_tool(gst_chain(retriever=Recovering(failed=[])), exceptions_to_handle=())
+    calling = iter([AIMessage("", tool_calls=[CALL]), AIMessage("It is 9 %.")])
+
+    class Calling(GenericFakeChatModel):
+        def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
+            return self
+
+    retry = ToolRetryMiddleware(max_retries=1, initial_delay=0, jitter=False)
+    agent: Any = create_agent(Calling(messages=calling), tools=[tool], middleware=[retry])
+
+    messages = agent.invoke({"messages": [("human", "Rate?")]})["messages"]
+
+    assert messages[-2].content.startswith("It is 9% [1].")
+
+
 @pytest.mark.parametrize("arguments", [{}, {"question": ["Rate?"]}, {"question": "Rate?", "history": "GST"}])
 @both
 async def test_arguments_that_do_not_fit_are_explained_to_the_model(arguments, way):
@@ -115,6 +173,30 @@ async def test_arguments_that_do_not_fit_are_explained_to_the_model(arguments, w
 
     assert message.status == "error"
     assert re.match(r"(question|history) cannot be read\. Call this tool again with", str(message.content))
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("It is 9% [GST Guide > Rate].", "It is 9% [1]."),
+        (
+            "The rate of GST is 9% [GST Guide > Rate]. Elephants are large [GST Guide > Rate].",
+            "The rate of GST is 9% [1]. Elephants are large [1, unsupported].",
+        ),
+        (
+            "The rate of GST is 9% [GST Guide > Rate]. The rate of GST is 7% [GST Guide > Rate].",
+            "The rate of GST is 7% [contradicted by its source].",
+        ),
+    ],
+)
+def test_a_marker_says_that_its_source_does_not_bear_the_sentence(answer, shown):
+    assert shown in chains.as_tool(gst_chain(answer)).invoke({"question": "What is the rate of GST?"})
+
+
+def test_a_source_without_a_marker_is_named_too():
+    content = chains.as_tool(gst_chain("The rate of GST is 9%.")).invoke({"question": "What is the rate of GST?"})
+
+    assert "Sources:\n- GST Guide > Rate" in content
 
 
 def test_a_pair_in_one_bracket_keeps_its_form_and_an_invented_title_is_called_unverified():

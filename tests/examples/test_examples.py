@@ -22,11 +22,13 @@ from examples import (
     evaluation_in_ci,
     graph,
     mcp_client,
+    message_graph,
     openai_client,
     own_model,
     own_retriever,
     own_stage,
     remote_runnable,
+    tutorial_documents,
 )
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, QUESTION, served, small_services
@@ -36,7 +38,7 @@ CALL = ("ask_handbook", {"question": QUESTION})
 HANDED_OVER = f"A colleague will answer: {QUESTION}"
 SHOWN = {
     *(agent, batch_csv, evaluation_in_ci, graph, mcp_client, openai_client, own_model, own_retriever, own_stage),
-    remote_runnable,
+    *(remote_runnable, message_graph, tutorial_documents),
 }
 
 
@@ -76,11 +78,14 @@ def test_the_agent_asks_the_handbook_and_answers(services, groq, capsys):
     groq.replies[:] = [
         Reply(tool_call=CALL),
         Reply(ANSWER),
-        Reply("It is 9 % [1]."),
+        Reply("GST is 9 % [1]."),
     ]
     agent.main(services, first_model(services.settings), QUESTION)
 
-    assert capsys.readouterr().out == "cited: ['01_regulatory_gst']\nIt is 9 % [1].\n"
+    assert (
+        capsys.readouterr().out
+        == "GST is 9 % [1].\n[1] GST Guide 'The rate of GST on imports into Singapore is 9 %.'\n"
+    )
 
 
 @pytest.mark.parametrize(("reply", "shown"), [(ANSWER, ANSWER), ("Elephants fly.", HANDED_OVER)])
@@ -89,6 +94,27 @@ def test_the_graph_answers_or_hands_over(services, groq, capsys, reply, shown):
     graph.main(services, QUESTION)
 
     assert capsys.readouterr().out == f"{shown}\n"
+
+
+def test_the_graph_keeps_the_conversation_and_cites(services, groq, capsys):
+    message_graph.main(services, [QUESTION, "And since when?"])
+
+    assert capsys.readouterr().out.count(f"{ANSWER}\n  cites GST Guide ") == 2
+
+
+def test_langgraph_s_configuration_names_the_graph():
+    folder = Path(examples.__path__[0]) / "langgraph"
+    path, name = json.loads((folder / "langgraph.json").read_text())["graphs"]["waypoint"].split(":")
+
+    assert f"{name} = chains.build_graph(" in (folder / path).read_text()
+
+
+def test_the_tutorial_s_documents_are_cited_by_their_files(services, groq, capsys, tmp_path):
+    (tmp_path / "gst.md").write_text("The rate of GST on imports into Singapore is 9 %.")
+    groq.replies[:] = [Reply("The rate of GST on imports into Singapore is 9 % [1].")]
+    tutorial_documents.main(tmp_path, services.embeddings, services.model, QUESTION)
+
+    assert capsys.readouterr().out == "The rate of GST on imports into Singapore is 9 % [gst.md]. ['gst.md']\n"
 
 
 def test_the_table_of_rates_is_a_retriever(services, capsys):

@@ -68,7 +68,7 @@ async def test_the_agent_calls_the_tool_and_answers_with_its_citations(groq, way
     messages = (await asked(agent_over(groq), way))["messages"]
 
     [called] = [message for message in messages if isinstance(message, ToolMessage)]
-    assert called.content == "It is 9% [1].\n\nSources:\n[1] GST Guide > Rate"
+    assert str(called.content).startswith("It is 9% [1].\n\nSources:\n[1] GST Guide > Rate\n\nConfidence: ")
     assert called.artifact["citations"][0]["doc_id"] == "gst"
     assert messages[-1].content == OUTER
     assert groq.requests[2]["messages"][-1]["content"] == called.content

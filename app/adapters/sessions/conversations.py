@@ -11,7 +11,7 @@ from chains.clock import Clock
 from chains.errors import SessionNotFoundError
 from chains.history import Role, Turn
 from chains.logs import get_logger
-from chains.state import is_text
+from chains.question import is_text
 
 # Of one conversation; the oldest turns go first.
 MOST_TURNS = 20

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Literal, Protocol
 
 from chains.errors import WaypointError
-from chains.state import is_text
+from chains.question import is_text
 
 
 class Scope(StrEnum):

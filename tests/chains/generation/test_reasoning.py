@@ -1,10 +1,11 @@
 """What a reasoning model thinks aloud reaches no reader."""
 
+import re
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -48,7 +49,6 @@ async def test_a_thought_reaches_no_reader_whichever_way_is_asked(way):
         ("Well, <think>a</think> nine <think>b</think>percent.", "Well, nine percent."),
         ("Nine. <think>never closed", "Nine. "),
         ("a < b, 3 <thi", "a < b, 3 <thi"),
-        ("</think> stays", "</think> stays"),
         ("<think></think>", ""),
     ],
 )
@@ -61,10 +61,31 @@ def test_thoughts_are_left_out(text, shown):
 )
 def test_a_text_is_the_same_however_it_is_cut(parts, data):
     text = "".join(parts)
+    assume("</think>" not in re.sub("<think>.*?(</think>|$)", "", text, flags=re.DOTALL))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
     pieces = [text[start:end] for start, end in pairwise([0, *cuts, len(text)])]
 
     assert filtered(*pieces) == filtered(text)
+
+
+@pytest.mark.parametrize("content", ["secret</think>\n\nNine.", [{"type": "text", "text": "secret</THINK> Nine."}]])
+def test_a_thought_that_was_never_opened_is_left_out_of_a_whole_message(content):
+    assert without_reasoning(AIMessage(content)).text == "Nine."
+
+
+@pytest.mark.parametrize("size", [1, 5, 11])
+def test_of_such_a_thought_a_stream_never_shows_the_tag(size):
+    text = "secret</think> Nine."
+    shown = filtered(*(text[at : at + size] for at in range(0, len(text), size)))
+
+    assert shown.endswith("Nine.")
+    assert "think" not in shown
+
+
+def test_a_thought_in_blocks_of_text_is_left_out():
+    blocks: Any = [{"type": "text", "text": "<think>sec"}, {"type": "text", "text": "ret</think>Nine"}, " <thi"]
+
+    assert without_reasoning(AIMessage(blocks)).text == "Nine <thi"
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])

@@ -28,8 +28,32 @@ def test_a_retriever_that_heeds_no_filter_is_filtered():
     assert texts == ["a"]
 
 
-def test_a_foreign_retriever_answers_with_its_own_limits():
-    assert len(shelf(("a", {}), ("b", {})).invoke({"question": "?", "top_k": 1, "threshold": 0.9})) == 2
+@pytest.mark.parametrize(
+    ("limits", "texts"),
+    [
+        ({}, ["a", "b", "c"]),
+        ({"top_k": 1}, ["a"]),
+        ({"threshold": 0.8}, ["a", "c"]),
+        ({"top_k": 0}, []),
+        ({"threshold": 1, "top_k": 2}, ["c"]),
+    ],
+)
+def test_a_question_s_limits_apply_although_the_retriever_knows_none(limits, texts):
+    found = shelf(("a", {"score": 0.9}), ("b", {"score": 0.7}), ("c", {})).invoke({"question": "?", **limits})
+
+    assert [one["content"] for one in found] == texts
+
+
+@pytest.mark.parametrize("top_k", [-1, 1.5, "3", True, float("nan")])
+def test_an_odd_number_of_passages_is_refused(top_k):
+    with pytest.raises(QuestionError, match="top_k must be a whole number of at least 0"):
+        shelf().invoke({"question": "?", "top_k": top_k})
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.01, "0.5", True, float("nan"), float("inf")])
+def test_an_odd_threshold_is_refused(threshold):
+    with pytest.raises(QuestionError, match="threshold must be a number from 0 to 1"):
+        shelf().invoke({"question": "?", "threshold": threshold})
 
 
 async def test_a_text_that_has_come_before_is_dropped():
@@ -40,8 +64,10 @@ async def test_a_text_that_has_come_before_is_dropped():
     assert [(found["content"], found["score"]) for found in await verb.ainvoke({"question": "?"})] == expected
 
 
-@pytest.mark.parametrize(("raw", "score"), [(0.5, 0.5), (-0.1, 0.0), (1.2, 1.0), ("0.3", 0.3), (0.12345678, 0.123457)])
-def test_a_score_is_clipped_and_taken_out_of_the_metadata(raw, score):
+@pytest.mark.parametrize(
+    ("raw", "score"), [(0.5, 0.5), (-0.1, 0.0), (1.2, None), (float("nan"), None), ("0.3", 0.3), (0.12345678, 0.123457)]
+)
+def test_a_score_that_can_be_a_similarity_is_taken_out_of_the_metadata(raw, score):
     found = passage(Document("a", metadata={"score": raw, "title": "T"}))
     assert found == {"content": "a", "metadata": {"title": "T"}, "score": score}
 

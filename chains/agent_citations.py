@@ -1,0 +1,214 @@
+"""Citations for the callers of an agent: numbers that go on over a thread, and annotations of the final message.
+
+`create_agent(model, tools=[as_tool(chain)], middleware=[CitationMiddleware()])`; needs the extra `agents`.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, NotRequired, cast
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages.content import Citation as Annotation
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from chains.citations.cited_sentences import cited_sentences, sentences_of
+from chains.citations.code import code_ranges
+from chains.citations.verification import verify
+from chains.naming import cited_by_number
+from chains.state import Answer, Citation, Passage
+from chains.tool import content_of
+
+COUNTED = "citations_counted"
+"""Set in the `additional_kwargs` of a tool's message whose numbers are those of the thread."""
+
+_MARKER = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)(?:, unsupported)?\](?!\()")
+
+
+class CitedSource(TypedDict):
+    """What a number of the thread stands for: its n-th source has the number n. `passages` are those cited of it."""
+
+    title: str
+    section: str | None
+    page: int | None
+    doc_id: str | None
+    url: str | None
+    quote: str
+    passages: list[str]
+
+
+class CitationState(AgentState[Any]):
+    """The state of an agent, and the sources that its tools have cited over the thread."""
+
+    cited_sources: NotRequired[list[CitedSource]]
+
+
+class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
+    """Count the sources of all answers of a thread on, and resolve the markers of the agent's final message.
+
+    Before each call of the model, the numbers of new answers (`chains.as_tool`) are replaced by those of the thread, so
+    that parallel calls, several tools and later turns never share one. At the end each marker of the final message
+    becomes a citation annotation of LangChain: `message.content_blocks[0]["annotations"]`. `start_index` and
+    `end_index` are the marker's place; `cited_text` are the words of the source that support the agent's own sentence.
+    `extras` hold `number`, `section`, `page`, `doc_id`, `support` (0 to 1), `contradicted` and `verified`, which is
+    false for a number that no tool has given or a sentence that its source does not support.
+
+    The sources are in the agent's state, so a checkpointer keeps them although older messages are trimmed. What a
+    sub-agent cites is counted on where the supervisor's tool returns the content of its final message.
+    """
+
+    state_schema = CitationState
+
+    def before_model(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Return the new answers of tools with the numbers of the thread."""
+        sources = list(state.get("cited_sources", []))
+        counted = [one for message in state["messages"] if (one := _counted(message, sources))]
+        return {"messages": counted, "cited_sources": sources} if counted else None
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[..., Any]) -> Any:
+        """Show the model its earlier answers as text: not every provider takes annotations back."""
+        return handler(_without_annotations(request))
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[..., Awaitable[Any]]) -> Any:
+        """Show the model its earlier answers as text."""
+        return await handler(_without_annotations(request))
+
+    def after_agent(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Return the final message with its citations."""
+        last = state["messages"][-1]
+        if not isinstance(last, AIMessage) or last.tool_calls or not last.text:
+            return None
+        annotations = list(annotations_of(last.text, state.get("cited_sources", [])))
+        if not annotations:
+            return None
+        block = {"type": "text", "text": last.text, "annotations": annotations}
+        # Else LangChain reads the blocks as those of the model's provider.
+        standard = {**last.response_metadata, "output_version": "v1"}
+        return {"messages": [last.model_copy(update={"content": [block], "response_metadata": standard})]}
+
+
+def _without_annotations(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    return request.override(messages=[_plain(message) for message in request.messages])
+
+
+def _plain(message: AnyMessage) -> AnyMessage:
+    annotated = isinstance(message, AIMessage) and isinstance(message.content, list)
+    if annotated and any(map(_annotations, message.content)):
+        return message.model_copy(update={"content": str(message.text)})
+    return message
+
+
+def annotations_of(text: str, sources: Sequence[CitedSource]) -> Iterator[Annotation]:
+    """Yield a citation for each number in the text's markers, in order; those in code count not."""
+    code = code_ranges(text)
+    markers = [one for one in _MARKER.finditer(text) if not any(start <= one.start() < end for start, end in code)]
+    places = [marker.span() for marker in markers]
+    sentences = sentences_of(text, places)
+    for marker, indices in zip(markers, cited_sentences(sentences, places), strict=True):
+        claims = [sentences[index].words for index in indices]
+        for number in map(int, re.findall(r"\d+", marker[1])):
+            source = sources[number - 1] if 1 <= number <= len(sources) else None
+            yield _annotation(number, source, claims) | {"start_index": marker.start(), "end_index": marker.end()}
+
+
+def _annotation(number: int, source: CitedSource | None, claims: Sequence[str]) -> Annotation:
+    if source is None:
+        return Annotation(type="citation", extras={"number": number, "verified": False})
+    passages = [Passage(content=text, metadata={"title": source["title"]}, score=None) for text in source["passages"]]
+    found = verify(claims, passages, None)
+    place = {name: source[name] for name in ("section", "page", "doc_id")}
+    checked = {"support": found.support, "contradicted": found.contradicted, "verified": found.supported}
+    annotation = Annotation(
+        type="citation",
+        title=source["title"],
+        cited_text=found.quote or source["quote"],
+        extras={"number": number, **place, **checked},
+    )
+    return annotation | {"url": source["url"]} if source["url"] else annotation
+
+
+def _counted(message: AnyMessage, sources: list[CitedSource]) -> ToolMessage | None:
+    """Return a tool's message with the numbers of the thread, and add its sources; None where nothing is to be done."""
+    if not isinstance(message, ToolMessage) or message.additional_kwargs.get(COUNTED):
+        return None
+    answer = message.artifact
+    if isinstance(answer, Mapping) and answer.get("citations") and "answer" in answer:
+        content: Any = content_of(cast("Answer", answer), _numbers_of(cast("Answer", answer), sources))
+    elif isinstance(message.content, list) and any(map(_annotations, message.content)):
+        content = [_counted_block(block, sources) for block in message.content]
+    else:
+        return None
+    return message.model_copy(
+        update={"content": content, "additional_kwargs": {**message.additional_kwargs, COUNTED: True}}
+    )
+
+
+def _numbers_of(answer: Answer, sources: list[CitedSource]) -> dict[int, int]:
+    """Return the numbers of the thread for those of an answer, whose sources are added where they are new."""
+    texts = [passage["content"] for passage in answer["documents"]]
+    return {
+        number: _number(_source_of(citation, texts), sources)
+        for number, citation in cited_by_number(answer["citations"]).items()
+    }
+
+
+def _source_of(citation: Citation, texts: Sequence[str]) -> CitedSource:
+    quote = citation["quote"]
+    return CitedSource(
+        title=citation["title"],
+        section=citation["section"],
+        page=citation["page"],
+        doc_id=citation["doc_id"],
+        url=next(iter(citation["source_urls"]), None),
+        quote=quote,
+        passages=[text for text in texts if quote and quote in text] or [quote],
+    )
+
+
+def _number(source: CitedSource, sources: list[CitedSource]) -> int:
+    """Return the number of a source, added where it is new."""
+    for number, known in enumerate(sources, start=1):
+        if _key(known) == _key(source):
+            new = [text for text in source["passages"] if text not in known["passages"]]
+            sources[number - 1] = {**known, "passages": [*known["passages"], *new]}
+            return number
+    sources.append(source)
+    return len(sources)
+
+
+def _key(source: CitedSource) -> tuple[object, ...]:
+    return source["doc_id"] or source["title"], source["section"], source["page"]
+
+
+def _annotations(block: Any) -> list[Any]:
+    """Return the citations of a sub-agent's block of text."""
+    given = block.get("annotations") or [] if isinstance(block, Mapping) else []
+    return [one for one in given if one.get("type") == "citation"]
+
+
+def _counted_block(block: Any, sources: list[CitedSource]) -> Any:
+    annotations = [one for one in _annotations(block) if one.get("title")]
+    if not annotations:
+        return block
+    numbers = {one["extras"]["number"]: _number(_source_cited(one), sources) for one in annotations}
+    text = _MARKER.sub(lambda marker: f"[{_renumbered(marker[1], numbers)}]", block["text"])
+    lines = [f"[{number}] {sources[number - 1]['title']}" for number in sorted(set(numbers.values()))]
+    return {"type": "text", "text": "\n".join([text, "", "Sources:", *lines])}
+
+
+def _renumbered(marker: str, numbers: Mapping[int, int]) -> str:
+    return re.sub(r"\d+", lambda number: str(numbers.get(int(number[0]), "unverified")), marker)
+
+
+def _source_cited(annotation: Mapping[str, Any]) -> CitedSource:
+    extras, quote = annotation["extras"], annotation.get("cited_text", "")
+    return CitedSource(
+        title=annotation["title"],
+        section=extras.get("section"),
+        page=extras.get("page"),
+        doc_id=extras.get("doc_id"),
+        url=annotation.get("url"),
+        quote=quote,
+        passages=[quote],
+    )

@@ -1,0 +1,78 @@
+"""Check a question and its limits before anything is done with them."""
+
+import re
+
+from chains.errors import QuestionError
+from chains.state import Question, Searching
+
+QUESTION_MAX_CHARACTERS = 4000
+"""The longest question of the chain; QUERY_MAX_CHARACTERS is that of the contracts of /api/query and /chat."""
+QUERY_MAX_CHARACTERS = 1000
+QUESTION_PATTERN = r"[^\s\x1c-\x1f\x85]"
+"""A character that `str.strip` keeps, written so that every dialect of regular expressions reads it alike."""
+
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+
+
+def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str:
+    """Return the question without surrounding blanks.
+
+    Raises:
+        QuestionError: it is no string, blank, longer than `most` characters, or no text.
+    """
+    if not isinstance(question, str):
+        msg = "Query parameter is required and must be a string"
+        raise QuestionError(msg)
+    if not question.strip():
+        msg = "Query cannot be empty"
+        raise QuestionError(msg)
+    if len(question) > most:
+        msg = f"Query exceeds maximum length of {most} characters"
+        raise QuestionError(msg)
+    if not is_text(question):
+        msg = "Query contains invalid Unicode (unpaired surrogate)"
+        raise QuestionError(msg)
+    return question.strip()
+
+
+def check_limits(top_k: object, threshold: object) -> None:
+    """Check a question's own limits; None is none.
+
+    Raises:
+        QuestionError: `top_k` is no whole number from 0, or `threshold` no number from 0 to 1.
+    """
+    if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 0):
+        msg = f"top_k must be a whole number of at least 0, not {top_k!r}"
+        raise QuestionError(msg)
+    if threshold is not None and (
+        isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
+    ):
+        msg = f"threshold must be a number from 0 to 1, not {threshold!r}"
+        raise QuestionError(msg)
+
+
+def question_of(state: Question) -> str:
+    """Return the question without surrounding blanks.
+
+    Raises:
+        QuestionError: there is none, or it is not fit to be asked (`check_question`).
+    """
+    if "question" not in state:
+        msg = f"Query parameter is required: pass {{'question': '...'}}, not {{{', '.join(map(repr, state))}}}"
+        raise QuestionError(msg)
+    return check_question(state["question"])
+
+
+def query_of(state: Searching) -> str:
+    """Return the search query: the reformulated one, or the question itself.
+
+    Raises:
+        QuestionError: it is empty, too long, or no text.
+    """
+    query = state.get("search_query")
+    return check_question(query) if query else question_of(state)
+
+
+def is_text(words: str) -> bool:
+    """Return whether the words are valid Unicode; JSON allows unpaired surrogates, which are not."""
+    return _HALF_A_PAIR.search(words) is None

@@ -1,0 +1,197 @@
+"""Citations of an agent's final message: real agents and graphs of LangChain, models that say what they are told."""
+
+import sys
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+import chains
+from chains import CitationMiddleware
+from tests.chains.gst import Shelf, gst_chain
+
+GST = Document(
+    "The rate of GST is 9%.",
+    metadata={
+        "title": "GST Guide",
+        "section": "Rate",
+        "doc_id": "gst",
+        "page": 3,
+        "score": 0.8,
+        "source_urls": ["https://example.org/gst"],
+    },
+)
+FEES = Document(
+    "The fee for a permit is 2.88 dollars.",
+    metadata={"title": "Fees", "section": "Permits", "doc_id": "fees", "score": 0.8},
+)
+
+
+class Scripted(GenericFakeChatModel):
+    """A model that says what it is told, and keeps what it was asked."""
+
+    asked: list[Any] = []
+
+    def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        self.asked.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+def call(name: str, number: int = 1) -> Any:
+    return {
+        "name": name,
+        "args": {"question": "What is the rate of GST and the fee for a permit?"},
+        "id": str(number),
+        "type": "tool_call",
+    }
+
+
+def tools() -> list[Any]:
+    return [
+        chains.as_tool(
+            gst_chain("The rate of GST is 9% [GST Guide > Rate].", retriever=Shelf(documents=[GST])), name="ask_customs"
+        ),
+        chains.as_tool(
+            gst_chain("The fee for a permit is 2.88 dollars [Fees > Permits].", retriever=Shelf(documents=[FEES])),
+            name="ask_desk",
+        ),
+    ]
+
+
+def agent(*replies: AIMessage, **options: Any) -> Any:
+    model = Scripted(messages=iter(replies), asked=[])
+    return create_agent(model, **{"tools": tools(), "middleware": [CitationMiddleware()]} | options)
+
+
+def calling(*names: str) -> AIMessage:
+    return AIMessage("", tool_calls=[call(name, number) for number, name in enumerate(names, start=1)])
+
+
+def cited(message: AIMessage) -> list[tuple[Any, ...]]:
+    """Return marker, title, words of the source and support of each citation."""
+    [block] = message.content_blocks
+    annotations: Any = block.get("annotations", [])
+    return [
+        (
+            str(message.text)[one["start_index"] : one["end_index"]],
+            one.get("title"),
+            one.get("cited_text"),
+            one["extras"]["verified"],
+        )
+        for one in annotations
+    ]
+
+
+ASKED: Any = {"messages": [("human", "Which rate and which fee?")]}
+BOTH = AIMessage("The rate of GST is 9% [1]. The fee for a permit is 2.88 dollars [2].")
+RESOLVED = [
+    ("[1]", "GST Guide", GST.page_content, True),
+    ("[2]", "Fees", FEES.page_content, True),
+]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_the_numbers_of_parallel_calls_of_two_tools_never_meet(way):
+    found = agent(calling("ask_customs", "ask_desk"), BOTH)
+    state = found.invoke(ASKED) if way == "invoke" else await found.ainvoke(ASKED)
+
+    first, second = (str(message.content) for message in state["messages"] if message.type == "tool")
+    assert first.startswith("The rate of GST is 9% [1].\n\nSources:\n[1] GST Guide > Rate, page 3")
+    assert second.startswith("The fee for a permit is 2.88 dollars [2].\n\nSources:\n[2] Fees > Permits")
+    assert cited(state["messages"][-1]) == RESOLVED
+
+
+def test_a_citation_carries_document_page_and_link():
+    state = agent(calling("ask_customs"), AIMessage("GST is 9% [1].")).invoke(ASKED)
+
+    [citation] = state["messages"][-1].content_blocks[0]["annotations"]
+    extras = citation.pop("extras")
+    assert citation == {
+        "type": "citation",
+        "title": "GST Guide",
+        "url": "https://example.org/gst",
+        "cited_text": "GST is 9%.",
+        "start_index": 10,
+        "end_index": 13,
+    }
+    assert {**extras, "support": 1} == {
+        "number": 1,
+        "section": "Rate",
+        "page": 3,
+        "doc_id": "gst",
+        "support": 1,
+        "contradicted": False,
+        "verified": True,
+    }
+
+
+def test_what_the_agent_itself_gets_wrong_is_not_verified():
+    state = agent(calling("ask_customs"), AIMessage("The rate of GST is 12% [1]. It floats [7]. `a[1]`")).invoke(ASKED)
+
+    assert [(marker, title, verified) for marker, title, _, verified in cited(state["messages"][-1])] == [
+        ("[1]", "GST Guide", False),
+        ("[7]", None, False),
+    ]
+    assert state["messages"][-1].content_blocks[0]["annotations"][0]["extras"]["contradicted"]
+
+
+def test_numbers_go_on_over_a_thread_and_the_model_gets_plain_text_back():
+    model = Scripted(
+        messages=iter([calling("ask_customs"), AIMessage("GST is 9% [1]."), calling("ask_desk"), BOTH]), asked=[]
+    )
+    found: Any = create_agent(model, tools=tools(), middleware=[CitationMiddleware()], checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    found.invoke(ASKED, thread)
+    state = found.invoke({"messages": [("human", "And the fee?")]}, thread)
+
+    assert cited(state["messages"][-1]) == RESOLVED
+    assert [source["title"] for source in state["cited_sources"]] == ["GST Guide", "Fees"]
+    assert [message.content for message in model.asked[-1] if message.type == "ai" and message.text] == [
+        "GST is 9% [1]."
+    ]
+
+
+@pytest.mark.parametrize("mode", ["values", "updates"])
+def test_a_stream_carries_the_citations_with_the_final_message(mode):
+    *_, last = agent(calling("ask_customs", "ask_desk"), BOTH).stream(ASKED, stream_mode=mode)
+
+    final = last["messages"] if mode == "values" else next(iter(last.values()))["messages"]
+    assert cited(final[-1]) == RESOLVED
+
+
+def test_a_supervisor_counts_on_what_its_sub_agents_cite():
+    customs = agent(calling("ask_customs"), AIMessage("The rate of GST is 9% [1]."))
+    desk = agent(calling("ask_desk"), AIMessage("The fee for a permit is 2.88 dollars [1]."))
+
+    @tool
+    def customs_agent(question: str) -> Any:
+        """Ask the customs agent."""
+        return customs.invoke({"messages": [("human", question)]})["messages"][-1].content
+
+    @tool
+    def desk_agent(question: str) -> Any:
+        """Ask the desk agent."""
+        return desk.invoke({"messages": [("human", question)]})["messages"][-1].content
+
+    supervisor: Any = agent(calling("customs_agent", "desk_agent"), BOTH, tools=[customs_agent, desk_agent])
+    state = supervisor.invoke(ASKED)
+
+    assert cited(state["messages"][-1]) == RESOLVED
+
+
+def test_without_langchain_the_error_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name == "langchain" or name.startswith("langchain.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "langchain", None)
+    monkeypatch.delitem(sys.modules, "chains.agent_citations")
+
+    with pytest.raises(ImportError, match="CitationMiddleware needs langchain: run `pip install"):
+        _ = chains.CitationMiddleware

@@ -1,0 +1,71 @@
+"""The chain as a graph of LangGraph, with a real checkpointer."""
+
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from chains import build_graph
+from chains.errors import QuestionError
+from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting
+from tests.chains.test_agent_citations import GST
+
+ASKED: Any = {"messages": [("human", "Rate?")]}
+
+
+def graph(answer: str = ANSWER, **options: Any) -> Any:
+    return build_graph(gst_chain(answer, retriever=Shelf(documents=[GST])), **options)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_the_reply_is_a_message_with_citations(way):
+    state = graph().invoke(ASKED) if way == "invoke" else await graph().ainvoke(ASKED)
+
+    reply = state["messages"][-1]
+    [block] = reply.content_blocks
+    [citation] = block["annotations"]
+    assert block["text"] == ANSWER
+    assert ANSWER[citation["start_index"] : citation["end_index"]] == "[GST Guide > Rate]"
+    assert (citation["title"], citation["url"], citation["cited_text"]) == (
+        *("GST Guide", "https://example.org/gst"),
+        GST.page_content,
+    )
+    assert citation["extras"] == {
+        "number": 1,
+        "section": "Rate",
+        "page": 3,
+        "doc_id": "gst",
+        "support": 1.0,
+        "contradicted": False,
+    }
+    assert lasting(state["cited_answer"]) == lasting(gst_chain(retriever=Shelf(documents=[GST])).invoke(QUESTION))
+    assert reply.response_metadata["outcome"] == "answered"
+
+
+def test_a_checkpointer_keeps_the_conversation():
+    asked: list[Any] = []
+
+    def search(query: str) -> Any:
+        asked.append(query)
+        return [GST]
+
+    kept = build_graph(gst_chain(retriever=search), checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    kept.invoke({"messages": [("human", "What is the rate of GST?")]}, thread)
+    state = kept.invoke({"messages": [("human", "And since when?")]}, thread)
+
+    assert len(state["messages"]) == 4
+    assert "GST" in asked[-1]
+
+
+def test_the_words_stream_and_the_audience_holds():
+    config: Any = {"configurable": {"audience": "public"}}
+    streamed = list(graph().stream(ASKED, stream_mode="messages"))
+
+    assert "".join(str(message.text) for message, _ in streamed).startswith("It is 9%")
+    assert graph().invoke(ASKED, config)["cited_answer"]["outcome"] == "no_results"
+
+
+def test_without_a_question_at_the_end_the_error_says_so():
+    with pytest.raises(QuestionError, match="the last message must be the user's question"):
+        graph().invoke({"messages": [("human", "Rate?"), ("ai", "9 %.")]})
