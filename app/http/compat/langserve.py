@@ -2,10 +2,11 @@
 
 from functools import partial
 from types import GenericAlias
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from fastapi import Request, Response
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableBinding
+from langchain_core.runnables.utils import ConfigurableFieldSpec
 from langserve import APIHandler
 from langserve.serialization import WellKnownLCSerializer
 from langserve.validation import (
@@ -41,9 +42,18 @@ def serialize(value: Any) -> str:
     return _serializer.dumps(value).decode()
 
 
+class Unconfigurable(RunnableBinding[Any, Any]):  # type: ignore[no-redef]  # Of the field `kwargs`, in LangChain.
+    """A chain of which clients configure nothing, so that LangServe's schemas list nothing to configure."""
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """Return none."""
+        return []
+
+
 def handler(chain: Runnable[Any, Any], question: type[BaseModel], path: str) -> APIHandler:
     """Return LangServe's own handler, for the schemas and the playground; a client configures nothing."""
-    return APIHandler(chain.with_types(input_type=cast("Any", question)), path=path, config_keys=())
+    return APIHandler(Unconfigurable(bound=chain, custom_input_type=question), path=path, config_keys=())
 
 
 async def playground_file(served: APIHandler, path: str, request: Request, *, run_path: str) -> Response:
