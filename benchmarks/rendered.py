@@ -114,3 +114,13 @@ def soak_tables() -> str:
 def house() -> str:
     """Return the size of the house now and before, with the date and the commit."""
     return f"{told('house')}\n\n{house_table(read_figures()['house']['values'])}"
+
+
+def proof() -> str:
+    """Return what harmed certificates were accepted, and what a certificate costs, with the date and the commit."""
+    values = read_figures()["proof"]["values"]
+    share = 100 * values["accepted"] / values["harmed"]
+    cost = f"A certificate takes {values['ms']} ms and {values['kB']} kB at the median."
+    summary = f"{values['accepted']} of {values['harmed']} harmed certificates are accepted ({share:.2f} %). {cost}"
+    rows = table(("answers", "what", "number", "accepted"), values["rows"])
+    return "\n\n".join([told("proof"), rows, summary])

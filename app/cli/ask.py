@@ -1,7 +1,9 @@
 """`waypoint ask`: one answer."""
 
 import gc
-from typing import Annotated
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,7 +11,10 @@ from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import answer_text, as_json, complain, show
 from app.settings import Settings
 from chains.question import check_question
-from chains.state import Question
+from chains.state import Answer, Question
+
+if TYPE_CHECKING:
+    from app.wiring import Services
 
 
 def ask(
@@ -18,6 +23,10 @@ def ask(
     top_k: Annotated[int | None, typer.Option(min=1, max=100, help="Number of passages to retrieve.")] = None,
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a passage.")] = None,
     language: Annotated[str | None, typer.Option(help="Language of texts that replace an answer, such as id.")] = None,
+    proof: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, help="File for the answer's proof, which `waypoint verify` checks."),
+    ] = None,
 ) -> None:
     """Answer one question. On an empty index the sample corpus is ingested first."""
     gc.disable()  # The process lives for seconds: garbage collection would only delay the answer.
@@ -31,11 +40,33 @@ def ask(
         asked["language"] = language
     services = open_services(settings)
     if json:
-        show(as_json(services.chain.invoke(asked)))
+        answer = services.chain.invoke(asked)
+        show(as_json(answer))
+        _prove(answer, services, proof)
         return
     _mention_local_server(services.settings)
-    for text in answer_text(services.chain.stream(asked)):
+    from chains.output import merge
+
+    parts: list[Any] = []
+    for text in answer_text(_kept(services.chain.stream(asked), parts)):
         show(text, end="")
+    _prove(merge(parts), services, proof)
+
+
+def _kept(stream: Iterator[Any], parts: list[Any]) -> Iterator[Any]:
+    for part in stream:
+        parts.append(part)
+        yield part
+
+
+def _prove(answer: Answer, services: "Services", file: Path | None) -> None:
+    if file is not None:
+        from app import hooks
+        from app.adapters.atomic_file import write_atomically
+
+        certificate = hooks.load("certificates", "proof")(answer, services)
+        write_atomically(file, as_json(certificate) + "\n")
+        complain(f"The proof is in {file}. Check it: waypoint verify {file} --documents FOLDER")
 
 
 def _mention_local_server(settings: Settings) -> None:

@@ -94,15 +94,25 @@ class Caches:
         from chains.caching.answers import CachedAnswers
 
         settings = self.settings
+        texts, values = self.answer_facts()
         return CachedAnswers(
             chain,
-            cache=self._level("answer", TypeAdapter(Answer), self._answer_facts() | facts),
+            cache=self._level("answer", TypeAdapter(Answer), values | texts | facts),
             version=self.index_version,
             stats=self.stats,
             clock=self.clock,
             ttl_s=settings.cache.ttl,
             defaults={"top_k": settings.retrieval.top_k, "threshold": settings.retrieval.threshold, "history": []},
         )
+
+    def answer_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what an answer depends on besides the index: all texts of prompts/, and the settings."""
+        settings = self.settings
+        folder = settings.prompt.folder
+        texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
+        # Secrets are dumped as asterisks.
+        dumped = settings.as_variables(sorted(_depended_on(settings)), mode="json")
+        return texts, dumped | {"provider": settings.provider}
 
     def _on(self, *levels: LevelName) -> bool:
         settings = self.settings
@@ -134,11 +144,3 @@ class Caches:
     def _embedding_facts(self) -> dict[str, Any]:
         names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}
         return self.settings.as_variables(names)
-
-    def _answer_facts(self) -> dict[str, Any]:
-        settings = self.settings
-        # Secrets are dumped as asterisks. All prompts count, used or not.
-        dumped = settings.as_variables(sorted(_depended_on(settings)), mode="json")
-        folder = settings.prompt.folder
-        texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
-        return dumped | {"provider": settings.provider} | texts

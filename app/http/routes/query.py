@@ -119,9 +119,19 @@ _RESPONSES |= ok_response(query_answer(ANSWER).model_dump(by_alias=True))
 @router.post("/api/query", response_model=QueryAnswer, responses=_RESPONSES)
 async def query(request: Request, body: QueryBody) -> Any:
     """Answer one question, with citations, sources, related documents and confidence."""
+    return query_answer(await asked(request, body))
+
+
+async def asked(request: Request, body: QueryBody) -> Answer:
+    """Return the chain's answer.
+
+    Raises:
+        QuestionError: the question is empty or too long.
+    """
     options: dict[str, Any] = {"top_k": body.top_k, "threshold": body.threshold, "session_id": body.session_id}
     options |= {"history": body.history or None, "language": body.language or None}
     chosen = {name: value for name, value in options.items() if value is not None}
     question = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), **chosen}
-    answer = await request.app.state.services.chain.ainvoke(question, run_config(request, session_id=body.session_id))
-    return query_answer(answer)
+    config = run_config(request, session_id=body.session_id)
+    answer: Answer = await request.app.state.services.chain.ainvoke(question, config)
+    return answer

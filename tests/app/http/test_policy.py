@@ -58,6 +58,7 @@ DECLARED: dict[str, dict[str, Any]] = {
 }
 DEFAULTS = {
     "POST /api/query",
+    "POST /api/certificate",
     "POST /search",
     "DELETE /api/sessions/{session_id}",
     "GET /api/documents",

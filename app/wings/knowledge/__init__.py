@@ -1,0 +1,1 @@
+"""Care of the knowledge: proof of what answers rest on."""

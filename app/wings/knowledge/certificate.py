@@ -1,0 +1,186 @@
+"""Make the certificate of an answer: what each of its sentences rests on, and what made it."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from app.wings.knowledge.verification import VERSION, Rule, digest, heading_of, proving_rule, seal
+from chains.citations.cited_sentences import Sentence, cited_sentences, sentences_of
+from chains.state import Answer, Citation, Outcome, Passage
+
+if TYPE_CHECKING:
+    from app.wiring import Services
+    from app.wiring.library import Catalogue
+
+
+class CertifiedSource(TypedDict):
+    """Where the words that prove a sentence stand; null for what cannot be known."""
+
+    doc_id: str | None
+    title: str
+    section: str
+    table_head: Annotated[str, Field(description="First row of the table that the quote is a row of.")]
+    file: Annotated[str | None, Field(description="Path below the folder of the documents.")]
+    page: int | None
+    sha256: Annotated[str | None, Field(description="SHA-256 of the file.")]
+    bytes: Annotated[tuple[int, int] | None, Field(description="Where the quote stands in a file of UTF-8 text.")]
+    characters: Annotated[tuple[int, int], Field(description="Where it stands in the text that was read of the file.")]
+    quote: str
+    support: Annotated[float, Field(description="How well the quote supports the sentence, 0 to 1.")]
+    rule: Annotated[Rule | None, Field(description="The rule that proves it; null: somebody has to read the quote.")]
+
+
+class CertifiedSentence(TypedDict):
+    """A sentence of the answer: its offsets in characters, and its words without markers."""
+
+    start: int
+    end: int
+    says: str
+    sources: list[CertifiedSource]
+
+
+class Certificate(TypedDict):
+    """What proves an answer: `sha256` is the hash of all the rest, those of prompts and settings of what made it."""
+
+    version: int
+    question: str
+    answer: str
+    outcome: Outcome
+    asked_at: Annotated[str, Field(description="UTC, ISO 8601.")]
+    sentences: list[CertifiedSentence]
+    model: str | None
+    index: Annotated[str | None, Field(description="Version of the index.")]
+    prompts: str
+    settings: str
+    sha256: str
+
+
+MOST_BYTES = 20 * 2**20  # A larger file is not read for a certificate; it then has no hash.
+FILES = 64
+
+
+def certificate(answer: Answer, services: "Services") -> Certificate:
+    """Return what proves an answer, as `verification.verify` checks it.
+
+    Raises:
+        VectorStoreError: the index cannot be read.
+    """
+    catalogue = None if services.remote else services.library.catalogue()
+    prompts, settings = services.caches.answer_facts()
+    sealed = seal(
+        {
+            "version": VERSION,
+            "question": answer["question"],
+            "answer": answer["answer"],
+            "outcome": answer["outcome"],
+            "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "sentences": list(_sentences(answer, catalogue)),
+            "model": answer["metadata"]["model"],
+            "index": services.index.current().version if catalogue else None,
+            "prompts": digest(prompts),
+            "settings": digest(settings),
+        }
+    )
+    return cast("Certificate", sealed)
+
+
+def _sentences(answer: Answer, catalogue: "Catalogue | None") -> Iterator[dict[str, Any]]:
+    marked = [one for one in answer["citations"] if not one["attributed"]]
+    markers = [(one["start"], one["end"]) for one in marked]
+    found = sentences_of(answer["answer"], markers)
+    # A question mark in a marker ends no sentence.
+    sentences = [one for one in found if not any(start < one.start < end for start, end in markers)]
+    cited = _cited(sentences, marked, [one for one in answer["citations"] if one["attributed"]])
+    for place, sentence in enumerate(sentences):
+        sources = (_source(sentence.words, one, answer["documents"], catalogue) for one in cited.get(place, ()))
+        yield {
+            "start": sentence.start,
+            "end": sentence.end,
+            "says": sentence.words,
+            "sources": [source for source in sources if source],
+        }
+
+
+def _cited(
+    sentences: Sequence[Sentence], marked: Sequence[Citation], attributed: Sequence[Citation]
+) -> dict[int, list[Citation]]:
+    """Return the citations that stand, by the places of the sentences that they are for."""
+    cited: dict[int, list[Citation]] = {}
+    ranges = cited_sentences(sentences, [(one["start"], one["end"]) for one in marked])
+    for citation, places in zip(marked, ranges, strict=True):
+        for place in places:
+            cited.setdefault(place, []).append(citation)
+    for citation in attributed:
+        for place, sentence in enumerate(sentences):
+            if sentence.start < citation["end"] and citation["start"] < sentence.end:
+                cited.setdefault(place, []).append(citation)
+    return {place: [one for one in found if one["matched"] and one["quote"]] for place, found in cited.items()}
+
+
+def _source(
+    sentence: str, citation: Citation, documents: Sequence[Passage], catalogue: "Catalogue | None"
+) -> dict[str, Any] | None:
+    """Return where a citation's quote stands; None where no retrieved passage holds it."""
+    quote, doc_id = citation["quote"], citation["doc_id"]
+    holding = [one for one in documents if one["metadata"].get("doc_id") == doc_id and quote in one["content"]]
+    if not holding:
+        return None
+    metadata, content = holding[0]["metadata"], holding[0]["content"]
+    start = metadata.get("start_char", 0) + content.index(quote)
+    source = {
+        "doc_id": doc_id,
+        "title": citation["title"],
+        "section": str(metadata.get("section") or ""),
+        "table_head": _table_head(content, quote) or str(metadata.get("table_head") or "").strip(),
+        "file": metadata.get("file_path"),
+        "page": citation["page"],
+        **_in_file(doc_id, quote, start, catalogue),
+        "characters": [start, start + len(quote)],
+        "quote": quote,
+        "support": citation["support"],
+    }
+    return source | {"rule": proving_rule(sentence, quote, heading_of(source))}
+
+
+def _table_head(content: str, quote: str) -> str:
+    """Return the first row of the Markdown table that the quote is a row of; empty where it is none."""
+    place = content.index(quote)
+    above = content[:place].splitlines()[::-1]
+    if content[:place].endswith("\n"):
+        above = ["|", *above]
+    rows = list(takewhile(lambda line: line.lstrip().startswith("|"), above))
+    return rows[-1].strip() if "|" in quote and len(rows) > 1 else ""
+
+
+def _in_file(doc_id: str | None, quote: str, start: int, catalogue: "Catalogue | None") -> Mapping[str, Any]:
+    """Return the file's SHA-256 and the range of the quote in its bytes; null for what cannot be known."""
+    source = catalogue.sources.get(doc_id or "") if catalogue else None
+    try:
+        state = source.path.stat() if source else None
+        if source is None or state is None or state.st_size > MOST_BYTES:
+            return {"sha256": None, "bytes": None}
+        sha256, text = _read(source.path, state.st_mtime_ns, state.st_size)
+    except OSError:
+        return {"sha256": None, "bytes": None}
+    if text is None or text[start : start + len(quote)] != quote:
+        return {"sha256": sha256, "bytes": None}
+    first = len(text[:start].encode())
+    return {"sha256": sha256, "bytes": [first, first + len(quote.encode())]}
+
+
+@lru_cache(maxsize=FILES)
+def _read(path: Path, _written: int, _size: int) -> tuple[str, str | None]:
+    """Return a file's SHA-256, and its text where it is UTF-8."""
+    content = path.read_bytes()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = None
+    return hashlib.sha256(content).hexdigest(), text

@@ -1,0 +1,68 @@
+"""`waypoint verify`: check the certificate of an answer."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.cli.rendering import complain, show
+from app.wings.knowledge.verification import Verdict, verify
+from chains.errors import ConfigurationError
+from chains.text.escaping import one_line
+
+
+def verify_proof(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="What `waypoint ask --proof FILE` wrote, or POST /api/certificate answered.", show_default=False
+        ),
+    ],
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the documents: are the quotes still there?", exists=True, file_okay=False),
+    ] = None,
+) -> None:
+    """Check the proof of an answer, without network, model or index; exit 1 if a sentence fails."""
+    try:
+        certificate = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        msg = f"{file} cannot be read as a certificate: {error}"
+        raise ConfigurationError(msg) from error
+    reader = _reader(documents) if documents else None
+    verdicts = verify(certificate, reader)
+    for verdict in verdicts:
+        show(_line(verdict))
+    proven = sum(verdict.rule is not None for verdict in verdicts)
+    failed = sum(verdict.failure is not None for verdict in verdicts)
+    show(f"\n{proven} proven, {len(verdicts) - proven - failed} unproven, {failed} failed.")
+    if not documents:
+        complain("The quotes themselves were not looked up: --documents FOLDER does.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _line(verdict: Verdict) -> str:
+    word = "FAILED  " if verdict.failure else "proven  " if verdict.rule else "unproven"
+    why = verdict.failure or verdict.rule or "words alone do not prove it"
+    reasons = "; ".join(filter(None, (why, verdict.note)))
+    return f"{word}  {one_line(verdict.sentence) or 'the certificate'}\n          {one_line(reasons)}"
+
+
+def _reader(folder: Path) -> Any:
+    """Return what reads the documents of a folder: a file's bytes, or its text by the reader of its ending."""
+
+    def read(source: Mapping[str, Any]) -> bytes | str | None:
+        path = folder / str(source["file"] or "")
+        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+            return None
+        if source["bytes"]:
+            return path.read_bytes()
+        from app import hooks
+
+        text: str = hooks.load("readers", path.suffix.lower()[1:])(path).text
+        return text
+
+    return read

@@ -1,0 +1,67 @@
+"""POST /api/certificate: an answer with what proves it."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+
+from app.http.openapi import ANSWER, error_responses, ok_response
+from app.http.routes.json_route import bad_request_route
+from app.http.routes.query import QueryBody, asked
+from app.wings.knowledge.certificate import Certificate, certificate
+from app.wings.knowledge.verification import VERSION
+from app.wiring import Services
+
+EXAMPLE = Certificate(
+    version=VERSION,
+    question=ANSWER["question"],
+    answer=ANSWER["answer"],
+    outcome="answered",
+    asked_at="2026-11-24T09:30:00+00:00",
+    sentences=[
+        {
+            "start": 0,
+            "end": len(ANSWER["answer"]),
+            "says": "It is 9 %.",
+            "sources": [
+                {
+                    "doc_id": "01_regulatory_gst",
+                    "title": "GST Guide",
+                    "section": "Rate",
+                    "table_head": "",
+                    "file": "01_regulatory/gst.md",
+                    "page": None,
+                    "sha256": "302a5a0b32ed69f4513ba5c34091ffd2101a07edc1f6d016aa6b6e5f920c91cf",
+                    "bytes": (61, 108),
+                    "characters": (61, 108),
+                    "quote": "The rate of GST on imports into Singapore is 9 %.",
+                    "support": 0.94,
+                    "rule": "figures",
+                }
+            ],
+        }
+    ],
+    model="llama-3.1-8b-instant",
+    index="0b6d7c0e",
+    prompts="b5b1",
+    settings="7c2f",
+    sha256="e9a4",
+)
+
+
+def routes(services: Services) -> APIRouter:
+    """Return the route."""
+    router = APIRouter(
+        tags=["Waypoint"],
+        route_class=bad_request_route(
+            "a JSON object with a query", {"query": "Query parameter is required and must be a string"}
+        ),
+    )
+    errors = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
+
+    @router.post("/api/certificate", response_model=Certificate, responses=errors | ok_response(EXAMPLE))
+    async def certify(request: Request, body: QueryBody) -> Any:
+        """Answer one question, and prove each sentence: `waypoint verify` checks the certificate."""
+        return await run_in_threadpool(certificate, await asked(request, body), services)
+
+    return router

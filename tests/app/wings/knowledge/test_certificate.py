@@ -1,0 +1,78 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.http.server import create_app
+from app.wings.knowledge.certificate import certificate
+from app.wings.knowledge.verification import verify
+from app.wiring import Services
+from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.served import GUIDE, QUESTION, served, small_services
+
+WRITTEN = "GST on imports into Singapore is 9 % [GST Guide > Rate]. Elephants are large."
+
+
+@pytest.fixture(scope="module")
+def groq() -> Iterator[FakeGroq]:
+    with fake_groq() as groq:
+        yield groq
+
+
+@pytest.fixture(scope="module")
+def services(groq: FakeGroq, tmp_path_factory) -> Services:
+    return small_services(tmp_path_factory.mktemp("certified"), groq)
+
+
+@pytest.fixture(scope="module")
+def client(services) -> Iterator[httpx.Client]:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _answers(groq) -> None:
+    groq.replies[:] = [Reply(WRITTEN)]
+
+
+def read(_: Any) -> bytes:
+    return GUIDE.encode()
+
+
+def test_each_sentence_of_a_model_s_answer_has_its_proof_or_none(client):
+    found = client.post("/api/certificate", json={"query": QUESTION}).json()
+    first, second = verify(found, read)
+
+    assert (found["question"], found["outcome"]) == (QUESTION, "answered")
+    [source] = found["sentences"][0]["sources"]
+    assert GUIDE.encode()[slice(*source["bytes"])].decode() == source["quote"]
+    assert (first.rule, first.failure, first.note) == ("quoted", None, "")
+    assert (second.rule, second.failure, second.note) == (None, None, "no source is cited for it")
+
+
+def test_a_certificate_that_was_changed_on_its_way_is_refused(client):
+    found = client.post("/api/certificate", json={"query": QUESTION}).json()
+
+    assert verify(found | {"model": "another"}, read)[0].failure
+
+
+def test_a_query_that_is_missing_is_refused_as_by_the_other_route(client):
+    refused = client.post("/api/certificate", json={"query": 7})
+
+    assert refused.status_code == 400
+    assert refused.json() == client.post("/api/query", json={"query": 7}).json()
+
+
+def test_without_the_file_the_quote_s_place_in_the_text_is_left(services, tmp_path):
+    answer = services.chain.invoke({"question": QUESTION})
+    [file] = Path(services.library.catalogue().sources["01_regulatory_gst"].path).parent.glob("gst.md")
+    file.rename(tmp_path / "gst.md")
+    try:
+        [source] = certificate(answer, services)["sentences"][0]["sources"]
+    finally:
+        (tmp_path / "gst.md").rename(file)
+
+    assert (source["sha256"], source["bytes"]) == (None, None)
+    assert GUIDE[slice(*source["characters"])] == source["quote"]
