@@ -177,6 +177,8 @@ def _no_knowledge(file: Path, root: Path, endings: Collection[str]) -> str | Non
         return "hidden"
     if file.stem.upper() == "README":
         return "a README describes the folder and is no knowledge"
+    if file.name.endswith(".tests.yaml"):
+        return "tests of the documents, for `waypoint test`"
     if file.suffix.lower() not in endings:
         return f"no loader reads {file.suffix or 'files without an ending'}"
     return None

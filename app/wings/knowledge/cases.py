@@ -1,0 +1,139 @@
+"""Tests of documents: `*.tests.yaml` beside them, with questions and what their answers must and must not say."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from chains.errors import ConfigurationError
+from chains.state import Answer
+
+PATTERN = "*.tests.yaml"
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+Texts = Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)]
+
+
+class Case(BaseModel):
+    """A question, and what its answer must be like; one text or a list of them."""
+
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+
+    question: str = Field(min_length=1)
+    must_say: Texts = []
+    must_not_say: Texts = []
+    must_cite: Texts = []
+    must_decline: bool = False
+    audience: Literal["public", "internal"] = "internal"
+    language: str | None = None
+
+    @model_validator(mode="after")
+    def _expects(self) -> "Case":
+        if not (self.must_say or self.must_not_say or self.must_cite or self.must_decline):
+            msg = "it expects nothing: add must_say, must_not_say, must_cite or must_decline"
+            raise ValueError(msg)
+        return self
+
+
+@dataclass(frozen=True)
+class FileCase:
+    """A case, its file below the tested folder, and its place there, from 1."""
+
+    file: str
+    place: int
+    case: Case
+
+    @property
+    def name(self) -> str:
+        """Return what names it: its file, its place and its question."""
+        return f"{self.file} [{self.place}] {self.case.question}"
+
+
+def read_cases(path: Path) -> list[FileCase]:
+    """Return the cases of a file, or of all files below a folder.
+
+    Raises:
+        ConfigurationError: there is none, or one cannot be read.
+    """
+    files = sorted(path.rglob(PATTERN)) if path.is_dir() else [path]
+    found = [case for file in files for case in _cases(file, path if path.is_dir() else path.parent)]
+    if not found:
+        msg = f"{path} holds no tests: write `{PATTERN}` beside the documents, like\n{EXAMPLE}"
+        raise ConfigurationError(msg)
+    return found
+
+
+EXAMPLE = """- question: What is the GST rate on imports?
+  must_say: 9 %
+  must_cite: gst_guide"""
+
+
+def _cases(file: Path, root: Path) -> Iterator[FileCase]:
+    name = str(file.relative_to(root))
+    try:
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        yield from (FileCase(name, place, case) for place, case in enumerate(_CASES.validate_python(values or []), 1))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        number, *fields = first["loc"] or ("",)
+        place = ".".join(map(str, [number + 1 if isinstance(number, int) else number, *fields]))
+        known = "known are " + ", ".join(Case.model_fields)
+        why = known if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        msg = f"{name}, {place or 'the file'}: {why}"
+        raise ConfigurationError(msg) from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        msg = f"{name} cannot be read: {' '.join(str(error).split())}"
+        raise ConfigurationError(msg) from error
+
+
+_CASES = TypeAdapter(list[Case])
+
+
+def differences(case: Case, answer: Answer) -> list[str]:
+    """Return what an answer lacks or has too much, a line each; none where it passes."""
+    said, cited = _plain(answer["answer"]), list(_cited(answer))
+    found = [f"must say       {text!r}" for text in case.must_say if not _is_said(text, said)]
+    found += [f"must not say   {text!r}" for text in case.must_not_say if _is_said(text, said)]
+    names = {name for names in cited for name in names}
+    shown = ", ".join(sorted({next(iter(names)) for names in cited})) or "nothing"
+    found += [f"must cite      {text!r}, but cites {shown}" for text in case.must_cite if not _names(text, names)]
+    if case.must_decline and answer["outcome"] == "answered":
+        found.append("must decline   but is answered")
+    return found
+
+
+def _is_said(text: str, said: str) -> bool:
+    """Return whether the words stand there, not as a part of longer ones: "9%" is no part of "19%"."""
+    return re.search(rf"(?<![\w.,]){re.escape(_plain(text))}(?!\w)", said) is not None
+
+
+def _cited(answer: Answer) -> Iterator[Sequence[str]]:
+    """Yield the names of each cited document: its id, title and file."""
+    for citation in answer["citations"]:
+        if citation["matched"]:
+            yield citation["doc_id"] or "", citation["title"], *_files(answer, citation["doc_id"])
+
+
+def _files(answer: Answer, doc_id: str | None) -> list[str]:
+    held: list[Mapping[str, Any]] = [one["metadata"] for one in answer["documents"]]
+    return [str(one["file_path"]) for one in held if one.get("doc_id") == doc_id and one.get("file_path")][:1]
+
+
+def _names(wanted: str, names: set[str]) -> bool:
+    """Return whether a document has this id, title, file, or file name."""
+    return any(wanted.casefold() in {name.casefold(), name.casefold().rpartition("/")[2]} for name in names)
+
+
+def _plain(text: str) -> str:
+    """Return the text in one case, without Markdown's marks, and with no blank before a sign."""
+    folded = re.sub(r"[*_`]+", "", unicodedata.normalize("NFKC", text).casefold())
+    return re.sub(r"\s+(?=[%‰])", "", " ".join(folded.split()))

@@ -1,0 +1,126 @@
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from app.wings.knowledge.cases import Case, differences
+
+DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+CASES = """
+- question: What is the rate of GST on imports into Singapore?
+  must_say: [9 %, Singapore]
+  must_cite: gst.md
+  must_not_say: 8 %
+- question: Which pizza is the best in Rome?
+  must_decline: true
+"""
+
+
+@pytest.fixture
+def documents(tmp_path, waypoint) -> Path:
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    (folder / "gst.md").write_text(DOCUMENT)
+    (folder / "gst.tests.yaml").write_text(CASES)
+    waypoint("ingest", str(folder))
+    return folder
+
+
+def test_documents_that_say_what_they_must_pass(waypoint, documents, tmp_path):
+    code, out, _ = waypoint("test", str(documents), "--junit", str(tmp_path / "results.xml"))
+
+    assert (code, out.splitlines()[0]) == (0, "..")
+    assert "2 passed, 0 failed" in out
+    suite = ElementTree.parse(tmp_path / "results.xml").getroot()  # noqa: S314 - ours.
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "0")
+
+
+def test_a_changed_document_fails_its_test_and_the_answer_is_shown(waypoint, documents, tmp_path):
+    (documents / "gst.md").write_text(DOCUMENT.replace("9 %", "10 %"))
+    waypoint("ingest", str(documents))
+    code, out, _ = waypoint("test", str(documents / "gst.tests.yaml"), "--junit", str(tmp_path / "results.xml"))
+
+    assert (code, out.splitlines()[0]) == (1, "F.")
+    assert "gst.tests.yaml [1] What is the rate of GST on imports into Singapore?\n  must say       '9 %'\n" in out
+    assert "is 10 %" in out
+    [failure] = ElementTree.parse(tmp_path / "results.xml").getroot().iter("failure")  # noqa: S314 - ours.
+    assert failure.attrib["message"] == "must say       '9 %'"
+
+
+def test_the_answers_that_an_edit_changed_are_named_with_the_old_words(waypoint, documents):
+    def git(*words: str) -> None:
+        named = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org"]
+        subprocess.run(["git", *named, *words], cwd=documents, check=True, capture_output=True)
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "First")
+    (documents / "gst.md").write_text(DOCUMENT.replace("9 %", "10 %"))
+    waypoint("ingest", str(documents))
+    code, out, _ = waypoint("test", str(documents), "--changed-since", "HEAD")
+    unknown, _, err = waypoint("test", str(documents), "--changed-since", "nowhere")
+
+    assert code == 1
+    assert "  - answered: The rate of GST on imports into Singapore is 9 %." in out
+    assert "  + answered: The rate of GST on imports into Singapore is 10 %." in out
+    assert "1 of 2 answers changed since HEAD" in out
+    assert (unknown, "nowhere" in err, "Traceback" in err) == (2, True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("- question: What?", "b.tests.yaml, 1: it expects nothing: add must_say"),
+        ("- question: What?\n  must_sy: this", "b.tests.yaml, 1.must_sy: known are question, must_say"),
+        ("- must_say: this", "b.tests.yaml, 1.question: Field required"),
+        ("question: What?", "b.tests.yaml, the file: Input should be a valid list"),
+        ("- {question: [", "b.tests.yaml cannot be read"),
+        ("", "holds no tests: write `*.tests.yaml` beside the documents"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_its_place(waypoint, tmp_path, text, why):
+    (tmp_path / "b.tests.yaml").write_text(text)
+    code, _, err = waypoint("test", str(tmp_path))
+
+    assert (code, why in err) == (2, True), err
+
+
+def answer(text: str, outcome: str = "answered") -> Any:
+    cited = {"doc_id": "01_regulatory_gst", "title": "GST Guide", "matched": True}
+    held = {"metadata": {"doc_id": "01_regulatory_gst", "file_path": "01_regulatory/gst.md"}}
+    return {"answer": text, "outcome": outcome, "citations": [cited], "documents": [held]}
+
+
+@pytest.mark.parametrize(
+    ("expected", "text", "passes"),
+    [
+        ({"must_say": "9 %"}, "It is **9%** of the value.", True),
+        ({"must_say": "9%"}, "It is 19 %.", False),
+        ({"must_say": 2024}, "Since 2024.", True),
+        ({"must_not_say": "VAT"}, "It is vat.", False),
+        ({"must_not_say": "VAT"}, "It is private.", True),
+        ({"must_cite": "gst.md"}, "It is 9 %.", True),
+        ({"must_cite": ["GST guide", "01_regulatory_gst", "01_regulatory/gst.md"]}, "It is 9 %.", True),
+        ({"must_cite": "guide"}, "It is 9 %.", False),
+        ({"must_decline": True}, "It is 9 %.", False),
+    ],
+)
+def test_what_an_answer_must_be_like(expected, text, passes):
+    case = Case.model_validate({"question": "Rate?", **expected})
+
+    assert (differences(case, answer(text)) == []) == passes
+
+
+def test_whoever_must_not_see_a_document_gets_no_answer_from_it(waypoint, tmp_path):
+    (tmp_path / "04_internal").mkdir()
+    (tmp_path / "04_internal" / "gst.md").write_text(DOCUMENT)
+    question = "- question: What is the rate of GST on imports into Singapore?\n"
+    (tmp_path / "a.tests.yaml").write_text(
+        f"{question}  audience: public\n  must_decline: true\n{question}  must_say: 9 %\n"
+    )
+    waypoint("ingest", str(tmp_path))
+
+    code, out, _ = waypoint("test", str(tmp_path))
+    assert (code, out.splitlines()[0]) == (0, ".."), out
