@@ -28,6 +28,7 @@ from examples import (
     own_retriever,
     own_stage,
     remote_runnable,
+    responses_client,
     tutorial_documents,
 )
 from tests.fakes import FakeGroq, Reply, fake_groq
@@ -38,7 +39,7 @@ CALL = ("ask_handbook", {"question": QUESTION})
 HANDED_OVER = f"A colleague will answer: {QUESTION}"
 SHOWN = {
     *(agent, batch_csv, evaluation_in_ci, graph, mcp_client, openai_client, own_model, own_retriever, own_stage),
-    *(remote_runnable, message_graph, tutorial_documents),
+    *(remote_runnable, responses_client, message_graph, tutorial_documents),
 }
 
 
@@ -159,6 +160,15 @@ def test_openais_client_prints_the_links(url, groq, capsys):
     openai_client.main(url, QUESTION)
 
     assert capsys.readouterr().out.splitlines()[-1] == "link: https://example.org/gst"
+
+
+def test_the_client_of_responses_prints_words_and_quotes(url, groq, capsys):
+    groq.replies[:] = [Reply("It is 9 % [1].")]
+    responses_client.main(url, QUESTION)
+
+    words, *_, last = capsys.readouterr().out.splitlines()
+    assert words == "It is 9 % [1]."
+    assert last == "https://example.org/gst 'The rate of GST on imports into Singapore is 9 %.'"
 
 
 async def test_the_protocols_client_asks_and_lists(url, capsys):
