@@ -124,3 +124,10 @@ def proof() -> str:
     summary = f"{values['accepted']} of {values['harmed']} harmed certificates are accepted ({share:.2f} %). {cost}"
     rows = table(("answers", "what", "number", "accepted"), values["rows"])
     return "\n\n".join([told("proof"), rows, summary])
+
+
+def why_not() -> str:
+    """Return how often `waypoint why` named the injected fault, with the date and the commit."""
+    values = read_figures()["why"]["values"]
+    rows = table(("fault", "injected", "named", "named instead"), values["rows"])
+    return "\n\n".join([told("why"), rows, f"{values['named']} of {values['injected']} faults are named."])

@@ -1,4 +1,4 @@
-"""`waypoint verify`: check the certificate of an answer."""
+"""`waypoint verify` checks the certificate of an answer, `waypoint why` tells where one lost a document."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,9 @@ import typer
 
 from app.cli.rendering import complain, show
 from app.wings.knowledge.verification import Verdict, verify
+from chains.audience import Audience
 from chains.errors import ConfigurationError
+from chains.question import check_question
 from chains.text.escaping import one_line
 
 
@@ -66,3 +68,18 @@ def _reader(folder: Path) -> Any:
         return text
 
     return read
+
+
+def why_not(
+    question: Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)],
+    expect: Annotated[str, typer.Option(help="The document: its id, title or file.", show_default=False)],
+    audience: Annotated[Audience, typer.Option(help="Audience of whom asked.")] = "internal",
+    top_k: Annotated[int | None, typer.Option(min=1, max=100, help="Number of passages to retrieve.")] = None,
+) -> None:
+    """Say where an answer lost a document that should be in it, and what brings it back."""
+    from app.cli.ingest import open_services
+    from app.wings.knowledge.why import lines, why
+
+    asked = check_question(question)
+    for line in lines(why(asked, expect, open_services(), audience=audience, top_k=top_k)):
+        show(line)

@@ -1,0 +1,161 @@
+"""`waypoint why`: name the first place at which an answer lost a document that somebody expected in it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal
+
+from chains.audience import Audience
+from chains.context import format_context
+from chains.errors import QuestionError
+from chains.naming import place_name
+from chains.state import Answer, Passage
+from chains.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_core.runnables import RunnableConfig
+
+    from app.wiring import Services
+    from chains.library import Entry
+
+Place = Literal[
+    "cited", "not read", "audience", "before the search", "no passage", "threshold", "outranked", "cut", "withheld",
+    "not cited",
+]  # fmt: skip
+FAR = 100  # The passages among which a document is looked for.
+_UNSEARCHED = {"blocked", "question_back", "redirected", "small_talk"}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Where a document was lost, why, and the smallest change that brings it back."""
+
+    place: Place
+    why: str
+    change: str = ""
+
+
+def why(
+    question: str, expected: str, services: "Services", *, audience: Audience = "internal", top_k: int | None = None
+) -> Reason:
+    """Return where a document was lost on the way to an answer.
+
+    Args:
+        question: what was asked.
+        expected: the document's id, title, file, or file name.
+        services: what answers.
+        audience: of whom asks.
+        top_k: the number of passages of this question; by default that of the settings.
+
+    Raises:
+        QuestionError: the answer comes from a service elsewhere, whose documents are not known here.
+    """
+    if services.remote is not None:
+        msg = "RETRIEVAL_URL asks another service for passages: ask it there"
+        raise QuestionError(msg)
+    documents = services.library.catalogue("internal")
+    files = {doc_id: str(source.path) for doc_id, source in documents.sources.items()}
+    entry = next((one for one in documents.entries.values() if _is_meant(expected, one, files)), None)
+    if entry is None:
+        return _unread(expected, list(documents.entries.values()))
+    if not entry.allows(audience):
+        return Reason("audience", f"{entry.title} is internal, and {audience} callers do not see it", _PUBLISH)
+    asked: dict[str, Any] = {"question": question} | ({} if top_k is None else {"top_k": top_k})
+    config: RunnableConfig = {"configurable": {"audience": audience}}
+    answer = services.chain.invoke(asked, config)  # type: ignore[arg-type] # A Question.
+    return _lost_in(answer, entry, services) or _unfound(answer, entry, services, config, top_k)
+
+
+_PUBLISH = "write `audience: public` into its front matter, or ask as a member of staff"
+
+
+def _is_meant(expected: str, entry: "Entry", files: dict[str, str]) -> bool:
+    wanted, file = expected.casefold(), files.get(entry.doc_id, "").casefold()
+    return wanted in {entry.doc_id.casefold(), entry.title.casefold(), file} or file.endswith(f"/{wanted}")
+
+
+def _unread(expected: str, entries: Sequence["Entry"]) -> Reason:
+    names = {name: one for one in entries for name in (one.doc_id, one.title)}
+    change = "`waypoint ingest` its folder; the summary names what could not be read"
+    if near := get_close_matches(expected, list(names), n=1, cutoff=0.5):
+        change = f"did you mean {names[near[0]].doc_id} ({names[near[0]].title})? Otherwise {change}"
+    return Reason("not read", f"no document of the index has the id, title or file {expected!r}", change)
+
+
+def _lost_in(answer: Answer, entry: "Entry", services: "Services") -> Reason | None:
+    """Return why a document that was found, or not searched for, is not in the answer; None where it was not found."""
+    if any(one["doc_id"] == entry.doc_id and one["matched"] for one in answer["citations"]):
+        return Reason("cited", f"the answer cites {entry.title}")
+    if answer["outcome"] in _UNSEARCHED:
+        topic = answer["metadata"].get("intent") or answer["outcome"]
+        change = "ask with the subject's own words; scope.yaml and the safety settings say what is not searched for"
+        return Reason("before the search", f"nothing was searched for: {topic}", change)
+    held = _places(answer["documents"], entry)
+    if not held:
+        return None
+    settings = services.settings
+    budget = settings.prompt.context_tokens
+    shown = format_context(answer["documents"], max_tokens=budget, tokens=services.tokens)["passages"]
+    if not _places(shown, entry):
+        reached = answer["documents"][: held[0] + 1]
+        needed = sum(services.tokens.count(one["content"]) for one in reached)
+        told = f"its best passage is number {held[0] + 1}, and only {len(shown)} fit into the prompt"
+        return Reason("cut", told, f"MAX_CONTEXT_TOKENS={needed + 50 * len(reached)} (now {budget}), or shorter chunks")
+    if answer["outcome"] != "answered":
+        told = f"the model was shown it, and the answer was withheld: {answer['outcome']}"
+        return Reason(
+            "withheld", told, f"write the answer into {entry.title} as one sentence, with the question's words"
+        )
+    others = ", ".join(sorted({one["title"] for one in answer["citations"] if one["matched"]})) or "nothing"
+    told = f"the model was shown it, and cited {others}"
+    return Reason("not cited", told, "it is enough that another document says it; if that one is wrong, mend it")
+
+
+def _unfound(
+    answer: Answer, entry: "Entry", services: "Services", config: "RunnableConfig", top_k: int | None
+) -> Reason:
+    """Return why the search did not find a document."""
+    query = answer["metadata"]["search_query"]
+    far = services.retriever.invoke(query, config, top_k=FAR, threshold=0.0)
+    places = [place for place, one in enumerate(far) if one.metadata.get("doc_id") == entry.doc_id]
+    if not places:
+        return _wordless(query, entry, services)
+    place, limit = places[0], top_k or services.settings.retrieval.top_k
+    score, threshold = float(far[place].metadata.get("score") or 0), services.settings.retrieval.threshold
+    best = max(float(far[one].metadata.get("score") or 0) for one in places)
+    if best < threshold or (place < limit and score < threshold):
+        told = f"its best passage has the similarity {best:.2f}, and RELEVANCE_THRESHOLD is {threshold:g}"
+        return Reason(
+            "threshold", told, f"RELEVANCE_THRESHOLD={max(0.0, best - 0.01):.2f}, or the question's words in a heading"
+        )
+    before = far[min(limit, place) - 1]
+    told = f"its best passage, {_named(far[place])}, is number {place + 1} of all, behind {_named(before)}"
+    difference = float(before.metadata.get("score") or 0) - score
+    told += f" (similarity {score:.2f}, {abs(difference):.2f} {'less' if difference > 0 else 'more'})"
+    return Reason("outranked", told, f"RETRIEVAL_TOP_K={place + 1} (now {limit}), or the question's words in a heading")
+
+
+def _wordless(query: str, entry: "Entry", services: "Services") -> Reason:
+    text = " ".join(chunk.page_content for chunk in services.library.chunks(entry.doc_id))
+    held = {word.key for word in tokens(f"{entry.title} {text}")}
+    lacking = list(dict.fromkeys(word.key for word in tokens(query) if word.weight > 0 and word.key not in held))
+    told = f"none of its {entry.chunks} chunks is among the {FAR} nearest"
+    told += f"; it lacks the words {', '.join(lacking)}" if lacking else ""
+    return Reason("no passage", told, f"write a heading or a sentence with them into {entry.title}")
+
+
+def _places(passages: Sequence[Passage], entry: "Entry") -> list[int]:
+    return [place for place, one in enumerate(passages) if one["metadata"].get("doc_id") == entry.doc_id]
+
+
+def _named(chunk: "Document") -> str:
+    metadata = chunk.metadata
+    return place_name(str(metadata.get("title") or ""), metadata.get("section"), metadata.get("page"))
+
+
+def lines(reason: Reason) -> Iterator[str]:
+    """Yield what a terminal shows."""
+    yield f"{reason.place}: {reason.why}"
+    if reason.change:
+        yield f"To bring it back: {reason.change}"

@@ -1,0 +1,100 @@
+from typing import Any
+
+import pytest
+
+from app.settings import load_settings
+from app.wings.knowledge.why import why
+from app.wiring import Services
+
+RATE = "What is the rate of GST on imports into Singapore?"
+GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+PARTNERS = "# Partner Rates\n\n## Johor\n\nThe partner agent in Johor charges RM 450 a truck.\n"
+OTHERS = {
+    "gst_history.md": "# GST History\n\n## Earlier rates\n\nThe rate of GST in Singapore was 8 % in 2023.\n",
+    "vat.md": "# VAT Guide\n\n## Rate\n\nThe rate of VAT on imports into Indonesia is 11 %.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory) -> Services:
+    folder = tmp_path_factory.mktemp("why")
+    for kind, files in {"01_regulatory": {"gst.md": GUIDE, **OTHERS}, "04_internal": {"partners.md": PARTNERS}}.items():
+        (folder / "desk" / kind).mkdir(parents=True)
+        for name, text in files.items():
+            (folder / "desk" / kind / name).write_text(text)
+    settings = load_settings(_env_file=None, chroma_path=folder / "store", llm_provider="offline", min_chunks=0)
+    services = Services(settings, serving=False)
+    services.ingest([folder / "desk"])
+    return services
+
+
+def changed(services: Services, **settings: Any) -> Services:
+    return Services(services.settings.replace(**settings), serving=False)
+
+
+@pytest.mark.parametrize("expected", ["gst.md", "01_regulatory_gst", "gst guide", "01_regulatory/gst.md"])
+def test_a_document_that_is_cited_is_said_to_be(services, expected):
+    assert why(RATE, expected, services).place == "cited"
+
+
+def test_an_unknown_document_is_not_read_and_the_nearest_is_named(services):
+    reason = why(RATE, "01_regulatory_gstt", services)
+
+    assert (reason.place, "did you mean 01_regulatory_gst (GST Guide)?" in reason.change) == ("not read", True)
+    assert why(RATE, "zzz", services).change.startswith("`waypoint ingest` its folder")
+
+
+def test_an_internal_document_is_not_shown_to_strangers(services):
+    question = "What does the partner agent in Johor charge?"
+
+    assert why(question, "partners.md", services).place == "cited"
+    assert why(question, "partners.md", services, audience="public").place == "audience"
+
+
+def test_nothing_was_searched_for(services):
+    assert why("Thanks!", "gst.md", services).place == "before the search"
+
+
+def test_a_document_behind_others_is_outranked_and_the_change_brings_it_back(services):
+    reason = why(RATE, "vat.md", services, top_k=1)
+    wanted = int(reason.change.partition("RETRIEVAL_TOP_K=")[2].partition(" ")[0])
+
+    assert (reason.place, "behind GST " in reason.why) == ("outranked", True)
+    assert why(RATE, "vat.md", services, top_k=wanted - 1).place == "outranked"
+    assert why(RATE, "vat.md", services, top_k=wanted).place == "not cited"
+
+
+def test_a_document_below_the_threshold_is_named_with_the_threshold_that_keeps_it(services):
+    reason = why(RATE, "gst.md", changed(services, relevance_threshold=0.99))
+    wanted = float(reason.change.partition("RELEVANCE_THRESHOLD=")[2].partition(",")[0])
+
+    assert reason.place == "threshold"
+    assert why(RATE, "gst.md", changed(services, relevance_threshold=wanted)).place == "cited"
+
+
+def test_a_document_that_does_not_fit_into_the_prompt_is_cut(services):
+    reason = why(RATE, "vat.md", changed(services, max_context_tokens=40))
+
+    assert (reason.place, "MAX_CONTEXT_TOKENS=" in reason.change) == ("cut", True)
+
+
+def test_an_answer_that_was_withheld_is_named_by_its_outcome(services):
+    reason = why(RATE, "gst.md", changed(services, min_citations=20))
+
+    assert (reason.place, reason.why.endswith("ungrounded")) == ("withheld", True)
+
+
+def test_the_words_that_a_document_lacks_are_named(services, monkeypatch):
+    monkeypatch.setattr("app.wings.knowledge.why.FAR", 1)  # As in a corpus of more than a hundred passages.
+    reason = why(RATE, "vat.md", services, top_k=1)
+
+    assert (reason.place, "it lacks the words gst, singapore" in reason.why) == ("no passage", True), reason
+
+
+def test_the_command_says_place_and_change(waypoint, tmp_path):
+    (tmp_path / "gst.md").write_text(GUIDE)
+    waypoint("ingest", str(tmp_path))
+
+    assert waypoint("why", RATE, "--expect", "gst.md")[:2] == (0, "cited: the answer cites GST Guide\n")
+    code, out, _ = waypoint("why", RATE, "--expect", "tax.md")
+    assert (code, out.splitlines()[0]) == (0, "not read: no document of the index has the id, title or file 'tax.md'")
