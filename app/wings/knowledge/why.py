@@ -139,7 +139,7 @@ def _unfound(
 def _wordless(query: str, entry: "Entry", services: "Services") -> Reason:
     text = " ".join(chunk.page_content for chunk in services.library.chunks(entry.doc_id))
     held = {word.key for word in tokens(f"{entry.title} {text}")}
-    lacking = list(dict.fromkeys(word.key for word in tokens(query) if word.weight > 0 and word.key not in held))
+    lacking = list(dict.fromkeys(word.text for word in tokens(query) if word.weight > 0 and word.key not in held))
     told = f"none of its {entry.chunks} chunks is among the {FAR} nearest"
     told += f"; it lacks the words {', '.join(lacking)}" if lacking else ""
     return Reason("no passage", told, f"write a heading or a sentence with them into {entry.title}")

@@ -88,7 +88,7 @@ def test_the_words_that_a_document_lacks_are_named(services, monkeypatch):
     monkeypatch.setattr("app.wings.knowledge.why.FAR", 1)  # As in a corpus of more than a hundred passages.
     reason = why(RATE, "vat.md", services, top_k=1)
 
-    assert (reason.place, "it lacks the words gst, singapore" in reason.why) == ("no passage", True), reason
+    assert (reason.place, "it lacks the words GST, Singapore" in reason.why) == ("no passage", True), reason
 
 
 def test_the_command_says_place_and_change(waypoint, tmp_path):
