@@ -8,27 +8,13 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
 
 import chains
-from app.settings.table import settings_table
+from app.settings.table import FIRST, settings_table
 from benchmarks.figures import read_figures, told
 from benchmarks.house import house_table
 from benchmarks.tables import table, verdicts
 from chains import STAGES, build_chain
 
 DOCS = Path(__file__).parents[1] / "docs"
-# What a newcomer sets first; docs/settings.md has them all.
-FIRST_SETTINGS = (
-    "llm_api_key",
-    "llm_provider",
-    "llm_base_url",
-    "llm_model",
-    "chroma_path",
-    "retriever_type",
-    "retrieval_top_k",
-    "relevance_threshold",
-    "auth_mode",
-    "cache_enabled",
-    "port",
-)
 
 
 class AnyRetriever(BaseRetriever):
@@ -69,7 +55,7 @@ def _place(name: str) -> str:
 
 def first_settings() -> str:
     """Return a table of the settings that a newcomer sets first."""
-    return settings_table(FIRST_SETTINGS).rstrip()
+    return settings_table(FIRST).rstrip()
 
 
 def decisions_index() -> str:

@@ -18,6 +18,7 @@ from app.cli.copy import copy
 from app.cli.doctor import doctor
 from app.cli.evaluate import evaluate
 from app.cli.ingest import ingest
+from app.cli.init import init
 from app.cli.rendering import complain
 from app.cli.serve import serve
 from app.settings import SettingsError
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask,
+    "init": init,
     "ingest": ingest,
     "serve": serve,
     "chat": chat,

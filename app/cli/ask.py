@@ -1,14 +1,13 @@
 """`waypoint ask`: one answer."""
 
 import gc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.cli.ingest import open_services, read_settings
-from app.cli.rendering import answer_text, as_json, complain, show
+from app.cli.rendering import answer_text, as_json, complain, kept, show, show_stream
 from app.settings import Settings
 from chains.question import check_question
 from chains.state import Answer, Question
@@ -48,15 +47,8 @@ def ask(
     from chains.output import merge
 
     parts: list[Any] = []
-    for text in answer_text(_kept(services.chain.stream(asked), parts)):
-        show(text, end="")
+    show_stream(answer_text(kept(services.chain.stream(asked), parts)))
     _prove(merge(parts), services, proof)
-
-
-def _kept(stream: Iterator[Any], parts: list[Any]) -> Iterator[Any]:
-    for part in stream:
-        parts.append(part)
-        yield part
 
 
 def _prove(answer: Answer, services: "Services", file: Path | None) -> None:

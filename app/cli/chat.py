@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
 PROMPT = "> "
-WELCOME = "Ask a question, or /help for the commands. Ctrl-D ends."
+WELCOME = "Ask a question, or /help for the commands. exit or Ctrl-D ends."
 
 
 def chat() -> None:

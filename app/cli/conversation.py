@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.runnables import Runnable
 
-from app.cli.rendering import answer_text, complain, show
+from app.cli.rendering import answer_facts, answer_line, answer_words, complain, kept, show, show_stream
 from app.observability.printable import escaped
 from chains.errors import WaypointError
 from chains.naming import place_name
@@ -16,6 +16,8 @@ from chains.question import QUESTION_MAX_CHARACTERS, check_question
 from chains.state import Answer, Citation
 
 STOPPED = "\n(stopped)\n"
+NOTHING_YET = "Nothing has been answered yet."
+LEAVING = {"exit", "quit"}
 
 
 class Conversation:
@@ -27,11 +29,12 @@ class Conversation:
         self.answers: list[Answer] = []
         self.ended = False
         self.commands: Mapping[str, tuple[Callable[[list[str]], None], str]] = {
+            "/why": (self._why, "/why: show the citations, sources, confidence and model of the last answer"),
             "/sources": (self._sources, "/sources [N]: show the quotes behind citation N, or the whole answer"),
             "/new": (self._new, "/new: start a new conversation"),
             "/save": (self._save, "/save FILE.md: save the conversation to a file"),
             "/help": (self._help, "/help: show this list"),
-            "/quit": (self._quit, "/quit: quit (or Ctrl-D); Ctrl-C stops an answer"),
+            "/quit": (self._quit, "/quit: quit (or exit, or Ctrl-D); Ctrl-C stops an answer"),
         }
 
     def handle(self, line: str) -> None:
@@ -40,7 +43,9 @@ class Conversation:
         if not text:
             return
         try:
-            if text.startswith("/"):
+            if text.casefold() in LEAVING:
+                self.ended = True
+            elif text.startswith("/"):
                 self._obey(text)
             else:
                 self._ask(check_question(text, self._most_characters))
@@ -52,14 +57,15 @@ class Conversation:
         parts: list[Mapping[str, Any]] = []
         stream = self._chain.stream({"question": question, "history": self._history()})
         try:
-            for words in answer_text(_kept(stream, parts)):
-                show(words, end="")
+            show_stream(answer_words(kept(stream, parts)))
         except KeyboardInterrupt:
             show(STOPPED)
             return
         finally:
             stream.close()  # type: ignore[attr-defined]
         self.answers.append(merge(parts))
+        if self.answers[-1]["confidence"]:
+            show(f"{answer_line(self.answers[-1])} · /why for more\n")
 
     def _history(self) -> list[dict[str, str]]:
         return [
@@ -76,9 +82,15 @@ class Conversation:
             return
         known[0](words)
 
+    def _why(self, words: list[str]) -> None:
+        if self.answers:
+            show_stream(answer_facts(self.answers[-1]))
+        else:
+            complain(NOTHING_YET)
+
     def _sources(self, words: list[str]) -> None:
         if not self.answers:
-            complain("Nothing has been answered yet.")
+            complain(NOTHING_YET)
             return
         matched = [one for one in self.answers[-1]["citations"] if one["matched"]]
         wanted = [one for one in matched if not words or str(one["number"]) == words[0].strip("[]")]
@@ -132,9 +144,3 @@ def _words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:  # An unclosed quotation mark.
         return text.split()
-
-
-def _kept(stream: Iterable[Mapping[str, Any]], parts: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    for part in stream:
-        parts.append(part)
-        yield part

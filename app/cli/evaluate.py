@@ -1,5 +1,6 @@
 """`waypoint eval`: run a question set and print its metrics, or compare two earlier runs."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -106,7 +107,7 @@ def evaluate(
         if fit_out is not None:
             _fit(services, cases, rows, fit_out, fitted_on=path.name)
         if report is not None:
-            _report(cases, rows, metrics, report, facts=_facts(services, path.name))
+            _report(cases, rows, metrics, report, facts=_models(rows) | _facts(services, path.name))
     _hold(floors, metrics)
 
 
@@ -155,6 +156,12 @@ def _fit(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"], o
 def _facts(services: "Services", questions: str) -> dict[str, object]:
     """Return the settings of the run, for the report and the experiment."""
     return {"questions": questions, "chunks": services.store.count(), **services.settings.as_variables(REPORTED)}
+
+
+def _models(rows: Sequence["Row"]) -> dict[str, object]:
+    """Return which models answered how many questions; none where nothing was generated."""
+    counts = Counter(row["model"] or "none" for row in rows)
+    return {"model that answered": ", ".join(f"{name} ({count})" for name, count in counts.most_common())}
 
 
 def _report(

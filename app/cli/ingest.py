@@ -68,7 +68,8 @@ def ingest(
         return
     report = _run(services, paths or [], reset=reset, dry_run=dry_run, engine=choice)
     scope = describe_scope(services.settings, services.index.current())
-    show(as_json(asdict(report) | {"scope": scope}) if json else f"{report_text(report)}\nScope: {scope}")
+    text = f"{report_text(report, dry_run=dry_run)}\nScope: {scope}"
+    show(as_json(asdict(report) | {"scope": scope}) if json else text)
     if report.problems:
         raise typer.Exit(1)
 

@@ -1,9 +1,12 @@
 """Print answers as they stream, reports and progress. Nothing else prints."""
 
+import itertools
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from app.observability.printable import escaped, printable
@@ -31,8 +34,52 @@ def as_json(value: object) -> str:
     return escaped(json.dumps(value, ensure_ascii=False, indent=2), lines=True)
 
 
+def kept(stream: Iterable[Mapping[str, Any]], parts: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the parts of an answer as they stream, and keep each."""
+    for part in stream:
+        parts.append(part)
+        yield part
+
+
+def show_stream(pieces: Iterable[str]) -> None:
+    """Print text as it streams; on a terminal lines end between words."""
+    lines = in_lines(pieces, get_terminal_size().columns) if sys.stdout.isatty() else pieces
+    for text in lines:
+        show(text, end="")
+
+
+def in_lines(pieces: Iterable[str], width: int) -> Iterator[str]:
+    """Yield streamed text in lines that end between words; each line of a paragraph is indented like its first."""
+    from rich.cells import cell_len
+
+    column, indent, gap, waiting = 0, "", "", ""
+    for piece in itertools.chain(filter(None, pieces), [""]):
+        found = re.findall(r"\n|[^\S\n]+|\S+", waiting + piece)
+        waiting = found.pop() if piece else ""
+        for word in found:
+            if word == "\n":
+                yield word
+                column, indent, gap = 0, "", ""
+            elif word.isspace():
+                indent, gap = (word, word) if column == 0 else (indent, word)
+            else:
+                breaks = column > 0 and column + cell_len(gap + word) > width
+                before, column = (f"\n{indent}", cell_len(indent)) if breaks else (gap, column + cell_len(gap))
+                yield before + word
+                column, gap = column + cell_len(word), ""
+
+
 def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the words of an answer as they stream, then its citations, sources and confidence."""
+    from chains.output import merge
+
+    parts: list[Mapping[str, Any]] = []
+    yield from answer_words(kept(stream, parts))
+    yield from answer_facts(merge(parts))
+
+
+def answer_words(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the words of an answer as they stream, then what replaces or limits them."""
     answer: dict[str, Any] = {}
     written = ""
     for part in stream:
@@ -48,6 +95,10 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield from _broken(answer["metadata"].get("finish_reason"))
     yield from _unsupported(answer, written)
     yield from _closest(answer.get("closest", []), answer["outcome"])
+
+
+def answer_facts(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield an answer's citations, sources, related documents, confidence and model."""
     yield from _list("Citations", [_citation(citation) for citation in _worth_listing(answer["citations"])])
     yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
     yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
@@ -56,6 +107,13 @@ def answer_text(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     if confidence:
         yield f"Confidence: {confidence['level']} ({confidence['reason']})\n"
     yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms\n"
+
+
+def answer_line(answer: Mapping[str, Any]) -> str:
+    """Return the confidence, the number of cited documents and the time in one line."""
+    cited = {one["doc_id"] for one in answer["citations"] if one["matched"]}
+    documents = f"{len(cited)} {'document' if len(cited) == 1 else 'documents'} cited"
+    return f"Confidence: {answer['confidence']['level']} · {documents} · {answer['metadata']['latency_ms']:.0f} ms"
 
 
 def _unsupported(answer: Mapping[str, Any], written: str) -> Iterator[str]:
@@ -119,13 +177,18 @@ def problem_lines(report: "Report") -> list[str]:
     return [escaped(f"{kind} {problem.path}: {problem.reason}") for kind, problem in found]
 
 
-def report_text(report: "Report") -> str:
-    """Return the summary of an ingestion."""
-    return (
-        f"{report.files} files, {report.chunks} chunks: {report.added} added, {report.updated} updated, "
-        f"{report.unchanged} unchanged, {report.deleted} deleted in {report.seconds:.1f} s; "
-        f"{report.internal} of the files are internal"
-    )
+def report_text(report: "Report", *, dry_run: bool = False) -> str:
+    """Return the summary of an ingestion; of a dry run, what would become of each file."""
+    head = f"{report.files} files, {report.chunks} chunks:"
+    tail = f"in {report.seconds:.1f} s; {report.internal} of the files are internal"
+    if not dry_run:
+        return (
+            f"{head} {report.added} added, {report.updated} updated, {report.unchanged} unchanged, "
+            f"{report.deleted} deleted {tail}"
+        )
+    files = [escaped(f"would {one.change} {one.path}") for one in report.changes]
+    counts = f"{report.added} chunks, update {report.updated}, keep {report.unchanged}, delete {report.deleted}"
+    return "\n".join([*files, f"{head} would add {counts}; nothing was changed. Read {tail}"])
 
 
 @contextmanager

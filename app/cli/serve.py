@@ -35,7 +35,7 @@ def serve(
     log.info("starting", **summary(services))
     port = port or settings.server.port
     announce = partial(show, f"Open the page at {page_address(host, port)}")
-    serve_until_drained(services, host=host, port=port, workers=workers, on_bound=announce)
+    serve_until_drained(services, host=host, port=port, workers=workers, on_started=announce)
 
 
 def page_address(host: str, port: int) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from app.http.compat.uvicorn import BoundedConnection, Workers
+from app.http.compat.uvicorn import BoundedConnection, OneProcess, Workers
 from app.http.middleware.drain import InFlight
 from app.observability.logs import configure_logs
 from app.settings import Settings, load_settings
@@ -63,7 +63,7 @@ def check_workers(settings: Settings, workers: int) -> None:
 
 
 def serve(
-    services: Services, *, host: str, port: int, workers: int = 1, on_bound: Callable[[], None] | None = None
+    services: Services, *, host: str, port: int, workers: int = 1, on_started: Callable[[], None] = lambda: None
 ) -> None:
     """Serve until a signal comes and the service is drained; a second signal stops it at once.
 
@@ -72,7 +72,7 @@ def serve(
         host: The address to listen on.
         port: The port.
         workers: Number of worker processes.
-        on_bound: Called when the address is taken, before anything is loaded.
+        on_started: Called when everything is loaded and the first process listens.
 
     Raises:
         WaypointError: nothing can listen there, or the application did not start.
@@ -98,9 +98,10 @@ def serve(
     raise_file_limit()
     try:
         with _bound(host, port) as listener:
-            if on_bound:
-                on_bound()
-            Workers(config, [listener]).run() if workers > 1 else _serve_in_this_process(config, listener)
+            if workers > 1:
+                Workers(config, [listener], on_started).run()
+            else:
+                _serve_in_this_process(OneProcess(config, on_started), listener)
     except SystemExit:
         msg = "the service could not start; the lines above say why"
         raise WaypointError(msg) from None
@@ -127,10 +128,10 @@ def _unusable(host: str, port: int, error: OSError) -> WaypointError:
     return WaypointError(f"cannot listen on {host}:{port} ({error.strerror}); give another --host or --port")
 
 
-def _serve_in_this_process(config: uvicorn.Config, listener: socket.socket) -> None:
+def _serve_in_this_process(server: uvicorn.Server, listener: socket.socket) -> None:
     for number in SIGNALS:  # uvicorn raises the signal again after it has stopped; a drained stop is no failure.
         signal.signal(number, signal.SIG_IGN)
-    uvicorn.Server(config).run([listener])
+    server.run([listener])
 
 
 def worker() -> "FastAPI":

@@ -11,6 +11,19 @@ from app.settings.settings import fields
 HEAD = """# Every setting with its default. Copy this file to `.env` and change what you need; nothing has to be set.
 # Booleans take 1/0, true/false, yes/no, on/off. `python -m app.settings.table env` writes this file.
 """
+# What a newcomer sets first.
+FIRST = (
+    "llm_api_key",
+    "llm_provider",
+    "llm_base_url",
+    "llm_model",
+    "retriever_type",
+    "retrieval_top_k",
+    "relevance_threshold",
+    "auth_mode",
+    "cache_enabled",
+    "port",
+)
 
 
 def settings_table(names: Iterable[str] | None = None) -> str:
@@ -27,6 +40,13 @@ def example_file() -> str:
     """Return the text of `.env.example`: the meaning of each setting, then its name and default."""
     every = fields().items()
     return HEAD + "".join(f"\n# {field.description}\n{name.upper()}={default_of(field)}\n" for name, field in every)
+
+
+def starter_file() -> str:
+    """Return what a newcomer sets first, commented out, for the `.env` of `waypoint init`."""
+    head = "\n# Without the # a line counts. Defaults are shown; docs/settings.md has all settings.\n"
+    first = ((name, fields()[name]) for name in FIRST)
+    return head + "".join(f"\n# {field.description}\n# {name.upper()}={default_of(field)}\n" for name, field in first)
 
 
 def default_of(field: FieldInfo) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from langchain_core.documents import Document
 
@@ -27,10 +28,19 @@ NAMES_ON_A_PAGE = 3
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file, and what becomes of its document in the index."""
+
+    path: str
+    change: Literal["add", "update", "remove"]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What an ingestion did, counted in chunks; `internal` counts the files that only staff sees.
 
-    `problems` lists unusable files, `skipped` those left out on purpose, `warnings` what may be missing.
+    `changes` lists the files that differ from the index, `problems` unusable files, `skipped` those left out on
+    purpose, `warnings` what may be missing.
     """
 
     files: int = 0
@@ -41,6 +51,7 @@ class Report:
     unchanged: int = 0
     deleted: int = 0
     seconds: float = 0.0
+    changes: list[FileChange] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
@@ -105,7 +116,9 @@ def ingest(
         progress(len(files), len(files), "done")
     present = {file.path for file in found.files}
     for path in dict.fromkeys(map(real_path, paths)):
-        report = _count(report, writer.remove(sources.vanished(path, present, found.unlisted)))
+        vanished = sources.vanished(path, present, found.unlisted)
+        report = _count(report, writer.remove(vanished))
+        report.changes.extend(FileChange(source.relative, "remove") for source in vanished)
     report.warnings.extend(_few(len(writer.held), min_chunks))
     return replace(report, seconds=round(time.perf_counter() - started, 3))
 
@@ -121,6 +134,9 @@ def _add(report: Report, file: SourceFile, parsed: Parsed | IngestionError, *, w
     marked = "" if internal else _warn_of_mark(f"{file.given.name}/{file.relative}", parsed)
     warnings = [warning, *parsed.warnings, _warn_of_suspicious(parsed), marked]
     report.warnings.extend(Problem(file.relative, text) for text in warnings if text)
+    if changes.added or changes.updated or changes.deleted:
+        whole = changes.added == len(chunks)
+        report.changes.append(FileChange(file.relative, "add" if whole else "update"))
     counted = replace(
         report, files=report.files + 1, internal=report.internal + internal, chunks=report.chunks + len(chunks)
     )

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.documents import pdf
 from chains.errors import IngestionError
 from chains.ingestion.files import Problem
-from chains.ingestion.index import Report
+from chains.ingestion.index import FileChange, Report
 from tests.shelf import DOCUMENT, Shelf
 
 
@@ -128,6 +128,17 @@ def test_a_dry_run_counts_and_changes_nothing(shelf):
     (shelf.corpus / "01_regulatory/gst.md").unlink()
     assert counts(shelf.ingest(dry_run=True)) == (0, 0, 0, 3)
     assert shelf.store.count() == 3
+
+
+def test_a_report_names_each_file_that_differs_from_the_index(shelf):
+    shelf.ingest()
+    shelf.write("01_regulatory/gst.md", "# GST\n\n## Rate\n\nAnother rate.\n\n## Due\n\nMonthly.\n")
+    shelf.write("03_reference/new.md", "# New\n\nA word.\n")
+    updated, added = (FileChange("01_regulatory/gst.md", "update"), FileChange("03_reference/new.md", "add"))
+
+    assert shelf.ingest(dry_run=True).changes == [updated, added]
+    (shelf.corpus / "01_regulatory/gst.md").unlink()
+    assert shelf.ingest(dry_run=True).changes == [added, FileChange("01_regulatory/gst.md", "remove")]
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def test_the_report_is_one_page_with_the_settings_and_no_secret(waypoint, questi
     assert "<svg" in page
     assert "similarity" in page or "hybrid" in page
     assert "gsk_secret" not in page
+    assert "<td>model that answered</td><td>offline-extractive (1), none (1)</td>" in page
 
 
 def test_a_bad_line_is_bad_usage_and_nothing_is_asked(waypoint, tmp_path):

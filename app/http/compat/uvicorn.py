@@ -2,10 +2,13 @@
 
 import asyncio
 import os
+import socket
 import sys
+from collections.abc import Callable
 from ipaddress import ip_address
 from typing import ClassVar, cast
 
+from uvicorn import Config, Server
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
@@ -140,8 +143,35 @@ def unmapped(host: str) -> str:
     return str(getattr(address, "ipv4_mapped", None) or host)
 
 
+class OneProcess(Server):
+    """A server that calls `on_started` once it listens, before it answers anything."""
+
+    def __init__(self, config: Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application, listen, and say so."""
+        await super().startup(sockets)
+        self._on_started()
+
+
 class Workers(Multiprocess):
-    """Worker processes that share a socket; each is restarted when it dies, and a signal drains them all."""
+    """Worker processes that share a socket; each is restarted when it dies, and a signal drains them all.
+
+    `on_started` is called once, when the first of them listens.
+    """
+
+    def __init__(self, config: Config, sockets: list[socket.socket], on_started: Callable[[], None]) -> None:
+        super().__init__(config, sockets)
+        self._on_started: Callable[[], None] | None = on_started
+
+    def keep_subprocess_alive(self) -> None:
+        """Restart dead workers; uvicorn calls this twice a second."""
+        super().keep_subprocess_alive()
+        if self._on_started and any(child.is_ready() for child in self.processes):
+            self._on_started()
+            self._on_started = None
 
     def join_all(self) -> None:
         """Wait until all have drained; another signal stops them at once."""

@@ -19,7 +19,7 @@ from tests.chains.gst import ANSWER, gst_chain
 from tests.chains.reformulation.test_reformulate import Listening
 from tests.served import small_services
 
-COMMANDS = ["/sources", "/new", "/save", "/help", "/quit"]
+COMMANDS = ["/why", "/sources", "/new", "/save", "/help", "/quit"]
 
 
 @pytest.fixture
@@ -79,10 +79,24 @@ def test_save_writes_questions_answers_and_cited_words(conversation, tmp_path):
     )
 
 
-def test_quit_ends_before_the_next_line(conversation, shelf):
-    talk(conversation, ["/quit", "What is the GST rate?"])
+@pytest.mark.parametrize("word", ["/quit", "quit", "exit", " Exit "])
+def test_quit_and_exit_end_before_the_next_line(conversation, shelf, word):
+    talk(conversation, [word, "What is the GST rate?"])
 
     assert shelf.asked == []
+
+
+def test_an_answer_ends_with_one_line_and_why_tells_the_rest(conversation, capsys):
+    talk(conversation, ["What is the GST rate?"])
+    brief = capsys.readouterr().out
+    talk(conversation, ["/why"])
+    told = capsys.readouterr().out
+
+    assert brief.splitlines()[-2].startswith("Confidence: ")
+    assert brief.splitlines()[-2].endswith(" ms · /why for more")
+    assert "Citations:" not in brief
+    assert told.startswith("Citations:\n  [1] GST Guide > Rate")
+    assert "\nModel: " in told
 
 
 class Interrupted:

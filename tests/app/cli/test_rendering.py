@@ -3,10 +3,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.cli.rendering import answer_text, as_json, complain, problem_lines, report_text, show
+from app.cli.rendering import answer_text, as_json, complain, in_lines, problem_lines, report_text, show
 from chains.ingestion.files import Problem
-from chains.ingestion.index import Report
+from chains.ingestion.index import FileChange, Report
 
 
 def citation(section: str, **values: Any) -> dict[str, Any]:
@@ -108,6 +110,43 @@ def test_json_on_a_terminal_holds_escapes_that_read_back(capsys):
     assert [letter for letter in printed if not letter.isprintable() and letter != "\n"] == []
     assert json.loads(printed) == {"title": HOSTILE, "text": "café\n"}
     assert "café" in printed
+
+
+def streamed(text: str, size: int) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_streamed_lines_end_between_words_and_keep_their_indent(size):
+    text = "The rate of GST is 9 %.\n\n  [1] Guide > Rate of the tax\nunbreakable_and_long\n"
+
+    assert "".join(in_lines(streamed(text, size), 15)) == (
+        "The rate of GST\nis 9 %.\n\n  [1] Guide >\n  Rate of the\n  tax\nunbreakable_and_long\n"
+    )
+
+
+@given(st.text(), st.integers(1, 20), st.integers(1, 9))
+def test_wrapping_changes_nothing_but_blanks_and_line_ends(text, width, size):
+    assert "".join("".join(in_lines(streamed(text, size), width)).split()) == "".join(text.split())
+
+
+def test_words_are_shown_before_the_stream_ends():
+    def stream():
+        yield "The rate is "
+        raise InterruptedError
+
+    lines = in_lines(stream(), 80)
+    assert next(lines) + next(lines) + next(lines) == "The rate is"
+
+
+def test_a_dry_run_names_the_files_and_says_would():
+    report = Report(
+        files=2, chunks=5, added=3, deleted=1, changes=[FileChange("a.md", "add"), FileChange("b", "remove")]
+    )
+    first, second, last = report_text(report, dry_run=True).splitlines()
+
+    assert (first, second) == ("would add a.md", "would remove b")
+    assert last.startswith("2 files, 5 chunks: would add 3 chunks, update 0, keep 0, delete 1; nothing was changed.")
 
 
 def test_a_report_says_how_many_files_are_internal():

@@ -130,6 +130,7 @@ def test_a_second_signal_stops_at_once(folder, groq):
 def test_workers_whose_parent_is_killed_drain_and_give_the_address_free(folder, groq):
     with service(folder, "--workers", "2", **settings(folder, groq)) as running:
         workers = running.workers()
+        wait_until(lambda: running.messages.read_text().count("Open the page at") == 1, limit_s=PATIENCE_S)
         running.send(signal.SIGKILL)
         wait_until(lambda: not any(worker.is_running() for worker in workers), limit_s=PATIENCE_S)
     assert '"event": "drained"' in running.messages.read_text()

@@ -3,13 +3,35 @@ from contextlib import suppress
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from structlog.testing import capture_logs
+from uvicorn import Config
 
-from app.http.compat.uvicorn import BoundedConnection, unmapped
+from app.http.compat.uvicorn import BoundedConnection, OneProcess, unmapped
 from tests.access import ASKED, POSTED, hanging_groq, serving, settings_over, talking
 from tests.served import served
 from tests.waiting import wait_until
+
+
+async def never_started(scope, receive, send):
+    """Fail as an application does whose store does not open."""
+    await receive()
+    await send({"type": "lifespan.startup.failed", "message": "no store"})
+
+
+@pytest.mark.parametrize(("app", "announced"), [(Starlette(), ["started"]), (never_started, [])])
+def test_a_service_says_where_it_is_only_once_it_has_started(app, announced):
+    told: list[str] = []
+
+    def tell() -> None:
+        told.append("started")
+        server.should_exit = True
+
+    server = OneProcess(Config(app, port=0, lifespan="on", log_config=None), tell)
+    with suppress(SystemExit):
+        server.run()
+    assert told == announced
 
 
 class Impatient(BoundedConnection):

@@ -1,0 +1,95 @@
+"""`waypoint init`: the first files for documents of one's own."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.rendering import show
+from chains.ingestion.files import find_files
+
+STARTER = Path(__file__).parent / "starter"
+TESTS = "first.tests.yaml"
+NEXT = ("ingest {folder}", "test {folder}", "serve")
+_PLAIN = re.compile(r"[\w./-]+")
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder of your documents; made if absent.", file_okay=False)],
+) -> None:
+    """Write a commented .env here, and scope, teams and a first test into the folder. No file is overwritten."""
+    folder.mkdir(parents=True, exist_ok=True)
+    document = _first_document(folder)
+    texts = {
+        folder / name: (STARTER / name).read_text(encoding="utf-8") for name in ("scope.yaml", "teams.yaml", TESTS)
+    }
+    texts[folder / TESTS] = texts[folder / TESTS].replace('"DOCUMENT"', json.dumps(document or "handbook.md"))
+    for path, text in texts.items():
+        show(f"wrote {path}" if _write_new(path, text) else f"kept  {path}, which was there")
+    _write_settings(folder)
+    if document is None:
+        show(f"\nPut your documents into {folder}. Then:\n")
+    else:
+        show("\nNext:\n")
+    for words in NEXT:
+        show(f"    {_program()} {words.format(folder=shlex.quote(str(folder)))}")
+
+
+def _write_settings(folder: Path) -> None:
+    from app.settings.table import starter_file
+
+    chosen = {"CHROMA_PATH": _index_of(folder), "TEAMS_FILE": folder / "teams.yaml"}
+    lines = [f"{name}={_quoted(value)}" for name, value in chosen.items()]
+    head = f"# The documents in {json.dumps(str(folder), ensure_ascii=False)}, in an index of their own.\n"
+    if _write_new(Path(".env"), head + "".join(f"{line}\n" for line in lines) + starter_file(), mode=0o600):
+        show("wrote .env")
+        return
+    there = Path(".env").read_text(encoding="utf-8", errors="replace").splitlines()
+    show("kept  .env, which was there")
+    if absent := [line for line in lines if line not in there]:
+        show("      For an index of their own, add to it:\n" + "\n".join(f"      {line}" for line in absent))
+
+
+def _write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:
+    """Write a file that does not exist yet; return whether it was written."""
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        return False
+    with open(number, "w", encoding="utf-8") as file:
+        file.write(text)
+    return True
+
+
+def _index_of(folder: Path) -> Path:
+    """Return where the index goes: not among the documents, unless hidden."""
+    within = Path.cwd().is_relative_to(folder.resolve())
+    return Path(".waypoint" if within else "storage", folder.resolve().name or "index")
+
+
+def _first_document(folder: Path) -> str | None:
+    """Return the name of a document of the folder, if it has one."""
+    from app import hooks
+    from chains.ingestion import text_files
+
+    endings = {*text_files.LOADERS, *(f".{name}" for name in hooks.names("readers"))}
+    found = find_files([folder], endings).files
+    return found[0].relative if found else None
+
+
+def _quoted(value: Path) -> str:
+    """Return the value as `.env` takes it."""
+    text = str(value)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return text if _PLAIN.fullmatch(text) else f"'{escaped}'"
+
+
+def _program() -> str:
+    """Return the words that run this program again."""
+    return "waypoint" if shutil.which("waypoint") else shlex.quote(os.path.relpath(sys.argv[0]))

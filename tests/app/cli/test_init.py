@@ -1,0 +1,144 @@
+"""`waypoint init`: what it writes is read by the commands that it names."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from dotenv import dotenv_values
+
+from app.settings import load_settings
+from app.settings.table import FIRST
+from app.wings.knowledge.cases import read_cases
+from app.wiring import Services
+from app.wiring.page_files import Teams
+from chains.scope import ScopeGate, load_scope
+
+FILES = {".env", "handbook/first.tests.yaml", "handbook/scope.yaml", "handbook/teams.yaml"}
+LEAVE = "# Leave\n\n## Notice\n\nAsk for leave two weeks before it begins.\n"
+ORDINARY = [
+    "How many days of leave do I get?",
+    "What is the GST rate on imports into Singapore?",
+    "Who approves travel abroad?",
+    "How do I return an order that arrived late?",
+    "What is the retention period of account data?",
+    "Where are the backups of the server kept?",
+]
+LIVE = ["Where is my order now?", "What is the status of case 1234?", "Has my request been approved yet?"]
+
+
+def files() -> set[str]:
+    return {path.as_posix() for path in Path().rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def handbook() -> Path:
+    """A folder with one document."""
+    folder = Path("handbook")
+    folder.mkdir()
+    (folder / "leave.md").write_text(LEAVE)
+    return folder
+
+
+def test_a_new_folder_gets_its_first_files_and_the_next_commands(waypoint):
+    code, out, _ = waypoint("init", "handbook")
+
+    assert code == 0
+    assert files() == FILES
+    commands = [line.split(" ", 1)[1] for line in out.strip().splitlines()[-3:]]
+    assert [command.strip().partition(" ")[2] for command in commands] == ["ingest handbook", "test handbook", "serve"]
+    assert "Put your documents into handbook." in out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_the_settings_may_hold_a_key_and_are_read_by_their_owner_only(waypoint):
+    waypoint("init", "handbook")
+    assert Path(".env").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_next_commands_run_on_a_folder_of_documents(waypoint, handbook):
+    waypoint("init", "handbook")
+
+    code, out, _ = waypoint("ingest", "handbook")
+    assert (code, out.startswith("1 files, 1 chunks")) == (0, True)
+    code, out, _ = waypoint("test", "handbook")
+    assert (code, "1 passed, 0 failed" in out) == (0, True)
+    code, out, _ = waypoint("ask", "When do I ask for leave?")
+    assert (code, out.startswith("Ask for leave two weeks before it begins.")) == (0, True)
+    assert Path("storage/handbook").is_dir()
+
+
+def test_the_settings_name_the_teams_and_an_index_of_its_own_and_change_nothing_else(waypoint):
+    waypoint("init", "handbook")
+    set_here = {"CHROMA_PATH": "storage/handbook", "TEAMS_FILE": "handbook/teams.yaml"}
+
+    assert dotenv_values(".env") == set_here
+    text = Path(".env").read_text()
+    assert [name for name in FIRST if f"\n# {name.upper()}=" not in text] == []
+    load_settings()
+
+
+def test_no_file_that_is_there_is_changed(waypoint, handbook):
+    for name in FILES:
+        Path(name).write_text(f"# {name}, by its owner\n")
+    _, out, _ = waypoint("init", "handbook")
+
+    assert {name: Path(name).read_text() for name in FILES} == {name: f"# {name}, by its owner\n" for name in FILES}
+    assert out.count(", which was there") == 4
+    assert "add to it:\n      CHROMA_PATH=storage/handbook\n      TEAMS_FILE=handbook/teams.yaml\n" in out
+
+
+def test_a_second_time_there_is_nothing_to_add(waypoint, handbook):
+    waypoint("init", "handbook")
+    before = {name: Path(name).read_bytes() for name in files()}
+    _, out, _ = waypoint("init", "handbook")
+
+    assert "add to it" not in out
+    assert {name: Path(name).read_bytes() for name in files()} == before
+
+
+def test_the_index_of_the_folder_in_which_one_stands_is_hidden_from_ingestion(waypoint, handbook, monkeypatch):
+    monkeypatch.chdir(handbook)
+    waypoint("init", ".")
+
+    assert dotenv_values(".env")["CHROMA_PATH"] == ".waypoint/handbook"
+    assert dotenv_values(".env")["TEAMS_FILE"] == "teams.yaml"
+
+
+@pytest.mark.parametrize("name", ["our hand book", "it's #1", "C:\\desk", "été"])
+def test_any_name_of_a_folder_is_read_back(waypoint, name):
+    waypoint("init", name)
+    assert load_settings().web.teams_file == Path(name, "teams.yaml")
+
+
+def test_the_first_test_shows_how_to_cite_a_document_of_the_folder(waypoint, handbook):
+    waypoint("init", "handbook")
+
+    [found] = read_cases(handbook)
+    assert found.case.must_decline
+    assert '#   must_cite: "leave.md"\n' in (handbook / "first.tests.yaml").read_text()
+    spread = (handbook / "first.tests.yaml").read_text().replace("\n# ", "\n").replace("\n#\n", "\n\n")
+    (handbook / "first.tests.yaml").write_text(spread)
+    assert [case.case.must_cite for case in read_cases(handbook)] == [[], ["leave.md"]]
+
+
+def test_the_first_scope_declines_what_is_live_and_nothing_that_a_document_may_say(waypoint):
+    waypoint("init", "handbook")
+    gate = ScopeGate(load_scope(Path("handbook/scope.yaml")), Services(load_settings()).embeddings)
+
+    assert [question for question in ORDINARY if gate.invoke({"question": question})] == []
+    assert [question for question in LIVE if not gate.invoke({"question": question})] == []
+
+
+def test_the_team_of_each_intent_of_the_first_scope_is_named(waypoint):
+    waypoint("init", "handbook")
+    teams = Teams(Path("handbook/teams.yaml"), lambda: True).by_category()
+
+    assert {intent.name for intent in load_scope(Path("handbook/scope.yaml")).intents} | {"other"} == set(teams)
+
+
+def test_a_file_in_the_place_of_the_folder_is_bad_usage(waypoint):
+    Path("handbook").write_text("")
+    code, _, err = waypoint("init", "handbook")
+
+    assert code == 2
+    assert "Traceback" not in err
