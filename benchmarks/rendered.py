@@ -117,3 +117,21 @@ def why_not() -> str:
     values = read_figures()["why"]["values"]
     rows = table(("fault", "injected", "named", "named instead"), values["rows"])
     return "\n\n".join([told("why"), rows, f"{values['named']} of {values['injected']} faults are named."])
+
+
+def page() -> str:
+    """Return what the first view of the page weighs and takes, with the date and the commit."""
+    values = read_figures()["page"]["values"]
+    return f"{told('page')} The time is the median of {values['tries']} loads.\n\n{page_aims(values)}"
+
+
+def page_aims(measured: dict[str, Any]) -> str:
+    """Return what was aimed at with the page, what was measured, and whether it held."""
+    weight, requests, usable = (measured[name] for name in ("weight_bytes", "requests", "usable_ms"))
+    found = f"{weight / 1000:.1f} kB in {requests} requests"
+    return verdicts(
+        [
+            ("all that the first view loads, uncompressed, in 170 kB", found, weight <= 170_000),
+            ("usable within 200 ms on loopback, with an empty cache", f"{usable:.0f} ms", usable <= 200),
+        ]
+    )

@@ -1,4 +1,4 @@
-"""The files of the page, read once, at addresses that change with what is in them."""
+"""The files of the page, read and joined once, at addresses that change with what is in them."""
 
 import gzip
 import re
@@ -8,13 +8,14 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from app.web.joining import join_modules, join_styles
+
 FOLDER = Path(__file__).parent / "static"
 MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+SCRIPT, STYLE = "page.js", "page.css"
 # The order in which styles apply; others follow by name.
-FIRST_STYLES = ("css/tokens.css", "css/layout.css")
+FIRST_STYLES = ("tokens.css", "layout.css")
 
-# Indentation is for readers of the files, and is not sent.
-_INDENTATION = re.compile(rb"^[ \t]+", re.MULTILINE)
 _VERSIONED = re.compile(r"v-[0-9a-f]{12}/")
 
 
@@ -30,14 +31,21 @@ class Asset:
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Return every file by its path below the folder `static`, without indentation."""
-    files = sorted(path for path in FOLDER.rglob("*") if path.suffix in MEDIA_TYPES)
-    return {path.relative_to(FOLDER).as_posix(): _read(path) for path in files}
+    """Return the files that browsers ask for, by their path below `/static/`: icons, and each kind of source in one."""
+    icons = {path.name: _asset(path.read_bytes(), path.suffix) for path in sorted(FOLDER.glob("*.svg"))}
+    script = join_modules(modules())
+    return icons | {SCRIPT: _asset(script.encode(), ".js"), STYLE: _asset(join_styles(styles()).encode(), ".css")}
 
 
-def _read(path: Path) -> Asset:
-    content = _INDENTATION.sub(b"", path.read_bytes())
-    return _asset(content, path.suffix)
+def modules() -> Mapping[str, str]:
+    """Return the sources of the page's modules by their names."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "js").glob("*.js"))}
+
+
+def styles() -> list[str]:
+    """Return the sources of the style sheets, in the order in which they apply."""
+    found = {path.name: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "css").glob("*.css"))}
+    return [found.pop(name) for name in FIRST_STYLES] + list(found.values())
 
 
 def script(text: str) -> Asset:
@@ -55,7 +63,7 @@ def _hash(content: bytes) -> str:
 
 @cache
 def version() -> str:
-    """Return the part of the addresses that changes when any file does: modules import each other by relative ones."""
+    """Return the part of the addresses that changes when any file does."""
     return "v-" + _hash("".join(asset.etag for asset in assets().values()).encode())
 
 
@@ -69,14 +77,3 @@ def find(path: str) -> tuple[Asset | None, bool]:
     versioned = _VERSIONED.match(path)
     asset = assets().get(path[versioned.end() :] if versioned else path)
     return asset, bool(versioned) and path.startswith(version())
-
-
-def styles() -> list[str]:
-    """Return the paths of the style sheets, in the order in which they apply."""
-    others = [path for path in assets() if path.endswith(".css") and path not in FIRST_STYLES]
-    return [*FIRST_STYLES, *others]
-
-
-def modules() -> list[str]:
-    """Return the paths of the page's modules."""
-    return [path for path in assets() if path.startswith("js/")]

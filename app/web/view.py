@@ -46,8 +46,6 @@ def render(visit: Visit) -> str:
             words={key: text for key, text in table.items() if key in _shown_by_scripts()},
             languages=words.names(),
             static=assets.address,
-            styles=assets.styles(),
-            modules=assets.modules(),
         )
     )
 
@@ -64,7 +62,6 @@ def document(shown: Mapping[str, Any], language: str) -> str:
             language=language,
             t=partial(words.text, table),
             static=assets.address,
-            styles=assets.styles(),
         )
     )
 
@@ -72,7 +69,7 @@ def document(shown: Mapping[str, Any], language: str) -> str:
 @cache
 def _shown_by_scripts() -> frozenset[str]:
     """Return the keys of the texts that the page's modules show; the other texts need not be sent twice."""
-    literals = {found for path in assets.modules() for found in _KEY.findall(assets.assets()[path].content.decode())}
+    literals = {found for source in assets.modules().values() for found in _KEY.findall(source)}
     beginnings = tuple(literal for literal in literals if literal.endswith((".", "-")))  # t(`outcome.${name}`)
     known = words.languages()[words.DEFAULT]
     return frozenset(key for key in known if key in literals or key.startswith(beginnings))

@@ -2,13 +2,12 @@
 
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
 from app.web import assets, view, words
 
-PAGE_MAX_BYTES = 160_000
+PAGE_MAX_BYTES = 170_000
 
 SETS = re.compile(r"\[[^\]]*\]")  # Of characters, in a pattern.
 
@@ -39,7 +38,7 @@ def test_the_page_and_all_that_it_loads_are_small(language):
 
 
 def test_no_text_in_a_script_goes_over_lines_because_indentation_is_not_sent():
-    lines = [line for file in (assets.FOLDER / "js").iterdir() for line in file.read_text().splitlines()]
+    lines = [line for source in assets.modules().values() for line in source.splitlines()]
     assert [line for line in lines if SETS.sub("", line).count("`") % 2] == []
 
 
@@ -85,29 +84,29 @@ def test_the_page_is_sent_in_the_chosen_colours(theme):
 
 
 def test_files_are_kept_for_good_at_addresses_that_change_with_them():
-    address = assets.address("js/main.js")
+    address = assets.address("page.js")
     asset, lasting = assets.find(address.removeprefix("static/"))
     assert asset is not None
     assert lasting
-    assert assets.find("js/main.js") == (asset, False)
-    assert assets.find("v-000000000000/js/main.js") == (asset, False)
+    assert assets.find("page.js") == (asset, False)
+    assert assets.find("v-000000000000/page.js") == (asset, False)
     assert assets.find("../view.py") == (None, False)
 
 
-def test_every_file_that_a_module_or_style_names_exists():
-    for path, asset in assets.assets().items():
-        text, folder = asset.content.decode(), Path(path).parent
-        for name in re.findall(r"""(?:from|import|import\()\s*["'](\./[^"']+)""", text) + re.findall(
-            r"url\(([^)]+)\)", text
-        ):
-            assert (folder / name.strip("\"'")).as_posix() in assets.assets(), f"{path}: {name}"
+@pytest.mark.parametrize("embedded", [False, True])
+def test_a_browser_asks_for_one_script_and_one_style_sheet(embedded):
+    elements = Elements(page(embedded=embedded))
+    asked = [link["href"] for link in elements.of("link")] + [
+        one["src"] for one in elements.of("script") if "src" in one
+    ]
+    assert asked == [assets.address(name) for name in ("icon.svg", "page.css", "page.js")]
 
 
 def test_every_module_is_short_and_says_first_what_it_does():
-    for path in assets.modules():
-        lines = assets.assets()[path].content.decode().splitlines()
-        assert lines[0].startswith("// "), path
-        assert len(lines) < 200, path
+    for name, source in assets.modules().items():
+        lines = source.splitlines()
+        assert lines[0].startswith("// "), name
+        assert len(lines) < 200, name
 
 
 def test_the_widget_carries_its_words_in_every_language():

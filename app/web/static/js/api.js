@@ -1,8 +1,8 @@
 // Requests to the service: JSON in and out, and errors that say what happened and what to do.
 import { t } from "./words.js";
 
-// Modules are at /static/VERSION/js/: three folders above them is the service, whatever path a proxy gives it.
-const base = new URL("../../../", import.meta.url);
+// The script is at /static/VERSION/page.js: two folders above is the service, whatever path a proxy gives it.
+const base = new URL("../../", import.meta.url);
 
 /** Whether this page is embedded in another: its requests are then anonymous. */
 export const embedded = "embed" in document.body.dataset;

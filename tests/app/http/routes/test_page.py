@@ -57,18 +57,18 @@ def test_a_question_in_the_address_fills_the_box_and_is_cut_at_its_limit(client)
 def test_files_are_kept_by_browsers_at_addresses_with_the_version_and_asked_for_again_at_others(client):
     page = client.get("/").text
     address = page.split('type="module" src="')[1].split('"')[0]
-    lasting, other = client.get(f"/{address}"), client.get("/static/js/main.js")
+    lasting, other = client.get(f"/{address}"), client.get("/static/page.js")
 
     assert lasting.headers["content-type"].startswith("text/javascript")
     assert "immutable" in lasting.headers["cache-control"]
     assert other.headers["cache-control"] == "public, no-cache"
-    unchanged = client.get("/static/js/main.js", headers={"If-None-Match": other.headers["etag"]})
+    unchanged = client.get("/static/page.js", headers={"If-None-Match": other.headers["etag"]})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
 def test_files_are_sent_compressed_to_whom_takes_them_so(client):
     small, plain = (
-        client.get("/static/js/main.js", headers={"Accept-Encoding": accepted}) for accepted in ("gzip, br", "identity")
+        client.get("/static/page.js", headers={"Accept-Encoding": accepted}) for accepted in ("gzip, br", "identity")
     )
     assert (small.headers.get("content-encoding"), plain.headers.get("content-encoding")) == ("gzip", None)
     assert int(small.headers["content-length"]) < int(plain.headers["content-length"])

@@ -1,0 +1,69 @@
+"""Measure the page in Chromium: what its first view weighs, how many requests it takes, and when it can be used."""
+
+import argparse
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Browser, Response, expect, sync_playwright
+
+from benchmarks.figures import write_figures
+from benchmarks.processes import ROOT, service
+from benchmarks.rendered import page_aims
+from tests.web.chromium import LAUNCH, PATIENCE_MS, chromium
+
+TRIES = 15
+# Notes when the page's script has started every part, in milliseconds since the navigation began.
+OBSERVER = """
+new MutationObserver(() => {
+  if (document.body?.dataset.ready !== undefined) window.readyAt ??= performance.now();
+}).observe(document, { subtree: true, childList: true, attributes: true });
+"""
+
+
+def main() -> None:
+    """Measure, print the table of docs/page.md, and keep the figures of this checkout in docs/figures.json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--checkout", type=Path, default=ROOT, help="measure another one, and keep no figures")
+    checkout: Path = parser.parse_args().checkout
+    expect.set_options(timeout=PATIENCE_MS)
+    settings = {"LLM_PROVIDER": "offline", "WARM_UP": "on"}
+    with (
+        tempfile.TemporaryDirectory() as place,
+        sync_playwright() as playwright,
+        service(Path(place), checkout=checkout, CHROMA_PATH=f"{place}/store", **settings) as served,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium(), **LAUNCH)
+        found = measure(browser, served.url)
+        browser.close()
+    print(page_aims(found))  # noqa: T201
+    if checkout == ROOT:
+        write_figures("page", found)
+
+
+def measure(browser: Browser, url: str) -> dict[str, Any]:
+    """Return bytes before compression, requests, and milliseconds as the median of loads with an empty cache."""
+    first_view(browser, url)  # The browser and the service have worked once.
+    loads = [first_view(browser, url) for _ in range(TRIES)]
+    weight, requests, _ = loads[0]
+    times = [usable_ms for _, _, usable_ms in loads]
+    return {"weight_bytes": weight, "requests": requests, "usable_ms": round(median(times), 1), "tries": TRIES}
+
+
+def first_view(browser: Browser, url: str) -> tuple[int, int, float]:
+    """Return the bytes and the number of what a browser with an empty cache loads, and when the page can be used."""
+    context = browser.new_context()
+    context.add_init_script(OBSERVER)
+    page = context.new_page()
+    responses: list[Response] = []
+    page.on("response", responses.append)
+    page.goto(url, wait_until="networkidle")
+    expect(page.locator("body")).to_have_attribute("data-ready", "")
+    loaded = sum(len(response.body()) for response in responses), len(responses), float(page.evaluate("readyAt"))
+    context.close()
+    return loaded
+
+
+if __name__ == "__main__":
+    main()
