@@ -6,20 +6,18 @@ both alike.
 
 import argparse
 import json
-import os
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
-from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
+import numpy as np
 import psutil
 
 from app.observability.logs import configure_logs
@@ -28,7 +26,9 @@ from app.wiring import Parts, Services, sample_corpus
 from benchmarks import bench_caches, bench_citations
 from benchmarks.bench_ingestion import ingestion
 from benchmarks.figures import write_figures
-from benchmarks.processes import free_port
+from benchmarks.house import installed
+from benchmarks.processes import environment, service
+from benchmarks.tables import table
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
 
 ROOT = Path(__file__).parents[1]
@@ -37,7 +37,6 @@ TORCH_PYTHON = ROOT / ".venv-parity" / "bin" / "python"
 WAYPOINT = Path(sys.executable).with_name("waypoint")
 QUESTIONS = ROOT / "evals" / "questions.jsonl"
 FEW = 5
-START_S = 400  # On a machine with much else to do.
 ENCODE = (
     "from importlib.util import find_spec; from pathlib import Path; "
     "from sentence_transformers import SentenceTransformer; "
@@ -63,7 +62,7 @@ def main() -> None:
         slow = [] if is_quick else slow_rows(services, corpus, Path(folder))
         asked = questions()[:FEW] if is_quick else questions()
         rows = [*slow, *quick_rows(services, corpus, Path(folder), asked)]
-    print_table(rows)
+    print(table(("what", "measured", "aim"), rows))
     if not is_quick:
         write_figures("bench", {"rows": rows})
 
@@ -100,10 +99,10 @@ def retrieval(services: Services, corpus: Path, retriever: ChunkRetriever, asked
     """Time warm retrieval: embedding the question and searching."""
     for question in asked[:5]:
         retriever.invoke(question)
-    times = sorted(_seconds(partial(retriever.invoke, question)) for question in asked)
+    times = [1000 * _seconds(partial(retriever.invoke, question)) for question in asked]
     strategy = type(retriever).__name__.removesuffix("Retriever").lower()
     name = f"warm {strategy} retrieval p50 / p95, {services.store.count()} chunks of {corpus.name}"
-    return name, f"{1000 * _percentile(times, 50):.1f} / {1000 * _percentile(times, 95):.1f} ms", aim
+    return name, "{:.1f} / {:.1f} ms".format(*np.percentile(times, [50, 95])), aim
 
 
 def unchanged(services: Services, corpus: Path) -> Row:
@@ -139,89 +138,32 @@ def cold_ask(folder: Path) -> Iterator[Row]:
 
 def serve_memory(folder: Path, asked: list[str]) -> Row:
     """Return the resident memory of a service that has answered the questions."""
-    with serving(folder) as (process, url):
+    with service(folder, **_settings(folder)) as running:
         for question in asked:
-            httpx.post(f"{url}/api/query", json={"query": question}, timeout=60).raise_for_status()
-        resident = process.memory_info().rss / 2**20
+            httpx.post(f"{running.url}/api/query", json={"query": question}, timeout=60).raise_for_status()
+        resident = psutil.Process(running.process.pid).memory_info().rss / 2**20
     return "resident memory of a warm `waypoint serve`", f"{resident:.0f} MB", "< 450 MB"
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[tuple[psutil.Process, str]]:
-    """Run `waypoint serve` on a free port while the body runs."""
-    port = free_port()
-    with subprocess.Popen(
-        [str(WAYPOINT), "serve", "--port", str(port)],
-        cwd=folder,
-        env=_environment(folder),
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    ) as child:
-        url = f"http://127.0.0.1:{port}"
-        try:
-            _wait_until_up(url)
-            yield psutil.Process(child.pid), url
-        finally:
-            child.terminate()
-
-
-def _wait_until_up(url: str) -> None:
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline:
-        try:
-            httpx.get(f"{url}/api/health").raise_for_status()
-        except httpx.TransportError:
-            time.sleep(0.1)
-        else:
-            return
-    msg = f"the service did not start within {START_S} s"
-    raise TimeoutError(msg)
 
 
 def installed_size() -> Row:
     """Return what the distributions of requirements.lock take on disk, as installed here."""
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    total = 0
-    torch = False
-    for name in sorted(set(re.findall(r"^([a-z0-9][a-z0-9._-]*)==", lock, re.MULTILINE))):
-        try:
-            files = metadata.files(name) or []
-        except metadata.PackageNotFoundError:
-            continue  # Its marker excludes this platform.
-        torch = torch or name == "torch"
-        total += sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file())
-    shown = f"{total / 2**20:.0f} MB, {'with' if torch else 'without'} torch"
-    return "installed size of the base environment", shown, "< 600 MB, no torch"
+    torch = "without" if find_spec("torch") is None else "with"
+    size = f"{installed()['MB of a base installation']} MB, {torch} torch"
+    return "installed size of the base environment", size, "< 600 MB, no torch"
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    return {
-        "PATH": os.defpath,
-        "HOME": str(Path.home()),
-        "CHROMA_PATH": str(folder / "store"),
-        "LLM_PROVIDER": "offline",
-    }
+def _settings(folder: Path) -> dict[str, str]:
+    return {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline"}
 
 
 def _run(command: list[str], folder: Path) -> None:
-    subprocess.run(command, cwd=folder, env=_environment(folder), check=True, capture_output=True)
+    subprocess.run(command, cwd=folder, env=environment(**_settings(folder)), check=True, capture_output=True)
 
 
 def _seconds(action: Callable[[], object]) -> float:
     started = time.perf_counter()
     action()
     return time.perf_counter() - started
-
-
-def _percentile(ordered: list[float], percent: int) -> float:
-    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
-
-
-def print_table(rows: list[Row]) -> None:
-    """Print the rows as a markdown table."""
-    print("| what | measured | aim |\n|---|---|---|")
-    for name, value, aim in rows:
-        print(f"| {name} | {value} | {aim} |")
 
 
 if __name__ == "__main__":

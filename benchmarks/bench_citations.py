@@ -69,8 +69,3 @@ def _hostile_seconds(unit: str, state: Generated) -> float:
     middle = time.perf_counter()
     number_markers(text, shown)
     return max(middle - started, time.perf_counter() - middle)
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(" | ".join(row))

@@ -1,4 +1,4 @@
-"""Compare an ingestion with the bare embedding model on the same texts: `python -m benchmarks.bench_ingestion [PATH]`.
+"""Rows of `make bench` for an ingestion, beside the bare embedding model on the same texts.
 
 The two run in turn, so that a noisy machine bothers both alike. The ratio of the time of the processor, without that of
 the process that parses PDF and the like, tells what an ingestion does beside embedding; reading and writing take turns
@@ -6,19 +6,13 @@ with it on the same cores.
 """
 
 import statistics
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from app.observability.logs import configure_logs
-from app.settings import load_settings
-from app.wiring import Parts, Services, sample_corpus
-from benchmarks.figures import write_figures
-from benchmarks.tables import table
+from app.wiring import Parts, Services
 from chains.ingestion.index import indexed_text
 
 Row = tuple[str, str, str]
@@ -31,17 +25,6 @@ class Cost(NamedTuple):
 
     wall: float
     processor: float
-
-
-def main() -> None:
-    """Measure, print the row and keep it."""
-    configure_logs("warning")
-    corpus = Path(sys.argv[1]) if sys.argv[1:] else sample_corpus()
-    with tempfile.TemporaryDirectory() as folder:
-        settings = load_settings(_env_file=None, chroma_path=Path(folder) / "store", llm_provider="offline")
-        row = ingestion(Services(settings), corpus, Path(folder))
-    print(table(("what", "measured", "aim"), [row]))
-    write_figures("ingestion", {"rows": [row]})
 
 
 def ingestion(services: Services, corpus: Path, folder: Path) -> Row:
@@ -67,7 +50,3 @@ def _cost(action: Callable[[], object]) -> Cost:
     wall, processor = time.perf_counter(), time.process_time()
     action()
     return Cost(time.perf_counter() - wall, time.process_time() - processor)
-
-
-if __name__ == "__main__":
-    main()

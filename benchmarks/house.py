@@ -4,16 +4,19 @@ Prints the table of docs/architecture.md; `--write` keeps the figures in docs/fi
 """
 
 import argparse
-import re
 import statistics
 import sys
 import tempfile
 import threading
 import tomllib
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from app.observability.logs import configure_logs
 from app.public import open_chain
@@ -83,16 +86,37 @@ def _lines(file: Path) -> int:
 
 
 def installed() -> dict[str, int]:
-    """Return how many packages of requirements.lock are installed here, and what they take on disk."""
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    sizes = []
-    for name in sorted(set(re.findall(r"^([a-z0-9][a-z0-9._-]*)==", lock, re.MULTILINE))):
-        try:
-            files = metadata.files(name) or []
-        except metadata.PackageNotFoundError:
-            continue  # Its marker excludes this platform.
-        sizes.append(sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file()))
-    return {"installed packages": len(sizes), "MB of a base installation": sum(sizes) >> 20}
+    """Return how many packages an installation without extras has, and what they take on disk here."""
+    files = [file for name in base_packages() for file in metadata.files(name) or []]
+    size = sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file())
+    return {"installed packages": len(base_packages()), "MB of a base installation": size >> 20}
+
+
+@cache
+def base_packages() -> frozenset[str]:
+    """Return what is installed here of the packages that pyproject.toml asks for without an extra, and of theirs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    never = {Requirement(one).name for one in project["tool"]["uv"]["override-dependencies"]}
+    waiting = [(Requirement(one), "") for one in project["project"]["dependencies"]]
+    found, seen = set[str](), set[str]()
+    while waiting:
+        requirement, extra = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        wanted = requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+        if not wanted or name in never or str(requirement) in seen or not _is_installed(name):
+            continue
+        found.add(name)
+        seen.add(str(requirement))
+        needs = [Requirement(one) for one in metadata.requires(name) or []]
+        waiting += [(need, own) for own in ("", *requirement.extras) for need in needs]
+    return frozenset(found)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return bool(metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return False  # Its marker excludes this platform.
 
 
 def way_of_a_question() -> dict[str, int]:
