@@ -7,6 +7,7 @@ both have a part of one name, the other package's is taken. `examples/plugin` is
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -77,6 +78,20 @@ def each(kind: str) -> Iterator[Any]:
             yield load(kind, name)
         except LeftOutError:
             continue
+
+
+@contextmanager
+def from_extra(name: str, needed_for: str) -> Iterator[None]:
+    """Import packages of an extra in the body.
+
+    Raises:
+        ConfigurationError: one is not installed; the message names what needs it, and the extra.
+    """
+    try:
+        yield
+    except ImportError as error:
+        msg = f"{needed_for} needs the package {error.name}: pip install '{DISTRIBUTION}[{name}]'"
+        raise ConfigurationError(msg) from error
 
 
 @cache

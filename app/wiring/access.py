@@ -70,9 +70,10 @@ class Access:
     @cached_property
     def redis(self) -> "ConnectionPool":
         """Return connections to Redis with a short timeout, because a request waits for them."""
-        from redis.asyncio import ConnectionPool
-        from redis.asyncio.retry import Retry
-        from redis.backoff import NoBackoff
+        with hooks.from_extra("redis", "RATE_LIMIT_BACKEND=redis"):
+            from redis.asyncio import ConnectionPool
+            from redis.asyncio.retry import Retry
+            from redis.backoff import NoBackoff
 
         once_more = Retry(NoBackoff(), 1)  # An idle connection may have been closed.
         timeouts = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), REDIS_TIMEOUT_S)
@@ -85,14 +86,15 @@ class Access:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Close the connections when the service ends."""
+        """Open the connections to Redis if they are needed, and close all when the service ends."""
+        redis = self.redis if self.settings.access_uses_redis else None
         try:
             yield
         finally:
             if self.authenticator is not None:
                 await self.authenticator.aclose()
-            if self.settings.access_uses_redis:
-                await self.redis.disconnect()
+            if redis is not None:
+                await redis.disconnect()
 
 
 def api_keys(settings: Settings, _access: Access) -> Authenticator:

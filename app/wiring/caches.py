@@ -1,7 +1,7 @@
 """Wrap embeddings, retriever and chain in the enabled caches."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -13,6 +13,7 @@ from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter
 
 import prompts
+from app import hooks
 from app.settings import Settings
 from app.settings.answering import GROUPS
 from chains.caching.stats import CacheStats, LevelName
@@ -51,12 +52,8 @@ class Caches:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Hold connections for the event loop while the body runs."""
-        from app.adapters.stores.redis import RedisStore
-
-        if self._on("embedding", "retrieval", "answer") and isinstance(self._store, RedisStore):
-            async with self._store.connected():
-                yield
-        else:
+        connected = getattr(self._store, "connected", None) if self._on("embedding", "retrieval", "answer") else None
+        async with connected() if connected else nullcontext():
             yield
 
     def embeddings(self, embeddings: Embeddings) -> Embeddings:
@@ -136,7 +133,8 @@ class Caches:
             from chains.caching.stores import MemoryStore
 
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
-        from app.adapters.stores.redis import RedisStore
+        with hooks.from_extra("redis", "CACHE_BACKEND=redis"):
+            from app.adapters.stores.redis import RedisStore
 
         url = settings.redis.url.get_secret_value()
         return RedisStore(url, ttl_s=ttl_s, timeout_s=settings.redis.timeout_s, clock=self.clock)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from langchain_core.embeddings import Embeddings
 
+from app import hooks
 from app.ports import Outbox
 from app.settings import Settings
 from chains.errors import LLMCircuitError, LLMRateLimitError, VectorStoreError
@@ -91,12 +92,24 @@ def service_checks(
     return checks + backend_checks(settings, outbox)
 
 
+async def ping_redis(url: str, *, timeout_s: float) -> None:
+    """Send a PING over a connection of its own.
+
+    Raises:
+        ConfigurationError: the package redis is not installed.
+        redis.exceptions.RedisError: nothing answers there, or it refuses.
+    """
+    with hooks.from_extra("redis", "REDIS_URL"):
+        from redis.asyncio import Redis
+
+    async with Redis.from_url(url, socket_connect_timeout=timeout_s, socket_timeout=timeout_s) as client:
+        await client.ping()
+
+
 def backend_checks(settings: Settings, outbox: Outbox | None) -> list[Check]:
     """Check Redis and RabbitMQ if they are used; only sessions require Redis, and events wait for RabbitMQ."""
     checks = []
     if settings.uses_redis:
-        from app.adapters.health_probes import ping_redis
-
         ask = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=ANSWER_WITHIN_S)
         checks.append(Check("redis", ask, required=settings.has_redis_sessions))
     if outbox is not None:

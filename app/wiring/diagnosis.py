@@ -11,6 +11,7 @@ from app.ports import Trial
 from app.settings import Settings
 from app.settings.presets import LOCAL_SERVERS
 from app.wiring.build import Services
+from app.wiring.checks import ping_redis
 from app.wiring.llm import first_model, second_model
 from chains.errors import ConfigurationError, WaypointError
 from chains.logs import masked
@@ -128,8 +129,6 @@ def _listed(settings: Settings, model: Any) -> str:
 
 
 def _backends(services: Services) -> Iterator[Trial]:
-    from app.adapters.health_probes import ping_redis
-
     settings = services.settings
     if settings.uses_redis:
         ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)

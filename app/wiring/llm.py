@@ -107,20 +107,23 @@ def first_model(settings: Settings) -> BaseChatModel:
     if settings.llm.reasoning_effort:
         options["reasoning_effort"] = settings.llm.reasoning_effort
     if settings.provider == "openrouter":
-        from app.adapters.llm.openai_compatible import openrouter_model
+        with hooks.from_extra("openai", "LLM_PROVIDER=openrouter"):
+            from app.adapters.llm.openai_compatible import openrouter_model
 
         key = settings.llm.openrouter_api_key or settings.llm.api_key
         site: dict[str, Any] = {"referer": settings.llm.openrouter_referer, "title": settings.llm.openrouter_title}
         return openrouter_model(base_url=settings.llm.base_url, api_key=key, **site, **options)
     if settings.provider in LOCAL_SERVERS:
-        from app.adapters.llm.local import local_model
+        with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
+            from app.adapters.llm.local import local_model
 
         name = None if settings.llm.model == LISTED_MODEL else settings.llm.model
         return local_model(
             base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options | {"model": name}
         )
     if settings.provider == "openai-compatible":
-        from app.adapters.llm.openai_compatible import openai_compatible_model
+        with hooks.from_extra("openai", "a provider that speaks OpenAI's protocol"):
+            from app.adapters.llm.openai_compatible import openai_compatible_model
 
         return openai_compatible_model(base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options)
     from app.adapters.llm.groq import groq_model

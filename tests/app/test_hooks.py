@@ -45,6 +45,31 @@ def test_events_that_are_wanted_without_their_package_stop_the_program(monkeypat
         _ = Services(load_settings(rabbitmq_url="amqp://guest:guest@127.0.0.1:5672/")).outbox
 
 
+@pytest.mark.parametrize(
+    ("package", "modules", "needed_for", "chosen"),
+    [
+        ("openai", "app.adapters.llm.", "LLM_PROVIDER=openrouter", {"openrouter_api_key": "k"}),
+        ("openai", "app.adapters.llm.", "LLM_PROVIDER=ollama", {"llm_provider": "ollama"}),
+        (
+            "redis",
+            "app.adapters.stores.redis",
+            "CACHE_BACKEND=redis",
+            {"cache_enabled": True, "cache_backend": "redis"},
+        ),
+    ],
+)
+def test_what_needs_an_extra_says_which_to_install(monkeypatch, package, modules, needed_for, chosen):
+    for name in [name for name in sys.modules if name.startswith((modules, f"{package}."))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+
+    services = Services(load_settings(**chosen))
+    with pytest.raises(
+        ConfigurationError, match=rf"{needed_for} needs the package {package}: pip install '.*\[{package}\]'"
+    ):
+        _ = services.model, services.caches.embeddings(services.embedder)
+
+
 def test_each_passes_over_a_wing_that_was_left_out_and_stops_at_a_package_that_is_missing(monkeypatch):
     def installed(**parts: str) -> None:
         found = EntryPoints(EntryPoint(name, place, "waypoint.routes") for name, place in parts.items())

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from langchain_core.embeddings import Embeddings
 
 from app.adapters.embeddings.onnx.weights import MODEL, find_weights
+from app.hooks import from_extra
 from chains.errors import ConfigurationError, EmbeddingError
 
 Device = Literal["auto", "cpu", "cuda"]
@@ -43,11 +44,8 @@ def torch_embeddings(model: str, *, device: Device = "auto") -> TorchEmbeddings:
     Raises:
         ConfigurationError: the extra is not installed, the model cannot be loaded, or there is no such device.
     """
-    try:
+    with from_extra("huggingface", "EMBEDDING_BACKEND=torch"):
         from langchain_huggingface import HuggingFaceEmbeddings  # noqa: PLC0415 - it takes seconds, and an extra.
-    except ImportError as error:
-        msg = "EMBEDDING_BACKEND=torch needs the extra: pip install 'waypoint-copilot[huggingface]'"
-        raise ConfigurationError(msg) from error
     place = str(find_weights()) if model == MODEL else model
     chosen = {} if device == "auto" else {"device": device}
     try:

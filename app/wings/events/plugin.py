@@ -10,7 +10,6 @@ from app.settings import Settings
 from app.wings.events.file_events import FileEvents
 from app.wings.events.settings import EventSettings
 from app.wiring.diagnosis import TIMEOUT_S, answers
-from chains.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from app.wings.events.outbox import Outbox
@@ -26,12 +25,9 @@ def outbox(settings: Settings) -> "Outbox | None":
     chosen = settings.wing(EventSettings)
     if chosen.rabbitmq_url is None or not chosen.enabled:
         return None
-    try:
+    with hooks.from_extra("events", "RABBITMQ_URL"):
         from app.wings.events.outbox import Outbox
         from app.wings.events.publisher import Publisher
-    except ModuleNotFoundError as error:
-        msg = f"RABBITMQ_URL needs the package {error.name}: pip install 'waypoint-copilot[events]'"
-        raise ConfigurationError(msg) from error
     publisher = Publisher(chosen.rabbitmq_url.get_secret_value())
     open_store = partial(hooks.load("event_stores", chosen.backend), settings)
     return Outbox(open_store, publisher, capacity=chosen.capacity)

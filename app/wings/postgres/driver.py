@@ -4,6 +4,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from app.hooks import from_extra
 from app.wings.postgres.characters import keepable
 from chains.errors import ConfigurationError
 
@@ -14,11 +15,8 @@ def psycopg() -> ModuleType:
     Raises:
         ConfigurationError: it is not installed.
     """
-    try:
+    with from_extra("postgres", "PostgreSQL"):
         import psycopg  # noqa: PLC0415 - An extra; whoever keeps no index in PostgreSQL does without.
-    except ImportError as error:
-        msg = "PostgreSQL needs the extra `postgres`: pip install 'waypoint-copilot[postgres]'"
-        raise ConfigurationError(msg) from error
     return psycopg
 
 

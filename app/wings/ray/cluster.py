@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from chains.errors import ConfigurationError, EmbeddingError, IngestionError
+from app.hooks import from_extra
+from chains.errors import EmbeddingError, IngestionError
 
 CONNECT_TIMEOUT_S = 5
 # Ray alone would take a third of the memory for its objects; a batch of chunks or vectors takes a megabyte.
@@ -22,11 +23,8 @@ def connect(address: str | None) -> bool:
         ConfigurationError: the extra is not installed.
         IngestionError: there is no cluster at the address.
     """
-    try:
+    with from_extra("ray", "--engine ray"):
         import ray.data  # noqa: PLC0415 - seconds, and an extra.
-    except ImportError as error:
-        msg = "--engine ray needs the extra: pip install 'waypoint-copilot[ray]'"
-        raise ConfigurationError(msg) from error
     joins = not ray.is_initialized()
     if joins:
         _join(address)
