@@ -6,7 +6,7 @@ from chains.history import HistoryWindow
 from chains.naming import UNTITLED, place_name
 from chains.ports import FourCharacters, TokenCounter
 from chains.state import CitationStyle, Context, Passage, Retrieved
-from chains.text.escaping import escape_brackets, escape_line_starts, escape_tag, one_line
+from chains.text.letters import escape_brackets, escape_line_starts, escape_tag, one_line
 
 # Below this many characters, what is left of a trimmed passage is not worth reading.
 SHORTEST_TRIMMED = 80

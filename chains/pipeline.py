@@ -14,7 +14,7 @@ from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
 from chains.errors import ConfigurationError
 from chains.generation import ChatModel, Generate, generate
-from chains.generation.reasoning import ReasoningFilter
+from chains.generation.reply import ReasoningFilter
 from chains.history import HistoryWindow
 from chains.output import AnswerOutput
 from chains.reformulation import Reformulate

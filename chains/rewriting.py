@@ -10,7 +10,7 @@ from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableCo
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import AddableDict
 
-from chains.message_metadata import joined
+from chains.metadata import joined
 from chains.state import Contextualised, Passage
 
 Record = dict[str, Any]

@@ -15,7 +15,7 @@ from chains.history import Role
 from chains.logs import get_logger
 from chains.naming import cited_by_number, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Outcome, Question
-from chains.text.escaping import one_line
+from chains.text.letters import one_line
 
 log = get_logger(__name__)
 

@@ -12,8 +12,8 @@ from langchain_core.language_models import LanguageModelLike
 from langchain_core.prompts import ChatPromptTemplate
 
 from chains.errors import LLMError
-from chains.message_metadata import DEGRADED
-from chains.text.escaping import escape_tag
+from chains.metadata import DEGRADED
+from chains.text.letters import escape_tag
 from evals.metrics import is_declined
 from evals.questions import Case
 from evals.rows import Judgement, Retrieved, Row

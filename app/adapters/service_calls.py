@@ -14,8 +14,7 @@ from app.adapters.http_client import retry_after_s
 from chains.callbacks.deadline import check_time, left_s
 from chains.clock import Clock, SystemClock
 from chains.errors import WaypointError
-from chains.resilience.breaker import CircuitBreaker
-from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, retrying
+from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, aretrying, retrying
 
 RETRYABLE = {httpx.codes.REQUEST_TIMEOUT, httpx.codes.CONFLICT}
 

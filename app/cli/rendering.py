@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from app.observability.printable import escaped, printable
 from chains.naming import place_name
 from chains.state import ClosestPassage
-from chains.text.escaping import one_line
+from chains.text.letters import one_line
 
 if TYPE_CHECKING:
     from chains.ingestion.index import Report

@@ -16,14 +16,13 @@ import prompts
 from app import hooks
 from app.settings import Settings
 from app.settings.answering import GROUPS
-from chains.caching.stats import CacheStats, LevelName
-from chains.caching.typed_cache import TypedCache, canonical
+from chains.caching.typed_cache import CacheStats, LevelName, TypedCache, canonical
 from chains.clock import Clock
 from chains.retrieval import ChunkRetriever
 from chains.state import Answer, Question
 
 if TYPE_CHECKING:
-    from chains.caching.stores import ExpiringStore
+    from chains.caching.typed_cache import ExpiringStore
 
 # Some 1,500 answers, or 10,000 vectors.
 MEMORY_BYTES = 32 * 2**20
@@ -130,7 +129,7 @@ class Caches:
             return self.store
         settings, ttl_s = self.settings, self.settings.cache.ttl
         if settings.cache.backend == "memory":
-            from chains.caching.stores import MemoryStore
+            from chains.caching.typed_cache import MemoryStore
 
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
         with hooks.from_extra("redis", "CACHE_BACKEND=redis"):

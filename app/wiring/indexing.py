@@ -25,7 +25,7 @@ from chains.ports import TokenCounter
 if TYPE_CHECKING:
     from app.adapters.stores.index import Store, StoredIndex, Words
     from app.wiring.ingestion import Ingestion
-    from chains.caching.stores import ExpiringStore
+    from chains.caching.typed_cache import ExpiringStore
     from chains.ingestion.index import Report
 
 

@@ -16,8 +16,7 @@ from app.wiring.safety import suspicious_of
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
 from chains.errors import IngestionError
-from chains.ingestion.embeddings_ahead import EmbeddingsAhead
-from chains.ingestion.engine import Engine, PlainEngine, Reading
+from chains.ingestion.engine import EmbeddingsAhead, Engine, PlainEngine, Reading
 from chains.ingestion.files import Chosen, Problem, real_path
 from chains.ingestion.index import ingest
 from chains.ingestion.source_records import Source, Sources

@@ -18,8 +18,7 @@ from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import TokenCounter, WordSimilarity
-from chains.resilience.breaker import CircuitBreaker
-from chains.resilience.retry import RetryPolicy
+from chains.resilience import CircuitBreaker, RetryPolicy
 
 OFFLINE = "offline"
 # The tokens of a standalone question; a longer reply is not one.

@@ -14,7 +14,7 @@ from app.settings import Settings
 from chains.clock import Clock
 from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, FourCharacters, TokenCounter, WordIndex, WordSimilarity
-from chains.resilience.retry import RetryPolicy
+from chains.resilience import RetryPolicy
 from chains.retrieval import (
     ChunkRetriever,
     CompressionRetriever,

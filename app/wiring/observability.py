@@ -13,7 +13,7 @@ from app.observability.tracing import SHUTDOWN_TIMEOUT_S, Export, close
 from app.ports import EventStoreError, Outbox, UploadFolder
 from app.settings import Settings
 from app.wiring.llm import providers_of
-from chains.caching.stats import EVENTS, LEVELS, CacheStats, Event
+from chains.caching.typed_cache import EVENTS, LEVELS, CacheStats, Event
 from chains.errors import ConfigurationError
 from chains.generation.provider import Provider
 from chains.logs import get_logger

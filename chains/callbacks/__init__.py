@@ -3,9 +3,7 @@
 A handler travels with the callbacks of its call: it reaches every step in every way of calling, and no other call.
 """
 
-from chains.callbacks.cache_hits import CacheHits
 from chains.callbacks.deadline import Deadline
-from chains.callbacks.stage_timer import StageTimer
-from chains.callbacks.stream_cleanup import StreamCleanup
+from chains.callbacks.handlers import CacheHits, StageTimer, StreamCleanup
 
 __all__ = ["CacheHits", "Deadline", "StageTimer", "StreamCleanup"]

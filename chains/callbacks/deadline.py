@@ -16,8 +16,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from chains.callbacks.lookup import handlers_of
-from chains.callbacks.stream_cleanup import register
+from chains.callbacks.handlers import handlers_of, register
 from chains.clock import Clock
 from chains.errors import DeadlineError
 

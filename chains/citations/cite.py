@@ -7,20 +7,26 @@ from functools import partial
 
 import prompts
 from chains.blocking import is_blocked
-from chains.citations.asked import Asked
 from chains.citations.checking import CheckedText, SentenceGate
-from chains.citations.cited_sentences import Sentence, cited_sentences, sentences_of, without
+from chains.citations.cited_sentences import (
+    Sentence,
+    cited_sentences,
+    headings,
+    sentences_of,
+    unanswered_parts,
+    without,
+)
 from chains.citations.closest import closest_of
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.disagreement import find_disagreement
+from chains.citations.evidence import Asked
 from chains.citations.notes import bibliography, inside, numbered_sources
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
-from chains.citations.paragraphs import headings, unanswered_parts
 from chains.citations.references import candidates, read_numbers, read_references, reference_to
 from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
 from chains.citations.titles import Reference
 from chains.citations.verification import LEAST_SUPPORT, Verified, asked_about, attribute, verify
-from chains.message_metadata import UNSURE, degradation_of, withheld_because
+from chains.metadata import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
 from chains.rewriting import TextFilter, rewrite
 from chains.state import (

@@ -1,10 +1,13 @@
-"""Split an answer into sentences, and find those that each marker cites."""
+"""Split an answer into sentences and paragraphs, and find those that each marker cites."""
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
 
+from chains.state import Citation
 from chains.text.sentences import MARKER, sentence_bounds
 from chains.text.tokens import tokens
 
@@ -108,3 +111,37 @@ def cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, i
         indices = previous if beside and previous else sentences_at(sentences, start, after)
         yield indices
         after, previous = end, indices
+
+
+_NUMBER: Final = re.compile(r"^\W{0,4}(\d{1,2})[.):](?=\W)", re.MULTILINE)
+_HEADING: Final = re.compile(r"^\*\*\d{1,2}[.):] .*\*\*$", re.MULTILINE)
+
+
+def headings(answer: str) -> list[tuple[int, int]]:
+    """Return the ranges of the lines in bold that begin with a number: they repeat the questions, and claim nothing."""
+    return [found.span() for found in _HEADING.finditer(answer)]
+
+
+def unanswered_parts(answer: str, parts: int, standing: Sequence[Citation]) -> list[int]:
+    """Return the places of the questions whose paragraph cites nothing that stands.
+
+    Without numbered paragraphs it is unknown which question each answers: none is unanswered, or
+    all where nothing is cited.
+    """
+    if not standing:
+        return list(range(parts))
+    bounds = paragraphs(answer, parts)
+    return [
+        part
+        for part, (start, end) in enumerate(bounds)
+        if not any(start <= citation["start"] < end for citation in standing)
+    ]
+
+
+def paragraphs(answer: str, parts: int) -> list[tuple[int, int]]:
+    """Return the range of the answer to each question; none where they are not numbered."""
+    starts: list[int] = []
+    for found in _NUMBER.finditer(answer):
+        if int(found[1]) == len(starts) + 1 <= parts:
+            starts.append(found.start())
+    return list(pairwise([*starts, len(answer)])) if parts and len(starts) == parts else []

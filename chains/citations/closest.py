@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chains.citations.evidence import Evidence, evidence_of
 from chains.citations.sources import external_urls
 from chains.citations.support import QUOTE_LIMIT, match, shorten, spread
-from chains.message_metadata import CLOSEST
+from chains.metadata import CLOSEST
 from chains.state import ClosestPassage, Generated, Passage, passages_of
 from chains.text.tokens import Token, tokens
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from chains.citations.cited_sentences import Sentence
 from chains.citations.code import code_ranges
-from chains.citations.marker_buffer import MarkerBuffer
+from chains.citations.markers import MarkerBuffer
 from chains.citations.number_scanner import NumberScanner
 from chains.naming import UNTITLED, place_name
 from chains.state import Passage
-from chains.text.escaping import escape_brackets, one_line
+from chains.text.letters import escape_brackets, one_line
 
 _JOIN = re.compile(r"[ \t]*(?:,|;|&|and)?[ \t]*")
 _JOIN_BEGUN = re.compile(r"[ \t]*(?:,|;|&|a|an|and)?[ \t]*")

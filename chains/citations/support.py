@@ -15,9 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.asked import NOTHING_ASKED, Asked
 from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_row
-from chains.citations.evidence import Evidence
+from chains.citations.evidence import NOTHING_ASKED, Asked, Evidence
 from chains.citations.losses import missing, packaged_losses
 from chains.ports import WordSimilarity
 from chains.text.sentences import MARKER

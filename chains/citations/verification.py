@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
-from chains.citations.asked import CONTENT, NOTHING_ASKED, Asked, asked
 from chains.citations.cited_sentences import Sentence
-from chains.citations.evidence import Evidence, evidence_of
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Evidence, asked, evidence_of
 from chains.citations.support import Support, ceiling, match, support
 from chains.ports import WordSimilarity
 from chains.state import Passage

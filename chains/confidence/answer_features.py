@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chains.confidence.composite import answer_quality, without_markers
-from chains.message_metadata import match_of
+from chains.metadata import match_of
 from chains.state import Cited, Passage
 from chains.text.tokens import tokens
 

@@ -13,7 +13,7 @@ from chains.confidence.levels import (
     disagreement_of,
     supported_share,
 )
-from chains.message_metadata import degradation_of
+from chains.metadata import degradation_of
 from chains.state import Cited, Confidence
 
 NAMED = 2  # How many features a reason names.

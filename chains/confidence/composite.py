@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, Thresholds, disagreement_of
-from chains.message_metadata import degradation_of
+from chains.metadata import degradation_of
 from chains.state import Cited, Confidence
 
 WEIGHTS = {"retrieval": 0.35, "relevance": 0.30, "coverage": 0.15, "answer_quality": 0.20}

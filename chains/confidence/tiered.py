@@ -8,7 +8,7 @@ and no answer is High: a supported statement may still be about something else t
 """
 
 from chains.confidence.levels import DEGRADED_SHARE, NO_MATCH, REASONS, UNKNOWN_SCORES, disagreement_of, supported_share
-from chains.message_metadata import degradation_of
+from chains.metadata import degradation_of
 from chains.state import Cited, Confidence
 
 HIGH_CHUNKS, HIGH_AVERAGE = 3, 0.5

@@ -8,7 +8,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMReplyError, LLMTimeoutError
-from chains.message_metadata import DEGRADED
+from chains.metadata import DEGRADED
 
 BROKE_OFF = "The language model broke off in the middle of the answer"
 INSTEAD = "the words are quoted from the documents instead"

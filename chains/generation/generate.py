@@ -14,16 +14,16 @@ from langchain_core.runnables.graph import Graph
 import prompts
 from chains.blocking import refusal_of
 from chains.callbacks.deadline import call_in_time, iterate_in_time, time_limit
-from chains.callbacks.stream_cleanup import register
+from chains.callbacks.handlers import register
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.generation.pieces import apieces, pieces
-from chains.generation.reasoning import ReasoningFilter, shown_part, without_reasoning
+from chains.generation.reply import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
-from chains.message_metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
+from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
 from chains.state import AskedPart, Contextualised, Passage, passages_of
-from chains.text.escaping import one_line
-from chains.text.language import is_english
+from chains.text.letters import one_line
+from chains.text.tokens import is_english
 from prompts import Translations, translated
 
 VARIABLES = {"context", "history", "question"}

@@ -14,12 +14,11 @@ from chains.callbacks.deadline import left_s
 from chains.clock import Clock
 from chains.errors import LLMError, LLMRateLimitError, LLMTimeoutError
 from chains.generation import compat
-from chains.generation.allowance import Reply, readable
 from chains.generation.degraded import broken_off
 from chains.generation.rate_limiter import RateLimiter, Reservation
+from chains.generation.reply import Reply, readable
 from chains.logs import get_logger
-from chains.resilience.breaker import CircuitBreaker
-from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, retrying
+from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, aretrying, retrying
 
 log = get_logger(__name__)
 

@@ -19,7 +19,7 @@ from chains.ingestion.source_records import Sources
 from chains.ingestion.statements import mark_in_name
 from chains.ingestion.writing import DOC_ID, Changes, Index, Writer
 from chains.ports import Progress
-from chains.text.figures import searchable
+from chains.text.words import searchable
 
 # So much of a line is shown in a warning.
 MOST_QUOTED = 80

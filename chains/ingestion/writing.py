@@ -19,7 +19,7 @@ from langchain_core.indexing import RecordManager, index
 from langchain_core.utils import batch_iterate
 from langchain_core.vectorstores import VectorStore
 
-from chains.ingestion.embeddings_ahead import embeddings_ahead
+from chains.ingestion.engine import embeddings_ahead
 from chains.ingestion.source_records import Source, Sources
 
 DOC_ID = "doc_id"

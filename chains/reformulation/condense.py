@@ -17,7 +17,7 @@ from chains.errors import ConfigurationError
 from chains.history import Turn, without_markers
 from chains.logs import get_logger
 from chains.reformulation.terms import terms
-from chains.text.escaping import escape_tag, one_line
+from chains.text.letters import escape_tag, one_line
 from chains.text.words import plain_words
 
 log = get_logger(__name__)

@@ -11,10 +11,9 @@ from chains.history import Turn, turns_of
 from chains.ports import WordSimilarity
 from chains.question import QUESTION_MAX_CHARACTERS, question_of
 from chains.reformulation.condense import Condense
-from chains.reformulation.leaning import first_pronoun, lacks_subject
-from chains.reformulation.phrases import is_small_talk
 from chains.reformulation.splitting import Part, split_questions
-from chains.reformulation.standalone import completed, standalone
+from chains.reformulation.standalone import completed, first_pronoun, lacks_subject, standalone
+from chains.reformulation.terms import is_small_talk
 from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Question, Redirect, Reformulated
 from prompts import Translations, translated
 

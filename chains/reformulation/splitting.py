@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from chains.reformulation.phrases import is_small_talk
-from chains.reformulation.terms import terms
+from chains.reformulation.terms import is_small_talk, terms
 from chains.text.sentences import sentence_bounds
 
 MOST_PARTS: Final = 6

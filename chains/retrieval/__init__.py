@@ -9,11 +9,9 @@ counts from 1, and the filters of the call apply.
 from chains.audience import Audience
 from chains.retrieval.compression import CompressionRetriever
 from chains.retrieval.filters import Filters, filters_of
-from chains.retrieval.hybrid import HybridRetriever
-from chains.retrieval.mmr import MmrRetriever
 from chains.retrieval.passages import Retrieve, Retriever, passage, retrieve
 from chains.retrieval.retriever import ChunkRetriever, CurrentRetriever
-from chains.retrieval.similarity import SimilarityRetriever
+from chains.retrieval.strategies import HybridRetriever, MmrRetriever, SimilarityRetriever
 
 __all__ = [
     "Audience",

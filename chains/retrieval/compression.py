@@ -12,7 +12,7 @@ from pydantic import Field
 import prompts
 from chains.retrieval.filters import Filters
 from chains.retrieval.retriever import ChunkRetriever, with_metadata
-from chains.text.escaping import escape_tag
+from chains.text.letters import escape_tag
 
 COMPRESSED = "compressed"
 

@@ -7,13 +7,11 @@ words: links that lead elsewhere than the sources do, images, HTML and the recit
 a stream they are gone before they are shown.
 """
 
-from chains.safety.cleaning import CleanQuestions, clean
-from chains.safety.leaks import SystemPrompt
+from chains.safety.cleaning import CleanQuestions, clean, sanitize
 from chains.safety.moderation import Moderate
-from chains.safety.output_check import OutputCheck
+from chains.safety.output_check import OutputCheck, SystemPrompt
 from chains.safety.safety import Safety
-from chains.safety.sanitizing import sanitize
-from chains.safety.verdict import CheckQuestion, Reason, RiskThresholds
+from chains.safety.screening import CheckQuestion, Reason, RiskThresholds
 
 __all__ = [
     "CheckQuestion",

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from chains.safety.leaks import SystemPrompt, protected
 from chains.safety.moderation import Moderate
-from chains.safety.output_check import OutputCheck
-from chains.safety.screening import IsSuspicious, Screen, remembered
-from chains.safety.verdict import CheckQuestion
+from chains.safety.output_check import OutputCheck, SystemPrompt, protected
+from chains.safety.screening import CheckQuestion, IsSuspicious, Screen, remembered
 from chains.state import Contextualised
 
 

@@ -19,7 +19,7 @@ from chains.blocking import is_blocked
 from chains.question import query_of, question_of
 from chains.scope.file import ScopeFile
 from chains.state import SMALL_TALK, Redirect, Searching
-from chains.text.language import is_english
+from chains.text.tokens import is_english
 
 # Chosen by leaving out one example at a time; values between a half and the double change little.
 GAMMA = 3.0

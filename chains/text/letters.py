@@ -1,4 +1,4 @@
-"""Reduce a text to its letters and digits, or to what a reader sees: no invisible characters, plain lookalikes."""
+"""Reduce a text to what a reader sees, or escape it so that it cannot pass for the structure of a prompt."""
 
 import re
 import unicodedata
@@ -12,7 +12,8 @@ _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕԁһӏкмтвнпгαειοκνρτυχηɩıɪɴᴛᴇʀᴀʟոս", "aeopcyxijsdhlkmtbhnraeiokvptuxniiinteralnu"
 )
 # Shown as nothing or as a blank, though they count as letters or signs.
-_BLANK_LETTERS: Final = dict.fromkeys(map(ord, "\u115f\u1160\u2800\u3164\uffa0"))
+_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_NO_BLANK_LETTERS: Final = dict.fromkeys(map(ord, _BLANK_LETTERS))
 # Letters and digits that only careful readers can distinguish.
 _ALIKE: Final = str.maketrans("i1|!0345@$", "lllloeasas")
 
@@ -47,7 +48,7 @@ def folded(text: str) -> str:
     """Return the text in lower case and plain letters, without accents and invisible characters."""
     if text.isascii():
         return text.lower()
-    marked = unicodedata.normalize("NFKD", text.translate(_BLANK_LETTERS))
+    marked = unicodedata.normalize("NFKD", text.translate(_NO_BLANK_LETTERS))
     shown = (letter for letter in marked if unicodedata.category(letter) not in {"Cf", "Mn", "Me"})
     return unicodedata.normalize("NFC", "".join(shown)).casefold().translate(_LOOKALIKES)
 
@@ -56,3 +57,54 @@ def folded(text: str) -> str:
 def skeleton(text: str) -> str:
     """Return the letters and digits of a name, with those that look alike made equal."""
     return _OTHERS.sub("", folded(text).translate(_ALIKE)).replace("rn", "m")
+
+
+_OPENING_BRACKETS = frozenset("[\uff3b【\u3014\u301a\u27e6")
+_AFTER_OPENING = re.compile("[<\uff1c\ufe64]([^<\uff1c\ufe64]*)")
+
+
+def one_line(text: object) -> str:
+    """Return the text on one line: white space and control characters become single blanks, format characters go."""
+    kinds = ((character, unicodedata.category(character)) for character in str(text))
+    return " ".join("".join(" " if kind == "Cc" else character for character, kind in kinds if kind != "Cf").split())
+
+
+def escape_brackets(text: str) -> str:
+    """Put a backslash before every square bracket and backslash."""
+    return re.sub(r"[\\\[\]]", r"\\\g<0>", text)
+
+
+def escape_line_starts(text: str) -> str:
+    """Escape the bracket that opens a line, and write every line end of Unicode as a line feed.
+
+    Blanks and invisible characters before the bracket do not hide it.
+    """
+    return "\n".join(map(_escape_line_start, text.splitlines()))
+
+
+def _escape_line_start(line: str) -> str:
+    for place, character in enumerate(line):
+        if character in _OPENING_BRACKETS:
+            return f"{line[:place]}\\{line[place:]}"
+        if not _is_blank(character):
+            break
+    return line
+
+
+def _is_blank(character: str) -> bool:
+    """Return whether a character shows nothing where it begins a line."""
+    return unicodedata.category(character)[0] in "CMZ" or character in _BLANK_LETTERS
+
+
+def escape_tag(text: str, name: str) -> str:
+    """Write `<` as `&lt;` where it opens or closes a tag of that name, however it is spaced, cased or typeset."""
+
+    def escaped(found: re.Match[str]) -> str:
+        return f"&lt;{found[1]}" if _letters(found[1]).startswith(name) else found[0]
+
+    return _AFTER_OPENING.sub(escaped, text)
+
+
+def _letters(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(letter for letter in folded if letter.isalpha() and letter not in _BLANK_LETTERS)

@@ -3,8 +3,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from chains.citations.code import code_ranges
-from chains.citations.marker_buffer import MarkerBuffer
-from chains.citations.markers import find_markers
+from chains.citations.markers import MarkerBuffer, find_markers
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, number_markers
 from chains.citations.references import read_references
 from chains.rewriting import rewrite

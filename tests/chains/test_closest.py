@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableLambda
 
 from chains.citations.closest import MOST, closest_passages
 from chains.citations.support import QUOTE_LIMIT
-from chains.message_metadata import WITHHELD
+from chains.metadata import WITHHELD
 from chains.ports import ModerationResult
 from chains.retrieval import ChunkRetriever, Filters
 from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt

@@ -15,8 +15,7 @@ from chains.errors import IngestionError
 from chains.ingestion import engine as engines
 from chains.ingestion import writing
 from chains.ingestion.chunks import Chunk, Chunker
-from chains.ingestion.embeddings_ahead import EmbeddingsAhead
-from chains.ingestion.engine import PlainEngine, Reading
+from chains.ingestion.engine import EmbeddingsAhead, PlainEngine, Reading
 from chains.ingestion.files import SourceFile
 from chains.ingestion.index import indexed_text, ingest
 from chains.ingestion.parsing import Parsed

@@ -10,7 +10,7 @@ from chains.citations import CiteSources
 from chains.reformulation import Reformulate
 from chains.scope import ScopeFile, ScopeGate
 from chains.scope.file import Intent
-from chains.text.language import is_english
+from chains.text.tokens import is_english
 from tests.chains.gst import Shelf, gst_chain
 from tests.fakes import WordEmbeddings
 from tests.streams import asked

@@ -11,7 +11,7 @@ import prompts
 from app.wings.offline import OfflineChatModel
 from app.wings.offline.answer import OfflineAnswer, decline, together
 from chains.generation.generate import generate
-from chains.message_metadata import PARTS, WITHHELD
+from chains.metadata import PARTS, WITHHELD
 from chains.retrieval import ChunkRetriever, Filters, retrieve
 from chains.scope import ScopeGate, parse_scope
 from chains.state import Cited, Confidence

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from chains.safety.links import KnownLinks
+from chains.safety.markup_filter import KnownLinks
 from chains.source_urls import is_link, leads_to, not_links, source_urls, with_hosts
 from chains.state import Passage
 

@@ -1,8 +1,8 @@
 import pytest
 
-from chains.citations.asked import asked
 from chains.citations.checking import LONGEST_SENTENCE, CheckedText, SentenceGate
 from chains.citations.cited_sentences import sentences_of
+from chains.citations.evidence import asked
 from chains.citations.verification import asked_about, attribute, verify
 from chains.state import Passage
 

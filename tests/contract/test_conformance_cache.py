@@ -7,8 +7,7 @@ import pytest
 
 from app.settings import load_settings
 from app.wiring import Parts, Services
-from chains.caching.stores import MemoryStore
-from chains.caching.typed_cache import canonical
+from chains.caching.typed_cache import MemoryStore, canonical
 from tests.chains.caching.chain import StoppedClock
 from tests.conftest import SHARED
 from tests.fakes import WordEmbeddings

@@ -16,8 +16,7 @@ from app.http.errors import reply_to
 from app.settings import SettingsError, load_settings
 from chains import errors
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMTimeoutError, LLMUnavailableError
-from chains.resilience.breaker import CircuitBreaker
-from chains.resilience.retry import RetryCounter, RetryPolicy, is_retryable, retrying
+from chains.resilience import CircuitBreaker, RetryCounter, RetryPolicy, is_retryable, retrying
 from tests.clocks import StoppedClock
 from tests.conftest import SHARED
 

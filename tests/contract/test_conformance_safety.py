@@ -15,7 +15,7 @@ from app.wiring.safety import THRESHOLDS
 from chains import build_chain
 from chains.clock import Clock
 from chains.errors import QuestionError
-from chains.resilience.retry import RetryPolicy
+from chains.resilience import RetryPolicy
 from chains.safety import CheckQuestion, Moderate, Safety, SystemPrompt, sanitize
 from tests.chains.gst import writing
 from tests.clocks import StoppedClock

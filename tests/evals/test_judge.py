@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableLambda
 
 import prompts
 from chains.errors import LLMUnavailableError
-from chains.message_metadata import DEGRADED
+from chains.metadata import DEGRADED
 from evals.judge import PASSAGES_CHARACTERS, UNREADABLE, Judge, read_judgement
 from evals.metrics import evaluate
 from evals.rows import Judgement

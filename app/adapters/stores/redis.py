@@ -13,7 +13,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from chains.caching.stores import ExpiringStore, StoreError
+from chains.caching.typed_cache import ExpiringStore, StoreError
 from chains.clock import Clock, SystemClock
 from chains.errors import ConfigurationError
 from chains.logs import get_logger

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from chains.text.figures import searchable
-from chains.text.words import plain_words, stem, word_set
+from chains.text.words import plain_words, searchable, stem, word_set
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""

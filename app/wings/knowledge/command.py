@@ -12,7 +12,7 @@ from app.wings.knowledge.verification import Verdict, verify
 from chains.audience import Audience
 from chains.errors import ConfigurationError
 from chains.question import check_question
-from chains.text.escaping import one_line
+from chains.text.letters import one_line
 
 
 def verify_proof(

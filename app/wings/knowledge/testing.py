@@ -17,7 +17,7 @@ from app.cli.rendering import complain, show
 from app.wings.knowledge.cases import FileCase, differences, read_cases
 from chains.errors import ConfigurationError
 from chains.state import Answer
-from chains.text.escaping import one_line
+from chains.text.letters import one_line
 
 if TYPE_CHECKING:
     from app.wiring import Services

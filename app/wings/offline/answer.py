@@ -12,7 +12,7 @@ from app.wings.offline.evidence import Evidence, Statement
 from app.wings.offline.matching import words_of
 from app.wings.offline.passages import is_label
 from app.wings.offline.ranker import Ranker
-from chains.text.escaping import escape_brackets, one_line
+from chains.text.letters import escape_brackets, one_line
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100

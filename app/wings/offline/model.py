@@ -19,7 +19,7 @@ from app.wings.offline.question import read
 from app.wings.offline.ranker import Ranker, packaged_ranker
 from app.wings.offline.spelling import corrected
 from chains.history import turns_of
-from chains.message_metadata import ASKED, CLOSEST, MATCH, PARTS, SCORES, SEARCHED, UNSURE
+from chains.metadata import ASKED, CLOSEST, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
 from chains.vectors import cosines

@@ -11,7 +11,7 @@ from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
 from chains.naming import cited_by_number, place_name, unsupported_sentences
 from chains.question import check_question
 from chains.state import Answer, Citation, ClosestPassage, Question
-from chains.text.escaping import escape_brackets, one_line
+from chains.text.letters import escape_brackets, one_line
 
 SOURCES, CLOSEST = "\n\nSources:\n\n", "\n\nClosest passages:\n\n"
 UNSUPPORTED = "\n\nNo passage supports:\n\n"

@@ -15,7 +15,7 @@ from app.wiring.llm import close, providers
 from chains.clock import Clock
 from chains.generation.resilient import ResilientChatModel
 from chains.ports import Moderator
-from chains.resilience.retry import RetryPolicy
+from chains.resilience import RetryPolicy
 from chains.safety import Moderate
 
 if TYPE_CHECKING:

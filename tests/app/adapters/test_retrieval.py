@@ -15,7 +15,7 @@ from chains.errors import (
     RetrievalRateLimitError,
     RetrievalUnavailableError,
 )
-from chains.resilience.retry import RetryPolicy
+from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
 
 HIT = {

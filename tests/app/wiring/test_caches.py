@@ -13,8 +13,7 @@ import redis
 from app.settings import load_settings
 from app.wiring import Parts, Services
 from app.wiring.caches import Caches
-from chains.caching.stats import LEVELS
-from chains.caching.stores import MemoryStore
+from chains.caching.typed_cache import LEVELS, MemoryStore
 from chains.clock import SystemClock
 from chains.output import merge
 from tests.chains.caching.chain import Chain

@@ -9,9 +9,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import TypeAdapter
 
 from chains.caching.answers import CachedAnswers
-from chains.caching.stats import CacheStats, Event
-from chains.caching.stores import ExpiringStore, MemoryStore
-from chains.caching.typed_cache import TypedCache
+from chains.caching.typed_cache import CacheStats, Event, ExpiringStore, MemoryStore, TypedCache
 from chains.output import split
 from chains.state import Answer, Question
 

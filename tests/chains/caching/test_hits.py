@@ -1,7 +1,7 @@
 import pytest
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 
-from chains.callbacks.cache_hits import CacheHits, furthest_hit, note
+from chains.callbacks.handlers import CacheHits, furthest_hit, note
 
 FOUND, MISSED = True, False
 

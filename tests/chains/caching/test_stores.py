@@ -1,6 +1,6 @@
 import pytest
 
-from chains.caching.stores import MemoryStore
+from chains.caching.typed_cache import MemoryStore
 from tests.chains.caching.chain import StoppedClock
 
 

@@ -1,9 +1,7 @@
 import pytest
 from pydantic import TypeAdapter
 
-from chains.caching.stats import EVENTS, CacheStats
-from chains.caching.stores import MemoryStore, StoreError
-from chains.caching.typed_cache import TypedCache
+from chains.caching.typed_cache import EVENTS, CacheStats, MemoryStore, StoreError, TypedCache
 
 
 class BrokenStore(MemoryStore):

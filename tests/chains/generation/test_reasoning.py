@@ -11,7 +11,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from chains.generation import generate
-from chains.generation.reasoning import ReasoningFilter, without_reasoning
+from chains.generation.reply import ReasoningFilter, without_reasoning
 from chains.output import merge
 from tests.chains.generation.test_resilient import resilient
 from tests.chains.gst import ANSWER, QUESTION, gst_chain, lasting

@@ -13,9 +13,9 @@ from app.wiring.llm import providers
 from chains.callbacks.deadline import Deadline
 from chains.clock import Clock
 from chains.errors import LLMBusyError, LLMRejectedError, LLMTimeoutError, LLMUnavailableError
-from chains.generation.allowance import CHARACTERS_PER_TOKEN, TOLERANCE
+from chains.generation.reply import CHARACTERS_PER_TOKEN, TOLERANCE
 from chains.generation.resilient import ResilientChatModel
-from chains.message_metadata import degradation_of
+from chains.metadata import degradation_of
 from tests.clocks import StoppedClock
 from tests.fakes import FakeGroq, Reply, fake_groq
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 import pytest
 
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMRejectedError, LLMUnavailableError
-from chains.resilience.breaker import CircuitBreaker
+from chains.resilience import CircuitBreaker
 from tests.clocks import StoppedClock
 
 

@@ -13,7 +13,7 @@ from chains.errors import (
     LLMUnavailableError,
     QuestionError,
 )
-from chains.resilience.retry import RetryCounter, RetryPolicy, aretrying, is_retryable, retrying
+from chains.resilience import RetryCounter, RetryPolicy, aretrying, is_retryable, retrying
 from tests.clocks import StoppedClock
 
 EVEN = RetryPolicy(chance=lambda: 0.0)

@@ -9,8 +9,7 @@ import mistune
 import pytest
 from markdown_it import MarkdownIt
 
-from chains.safety.links import KnownLinks
-from chains.safety.markup_filter import MarkupFilter
+from chains.safety.markup_filter import KnownLinks, MarkupFilter
 from chains.state import Passage
 
 SOURCE = "https://www.customs.gov.sg/imports/rates"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.text.escaping import escape_brackets, escape_line_starts, escape_tag, one_line
+from chains.text.letters import escape_brackets, escape_line_starts, escape_tag, one_line
 
 
 def test_a_name_is_put_on_one_line_without_what_cannot_be_seen():

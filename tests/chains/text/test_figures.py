@@ -1,6 +1,6 @@
 import pytest
 
-from chains.text.figures import searchable
+from chains.text.words import searchable
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from chains.safety.sanitizing import without_invisible
+from chains.safety.cleaning import without_invisible
 
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _MARKS = re.compile("[\u0300-\u036f]")

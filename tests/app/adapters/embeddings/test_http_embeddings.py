@@ -19,7 +19,7 @@ from chains.errors import (
     EmbeddingRateLimitError,
     EmbeddingUnavailableError,
 )
-from chains.resilience.retry import RetryPolicy
+from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
 
 PATH = "/v1/embeddings"

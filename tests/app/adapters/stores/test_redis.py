@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from app.adapters.stores.redis import PAUSE_S, RedisStore
-from chains.caching.stores import StoreError
+from chains.caching.typed_cache import StoreError
 from chains.errors import ConfigurationError
 from tests.chains.caching.chain import StoppedClock
 from tests.waiting import wait_until

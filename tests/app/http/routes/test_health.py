@@ -21,7 +21,7 @@ from chains.clock import Clock, SystemClock
 from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
-from chains.resilience.breaker import CircuitBreaker
+from chains.resilience import CircuitBreaker
 from tests.access import bearer, key_entry
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings

@@ -12,7 +12,7 @@ from chains.errors import (
     ModerationUnavailableError,
 )
 from chains.ports import ModerationResult
-from chains.resilience.retry import RetryPolicy
+from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
 
 both = pytest.mark.parametrize("way", ["invoke", "ainvoke"])

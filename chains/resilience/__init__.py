@@ -1,1 +1,0 @@
-"""Retries and circuit breakers for calls of services: language models and embeddings."""

@@ -1,0 +1,99 @@
+"""The strategies over an index: similarity, MMR (Carbonell and Goldstein, 1998), hybrid by meaning and words."""
+
+from typing import Any
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.vectorstores.utils import maximal_marginal_relevance
+from pydantic import SkipValidation
+
+from chains.ports import ChunkStore, WordIndex
+from chains.retrieval.filters import Filters
+from chains.retrieval.fusion import Candidate, rank
+from chains.retrieval.retriever import FUSED_SCORE, SCORE, ChunkRetriever, fetched
+from chains.vectors import cosines
+
+
+class SimilarityRetriever(ChunkRetriever):
+    """The `top_k` chunks nearest to the question whose cosine similarity reaches `threshold`."""
+
+    store: SkipValidation[ChunkStore]
+
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        """Return the nearest chunks, the nearest first."""
+        vector = self.store.embeddings.embed_query(query)
+        with self.store.reading():
+            scores = self.store.nearest(vector, top_k, filters.where())
+            return fetched(self.store, {id_: {SCORE: score} for id_, score in scores.items() if score >= threshold})
+
+
+FETCHED_PER_RESULT = 2
+
+
+class MmrRetriever(ChunkRetriever):
+    """The `top_k` of the `fetch_k` nearest chunks that say the most together; 1 as `weight` is plain similarity.
+
+    `fetch_k` is twice `top_k` where it is not given. The scores stay the chunks' own cosine similarities, so they need
+    not fall from rank to rank.
+    """
+
+    store: SkipValidation[ChunkStore]
+    fetch_k: int | None = None
+    weight: float = 0.5
+
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        """Return the chosen chunks, in the order of choice."""
+        vector = self.store.embeddings.embed_query(query)
+        wanted = max(top_k, self.fetch_k or FETCHED_PER_RESULT * top_k)
+        with self.store.reading():
+            scores = self.store.nearest(vector, wanted, filters.where())
+            near = [id_ for id_, score in scores.items() if score >= threshold]
+            chosen = self._choose(vector, near, top_k)
+            return fetched(self.store, {id_: {SCORE: scores[id_]} for id_ in chosen})
+
+    def _choose(self, vector: list[float], near: list[str], top_k: int) -> list[str]:
+        vectors = self.store.vectors(near)
+        ids = [id_ for id_ in near if id_ in vectors]
+        if not ids:
+            return []
+        rows = [vectors[id_].tolist() for id_ in ids]
+        chosen = maximal_marginal_relevance(np.array(vector), rows, lambda_mult=self.weight, k=top_k)
+        return [ids[place] for place in chosen]
+
+
+# From each of the two searches; more found nothing more in the measurements, and cost milliseconds.
+CANDIDATES = 50
+
+
+class HybridRetriever(ChunkRetriever):
+    """The `top_k` best chunks of those nearest in meaning and those that share the question's words.
+
+    The order is that of the fused score. The threshold is on the cosine similarity, as in every strategy: a chunk that
+    shares words with the question but is about something else is left out, and 0 lets all through.
+    """
+
+    store: SkipValidation[ChunkStore]
+    words: SkipValidation[WordIndex]
+    candidates: int = CANDIDATES
+
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        """Return the best chunks, the best first, with `score` and `fused_score`."""
+        vector = self.store.embeddings.embed_query(query)
+        with self.store.reading():
+            ranked = rank(*self._candidates(query, vector, max(self.candidates, top_k), filters))
+            best = [one for one in ranked if one.candidate.score >= threshold][:top_k]
+            return fetched(
+                self.store,
+                {one.candidate.id: {SCORE: one.candidate.score, FUSED_SCORE: round(one.score, 6)} for one in best},
+            )
+
+    def _candidates(
+        self, query: str, vector: list[float], limit: int, filters: Filters
+    ) -> tuple[list[Candidate], dict[str, float]]:
+        where = filters.where()
+        scores = self.store.nearest(vector, limit, where)
+        bm25 = self.words.search(query, limit, where)
+        missing = self.store.vectors([id_ for id_ in bm25 if id_ not in scores])
+        scores |= dict(zip(missing, cosines(np.array(list(missing.values())), vector).tolist(), strict=True))
+        places = self.words.places(list(scores))
+        return [Candidate(id_, score, places.get(id_)) for id_, score in scores.items()], bm25
