@@ -135,3 +135,9 @@ def page_aims(measured: dict[str, Any]) -> str:
             ("usable within 200 ms on loopback, with an empty cache", f"{usable:.0f} ms", usable <= 200),
         ]
     )
+
+
+def certified() -> str:
+    """Return how often a certified high confidence broke its promise, with the date and the commit."""
+    values = read_figures()["certify"]["values"]
+    return f"{told('certify')}\n\n{table(values['columns'], values['rows'])}"

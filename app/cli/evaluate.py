@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.cli.evaluate_certificate import certify_high, check_certifiable
 from app.cli.evaluate_safety import evaluate_safety
 from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import complain, show
@@ -45,6 +46,10 @@ def evaluate(
         Path | None,
         typer.Option("--fit", help="Fit the confidence to these questions into a file for CONFIDENCE_MODEL."),
     ] = None,
+    certify: Annotated[
+        bool,
+        typer.Option("--certify", help="Certify from which score on at most 10 % are wrong; only those are high then."),
+    ] = False,
     compare: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
@@ -83,7 +88,8 @@ def evaluate(
     from evals.gate import read_floor
     from evals.questions import find_questions, read_questions
 
-    asking: dict[str, object] = {"--report": report, "--fit": fit_out, "--langsmith": langsmith, "--judge": judge}
+    asking: dict[str, object] = {"--report": report, "--fit": fit_out, "--langsmith": langsmith}
+    asking |= {"--judge": judge, "--certify": certify}
     if questions == "safety":
         _refuse(
             "safety measures texts and prints only its table",
@@ -100,12 +106,17 @@ def evaluate(
         metrics = _compared(cases, compare)
     else:
         settings = read_settings().replace(**(FITTING if fit_out else MEASURING))
+        if certify:
+            check_certifiable(settings)
+            _refuse("--certify rates by the confidence in force", {"--fit": fit_out})
         asked = Asking(settings, judge=judge, dataset=langsmith)
         services = open_services(settings)
         rows = asked.rows(services, cases, json_out, facts=_facts(services, path.name))
         metrics = _measured(cases, rows)
         if fit_out is not None:
             _fit(services, cases, rows, fit_out, fitted_on=path.name)
+        if certify:
+            certify_high(services, cases, rows)
         if report is not None:
             _report(cases, rows, metrics, report, facts=_models(rows) | _facts(services, path.name))
     _hold(floors, metrics)

@@ -1,7 +1,7 @@
 """What answers: the models, the retriever, the checks, and the chain that they make."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
@@ -9,7 +9,8 @@ from langchain_core.runnables import Runnable
 
 from app import hooks
 from app.ports import Moderation
-from app.wiring.chain import pipeline
+from app.wiring.certification import Certification
+from app.wiring.chain import confidence_strategy, pipeline
 from app.wiring.llm import chat_model
 from app.wiring.models import current_retriever, remote_retriever, word_similarity
 from app.wiring.reformulation import reformulation_of
@@ -84,6 +85,13 @@ class Answering(Serving):
         return scope_gate(self.settings, self.embeddings, self.index.current)
 
     @cached_property
+    def certification(self) -> Certification | None:
+        """Return what holds the high level of confidence to a certificate; None where the documents are elsewhere."""
+        if self.remote is not None:
+            return None
+        return Certification(self.settings, self.caches, lambda: self.index.current().version)
+
+    @cached_property
     def chain(self) -> Runnable[Question, Answer]:
         """Return the pipeline."""
         return self.parts.chain or self._pipeline(self.settings.citations.style, self.settings.llm.model)
@@ -101,6 +109,8 @@ class Answering(Serving):
         return self._numbered_chains[name]
 
     def _pipeline(self, style: CitationStyle, model_id: str, **options: Any) -> Runnable[Question, Answer]:
+        # Only the chain of the settings is evaluated: one with options is another chain.
+        held = partial(self.certification.held, same_chain=not options) if self.certification else None
         chain = pipeline(
             self.settings,
             style=style,
@@ -112,6 +122,7 @@ class Answering(Serving):
             similarity=self.word_similarity,
             reformulation=self.reformulation,
             clock=self.clock,
+            confidence=confidence_strategy(self.settings, held),
             moderate=self.moderation.step if self.moderation else None,
             **options,
         )
@@ -120,6 +131,7 @@ class Answering(Serving):
             "model_id": model_id,
             "scope": scope_text(self.settings),
             "passage_characters": options.get("passage_characters"),
+            "certificate": self.certification.digest if self.certification else None,
         }
         parts = Surroundings(self.settings, self.caches, self.tracing, self.observers, self.conversations, facts)
         for wrap in AROUND:

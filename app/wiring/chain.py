@@ -1,5 +1,6 @@
 """Build the pipeline for a citation style and a model, from the settings."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import cast
 
@@ -45,6 +46,7 @@ def pipeline(
     similarity: WordSimilarity,
     reformulation: Reformulation,
     clock: Clock,
+    confidence: ConfidenceStrategy,
     moderate: Moderate | None = None,
     passage_characters: int | None = None,
     temperature: float | None = None,
@@ -92,7 +94,7 @@ def pipeline(
                 withheld=text("withheld"),
                 translations=translations,
             ),
-            confidence=confidence_strategy(settings),
+            confidence=confidence,
             reformulation=reformulation,
             history=history,
             scope=scope,
@@ -106,8 +108,10 @@ def pipeline(
         raise ConfigurationError(msg) from error
 
 
-def confidence_strategy(settings: Settings) -> ConfidenceStrategy:
-    """Return the confidence strategy.
+def confidence_strategy(
+    settings: Settings, held: Callable[[ConfidenceStrategy], ConfidenceStrategy] | None = None
+) -> ConfidenceStrategy:
+    """Return the confidence strategy; `held` may hold it to a certificate.
 
     Raises:
         ConfigurationError: CONFIDENCE_MODEL cannot be read.
@@ -115,6 +119,7 @@ def confidence_strategy(settings: Settings) -> ConfidenceStrategy:
     if not settings.confidence.enabled:
         return without_confidence
     strategy: ConfidenceStrategy = hooks.load("confidence", settings.confidence.strategy)(settings)
+    strategy = held(strategy) if held else strategy
     return strategy if settings.confidence.include_factors else WithoutFactors(strategy)
 
 

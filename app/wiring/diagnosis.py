@@ -11,6 +11,7 @@ from app.ports import Trial
 from app.settings import Settings
 from app.settings.presets import LOCAL_SERVERS
 from app.wiring.build import Services
+from app.wiring.certification import COMMAND
 from app.wiring.checks import ping_redis
 from app.wiring.llm import first_model, second_model
 from chains.errors import ConfigurationError, WaypointError
@@ -56,7 +57,7 @@ def summary(services: Services) -> dict[str, Any]:
 def findings(services: Services) -> Iterator[Finding]:
     """Try the parts one by one; those of a wing are its own to name."""
     left_out: list[Finding] = []
-    trials = [*_retrieval(services), *_models(services.settings), *_backends(services)]
+    trials = [*_retrieval(services), *_models(services.settings), *_certificate(services), *_backends(services)]
     for name in hooks.names("doctor"):
         try:
             trials += hooks.load("doctor", name)(services)
@@ -126,6 +127,15 @@ def _listed(settings: Settings, model: Any) -> str:
     from app.adapters.llm.local import listed_models
 
     return f"; the server lists {', '.join(listed_models(model))}"
+
+
+def _certificate(services: Services) -> Iterator[Trial]:
+    certification = services.certification
+    if certification is None or not certification.file.exists():
+        yield Trial("high confidence", None, COMMAND)
+    else:
+        remedy = f"{COMMAND}, or remove {certification.file}"
+        yield Trial("high confidence", certification.status, remedy, required=False)
 
 
 def _backends(services: Services) -> Iterator[Trial]:

@@ -8,7 +8,7 @@ from langsmith import tracing_context
 
 from app.adapters.stores.index import Snapshot
 from app.settings import Settings
-from app.wiring.chain import pipeline
+from app.wiring.chain import confidence_strategy, pipeline
 from app.wiring.llm import offline_model
 from app.wiring.models import retriever_of
 from app.wiring.reformulation import reformulation_of
@@ -64,4 +64,5 @@ def local_chain(
         similarity=similarity,
         reformulation=reformulation_of(hybrid, similarity, clock),
         clock=clock,
+        confidence=confidence_strategy(hybrid),
     )

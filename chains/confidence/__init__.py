@@ -3,6 +3,7 @@
 from chains.confidence.answer_features import WORDS, features
 from chains.confidence.calibrated import CalibratedConfidence
 from chains.confidence.calibration_model import CalibrationModel, load_model
+from chains.confidence.certified import CertifiedConfidence
 from chains.confidence.composite import CompositeConfidence
 from chains.confidence.levels import (
     ConfidenceStrategy,
@@ -17,6 +18,7 @@ __all__ = [
     "WORDS",
     "CalibratedConfidence",
     "CalibrationModel",
+    "CertifiedConfidence",
     "CompositeConfidence",
     "ConfidenceStrategy",
     "RateAnswers",

@@ -1,5 +1,6 @@
 """Levels of confidence, and the confidence of answers that do not come from the documents."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -72,7 +73,7 @@ def _of_part(part: int, state: Cited) -> Cited:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The least score, 0-1, of each level but `very_low`.
+    """The least score, 0-1, of each level but `very_low`; infinite for a high level that is never given.
 
     Raises:
         ConfigurationError: they are not in order, or not between 0 and 1.
@@ -83,7 +84,9 @@ class Thresholds:
     high: float = 0.8
 
     def __post_init__(self) -> None:
-        if not 0 <= self.low < self.medium < self.high <= 1:
+        if not (
+            0 <= self.low < self.medium < self.high and self.medium < 1 and (self.high <= 1 or self.high == math.inf)
+        ):
             msg = f"the thresholds must be in order, 0 <= low < medium < high <= 1, not {self}"
             raise ConfigurationError(msg)
 

@@ -11,6 +11,7 @@ from chains import build_chain
 from chains.confidence import (
     WORDS,
     CalibratedConfidence,
+    CertifiedConfidence,
     CompositeConfidence,
     Thresholds,
     WithoutFactors,
@@ -70,6 +71,32 @@ def test_the_level_follows_the_number_of_chunks_and_their_average_score(scores, 
     found = confidence(*scores)
 
     assert (found["level"], found["reason"]) == (level, reason)
+
+
+@pytest.mark.parametrize(
+    ("models", "changed", "told"),
+    [
+        ({None}, [], "Certified: few are wrong"),
+        ({"another"}, [], "Not certified: changed model"),
+        ({None}, ["index"], "Not certified: changed index"),
+    ],
+)
+def test_high_is_given_by_a_certificate_and_only_while_it_holds(models, changed, told):
+    rated = CalibratedConfidence(thresholds=Thresholds(0.01, 0.02, 0.9))
+    held = CertifiedConfidence(rated, 0.1, "few are wrong", frozenset(models), lambda: changed)
+    found = confidence(0.9, 0.7, confidence=held)
+
+    assert found["level"] == ("medium" if told.startswith("Not") else "high")
+    assert found["reason"].partition(". ")[0] == (
+        "May be right; check the sources" if told.startswith("Not") else "Probably right"
+    )
+    assert found["reason"].endswith(f". {told}")
+
+
+def test_an_answer_below_the_certified_score_is_rated_as_without_a_certificate():
+    held = CertifiedConfidence(CalibratedConfidence(), 0.999, "few are wrong", frozenset({None}), list)
+
+    assert confidence(0.9, 0.7, confidence=held) == confidence(0.9, 0.7, confidence=CalibratedConfidence())
 
 
 def test_the_composite_confidence_names_its_four_factors():

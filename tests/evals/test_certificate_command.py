@@ -1,0 +1,156 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import prompts
+from app.settings import load_settings
+from app.wiring import Services
+
+RATE = "What is the rate of GST on imports into Singapore?"
+GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
+
+
+def write_questions(path: Path, *, right: int, wrong: int = 0) -> str:
+    case: dict[str, Any] = {"question": RATE, "gold": [{"file": "gst.md"}], "answer_facts": ["9 %"]}
+    cases = [case | {"id": f"right {number}"} for number in range(right)]
+    cases += [case | {"id": f"wrong {number}", "answer_facts": ["11 %"]} for number in range(wrong)]
+    path.write_text("\n".join(map(json.dumps, cases)))
+    return str(path)
+
+
+@pytest.fixture
+def desk(waypoint, tmp_path) -> Path:
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    (folder / "gst.md").write_text(GUIDE)
+    waypoint("ingest", str(folder))
+    return folder
+
+
+@pytest.fixture
+def certified(waypoint, desk, tmp_path) -> Path:
+    code, out, _ = waypoint("eval", write_questions(tmp_path / "questions.jsonl", right=30), "--certify")
+
+    assert code == 0
+    assert "30 of 30 answers reach it, 0 of them wrong.\nAt most 7.4 % of such answers are wrong" in out
+    return desk
+
+
+def confidence(waypoint, question: str = RATE) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(waypoint("ask", "--json", question)[1])["confidence"]
+    return found
+
+
+def finding(waypoint) -> dict[str, Any]:
+    [found] = [
+        one for one in json.loads(waypoint("doctor", "--json")[1])["findings"] if one["part"] == "high confidence"
+    ]
+    return dict(found)
+
+
+def test_without_a_certificate_levels_are_as_they_were(waypoint, desk):
+    assert confidence(waypoint)["level"] == "high"
+    assert "ertified" not in confidence(waypoint)["reason"]
+    assert finding(waypoint)["state"] == "off"
+
+
+def test_what_is_certified_is_high_and_says_what_that_means(waypoint, certified):
+    found = confidence(waypoint)
+
+    assert (found["level"], found["reason"].endswith(". Certified: at most 10 % of such answers are wrong")) == (
+        "high",
+        True,
+    )
+    kept = json.loads(next(Path("storage").rglob("certificate.json")).read_text())
+    assert found["score"] >= kept["threshold"]
+    assert (kept["questions"], kept["kept"], kept["wrong"]) == (30, 30, 0)
+    assert finding(waypoint)["state"] == "ok"
+
+
+def test_nothing_is_high_once_the_documents_changed(waypoint, certified):
+    (certified / "vat.md").write_text("# VAT Guide\n\n## Rate\n\nThe rate of VAT in Indonesia is 11 %.\n")
+    waypoint("ingest", str(certified))
+    found, told = confidence(waypoint), finding(waypoint)
+
+    assert (found["level"], found["reason"].endswith(". Not certified: changed index")) == ("medium", True)
+    assert "high_confidence_not_certified" in waypoint("ask", RATE)[2]
+    assert (told["state"], told["required"]) == ("failed", False)
+    assert "changed since it was certified: index" in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "changed"),
+    [
+        ("RETRIEVAL_TOP_K", "3", "settings"),
+        ("PROMPTS_PATH", "texts", "prompts, settings"),
+        ("CONFIDENCE_MODEL", "own.json", "settings, confidence model"),
+    ],
+)
+def test_nothing_is_high_under_other_settings(waypoint, certified, monkeypatch, setting, value, changed):
+    Path("texts").mkdir()
+    Path("texts/system.txt").write_text(prompts.load("system", None) + "\nBe brief.")
+    model = json.loads((Path(__file__).parents[2] / "chains/confidence/calibrated.json").read_text())
+    Path("own.json").write_text(json.dumps(model | {"intercept": 2.0}))
+    monkeypatch.setenv(setting, value)
+    found = confidence(waypoint)
+
+    assert (found["level"], found["reason"].partition("Not certified: ")[2]) == ("medium", f"changed {changed}")
+
+
+def test_another_chain_than_the_certified_one_gives_nothing_high(waypoint, certified):
+    services = Services(load_settings(_env_file=None), serving=False)
+    chains: list[Any] = [services.chain, services.numbered_chain()]
+    found = [chain.invoke({"question": RATE})["confidence"] for chain in chains]
+
+    assert [one["level"] for one in found] == ["high", "medium"]
+    assert found[1]["reason"].endswith(". Not certified: changed citation style")
+
+
+def test_the_factors_may_be_shown_or_not(waypoint, certified, monkeypatch):
+    monkeypatch.setenv("CONFIDENCE_INCLUDE_FACTORS", "false")
+
+    assert confidence(waypoint)["level"] == "high"
+
+
+def test_too_few_questions_are_told_and_nothing_is_written(waypoint, desk, tmp_path):
+    code, _, err = waypoint("eval", write_questions(tmp_path / "few.jsonl", right=11), "--certify")
+
+    assert code == 1
+    assert "needs 22 answers with high scores and none of them wrong" in err
+    assert "About 22 questions like these are needed, not 11" in err
+    assert not list(Path("storage").rglob("certificate.json"))
+
+
+def test_too_many_wrong_answers_are_told(waypoint, desk, tmp_path):
+    code, _, err = waypoint("eval", write_questions(tmp_path / "wrong.jsonl", right=30, wrong=10), "--certify")
+
+    assert code == 1
+    assert "More questions would not do" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "why"),
+    [
+        ([], {"CONFIDENCE_STRATEGY": "tiered"}, "CONFIDENCE_STRATEGY=calibrated"),
+        ([], {"CONFIDENCE_ENABLED": "false"}, "CONFIDENCE_ENABLED=true"),
+        ([], {"RETRIEVAL_URL": "http://127.0.0.1:9"}, "RETRIEVAL_URL asks another service"),
+        (["--fit", "own.json"], {}, "leave out --fit"),
+        (["--compare", "a", "b"], {}, "leave out --certify"),
+    ],
+)
+def test_what_cannot_be_certified_is_refused(waypoint, tmp_path, monkeypatch, options, settings, why):
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    code, out, err = waypoint("eval", write_questions(tmp_path / "questions.jsonl", right=1), "--certify", *options)
+
+    assert (code, out) == (2, "")
+    assert why in err
+
+
+def test_a_damaged_certificate_is_named(waypoint, certified):
+    next(Path("storage").rglob("certificate.json")).write_text("{}")
+
+    assert "remove it, or make it again" in waypoint("ask", RATE)[2]
+    assert finding(waypoint)["state"] == "failed"
