@@ -21,6 +21,7 @@ KINDS = {
     "text_recognition": "tesseract: (program, languages, seconds) -> TextRecognition",
     "sources": "an address's scheme: (settings, address, endings) -> OpenedSource",
     "retrieval": "RETRIEVER_TYPE: (settings, store, words, model) -> ChunkRetriever",
+    "rerankers": "RERANKER: (settings, model) -> BaseDocumentCompressor",
     "confidence": "CONFIDENCE_STRATEGY: (settings) -> ConfidenceStrategy",
     "checks": "injection: () -> Scanner; pii: (text) -> Redacted; pii_entities: (text) -> list[Entity]",
     "moderators": "(settings, clock) -> Moderation, or None where the settings want none",

@@ -16,6 +16,7 @@ from app.settings.values import (
     Port,
     Positive,
     Reformulation,
+    RerankerName,
     RetrieverName,
     Seconds,
     StoreName,
@@ -252,13 +253,27 @@ class RetrievalSettings(Group):
     mmr_lambda: Fraction = Field(
         0.5, validation_alias="mmr_lambda", description="For mmr: 1 favours relevance, 0 diversity"
     )
+    reranker: RerankerName | None = Field(
+        None,
+        validation_alias="reranker",
+        description="What puts the passages in order again: cross-encoder, a model on this machine (needs the extra "
+        "`reranking`); service, at RERANKER_BASE_URL; llm, the language model, in one more call. Empty: none",
+    )
+    reranker_candidates: Positive = Field(
+        30, validation_alias="reranker_candidates", description="Number of passages that the reranker is given"
+    )
+    reranker_timeout_s: Seconds = Field(
+        5, validation_alias="reranker_timeout_s", description="Timeout of the reranker; then the old order stands"
+    )
 
     def contradiction(self, settings: AllSettings) -> str | None:
-        """Return that compression needs a model."""
+        """Return what needs a language model where there is none."""
         if self.strategy == "compression" and settings.provider == "offline":
             return (
                 "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use hybrid, similarity or mmr"
             )
+        if self.reranker == "llm" and settings.provider == "offline":
+            return "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or service"
         return None
 
 

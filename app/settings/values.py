@@ -114,6 +114,7 @@ def _part(kind: str) -> AfterValidator:
 
 StoreName = Annotated[str, _part("stores")]
 RetrieverName = Annotated[str, _part("retrieval")]
+RerankerName = Annotated[str, _part("rerankers")]
 ConfidenceName = Annotated[str, _part("confidence")]
 ConversationsName = Annotated[str, _part("conversations")]
 EventStoreName = Annotated[str, _part("event_stores")]

@@ -30,6 +30,7 @@ MEMORY_BYTES = 32 * 2**20
 # The settings that an answer depends on: those for answering and chunking, not the addresses of services.
 # New answering settings enter the key automatically; a missing one would return wrong answers.
 _PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
+RERANKING = ("reranker", "reranker_candidates", "reranker_model", "reranker_base_url")
 
 
 def _depended_on(settings: Settings) -> set[str]:
@@ -72,11 +73,15 @@ class Caches:
 
         settings = self.settings
         facts = self._embedding_facts() | settings.as_variables(
-            ("retriever_type", "compression_base", "mmr_fetch_k", "mmr_lambda")
+            ("retriever_type", "compression_base", "mmr_fetch_k", "mmr_lambda", *RERANKING)
         )
-        if settings.retrieval.strategy == "compression":
+        asking = {
+            "compression": settings.retrieval.strategy == "compression",
+            "rerank": settings.retrieval.reranker == "llm",
+        }
+        for prompt in (name for name, asks in asking.items() if asks):
             facts |= {"llm": settings.as_variables(("llm_model", "llm_base_url", "llm_temperature"))}
-            facts |= {"prompt": prompts.load("compression", settings.prompt.folder)}
+            facts |= {prompt: prompts.load(prompt, settings.prompt.folder)}
         level = self._level("retrieval", TypeAdapter(list[Document]), facts)
         same: dict[str, Any] = {
             name: getattr(retriever, name) for name in ("top_k", "threshold", "executor", "link_hosts")

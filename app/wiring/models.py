@@ -21,6 +21,7 @@ from chains.retrieval import (
     CurrentRetriever,
     HybridRetriever,
     MmrRetriever,
+    RerankingRetriever,
     SimilarityRetriever,
 )
 
@@ -110,9 +111,18 @@ def current_retriever(
 def retriever_of(
     settings: Settings, *, store: ChunkStore, words: WordIndex, model: Callable[[], BaseChatModel]
 ) -> ChunkRetriever:
-    """Return the retriever that RETRIEVER_TYPE names; only compression calls `model`."""
-    retriever: ChunkRetriever = hooks.load("retrieval", settings.retrieval.strategy)(settings, store, words, model)
-    return retriever
+    """Return the retriever that RETRIEVER_TYPE names, behind the reranker that RERANKER names."""
+    retrieval = settings.retrieval
+    retriever: ChunkRetriever = hooks.load("retrieval", retrieval.strategy)(settings, store, words, model)
+    if retrieval.reranker is None:
+        return retriever
+    return RerankingRetriever(
+        retriever=retriever,
+        compressor=hooks.load("rerankers", retrieval.reranker)(settings, model),
+        candidates=retrieval.reranker_candidates,
+        timeout_s=retrieval.reranker_timeout_s,
+        **_limits(settings),
+    )
 
 
 Model = Callable[[], BaseChatModel]

@@ -2,14 +2,15 @@
 
 There are four strategies. `HybridRetriever` (the default) ranks by meaning and words, `SimilarityRetriever` by meaning
 alone, and `MmrRetriever` by meaning while it avoids repetition. `CompressionRetriever` shortens the passages of another
-retriever. In all of them `score` is the cosine similarity clipped to 0-1, the threshold applies to `score`, `rank`
-counts from 1, and the filters of the call apply.
+retriever. `RerankingRetriever` puts those of any strategy in another order. In all of them `score` is the cosine
+similarity clipped to 0-1, the threshold applies to `score`, `rank` counts from 1, and the filters of the call apply.
 """
 
 from chains.audience import Audience
 from chains.retrieval.compression import CompressionRetriever
 from chains.retrieval.filters import Filters, filters_of
 from chains.retrieval.passages import Retrieve, Retriever, passage, retrieve
+from chains.retrieval.reranking import RerankingRetriever
 from chains.retrieval.retriever import ChunkRetriever, CurrentRetriever
 from chains.retrieval.strategies import HybridRetriever, MmrRetriever, SimilarityRetriever
 
@@ -21,6 +22,7 @@ __all__ = [
     "Filters",
     "HybridRetriever",
     "MmrRetriever",
+    "RerankingRetriever",
     "Retrieve",
     "Retriever",
     "SimilarityRetriever",

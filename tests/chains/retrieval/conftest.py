@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_classic.retrievers.document_compressors import CrossEncoderReranker
+from langchain_classic.retrievers.document_compressors.cross_encoder import BaseCrossEncoder
 from langchain_core.documents import Document
 
 from app.adapters.stores.chroma import DocumentChroma, open_chroma
@@ -69,3 +71,15 @@ def in_postgres(url: str, collection: str) -> Desk:
     index.open().store.add_documents([document(name) for name in TEXTS], ids=list(TEXTS))
     opened = index.open()
     return Desk(opened.store, opened.words)
+
+
+class Overlap(BaseCrossEncoder):
+    """Scores a pair by the words that its texts share."""
+
+    def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
+        shared = [[*map(WordEmbeddings().embed_query, pair)] for pair in text_pairs]
+        return [sum(a * b for a, b in zip(*pair, strict=True)) for pair in shared]
+
+
+def cross_encoder(top_n: int) -> CrossEncoderReranker:
+    return CrossEncoderReranker(model=Overlap(), top_n=top_n)

@@ -11,13 +11,20 @@ from langchain_core.runnables import RunnableLambda
 
 from chains import build_chain
 from chains.errors import ConfigurationError
-from chains.retrieval import CompressionRetriever, HybridRetriever, MmrRetriever, SimilarityRetriever, retrieve
+from chains.retrieval import (
+    CompressionRetriever,
+    HybridRetriever,
+    MmrRetriever,
+    RerankingRetriever,
+    SimilarityRetriever,
+    retrieve,
+)
 from chains.vectors import cosines
-from tests.chains.retrieval.conftest import TEXTS
+from tests.chains.retrieval.conftest import TEXTS, cross_encoder
 from tests.fakes import WordEmbeddings
 
 QUESTION = "the rate of GST"
-STRATEGIES = ["similarity", "mmr", "compression", "hybrid"]
+STRATEGIES = ["similarity", "mmr", "compression", "hybrid", "reranking"]
 INTERNAL = {name for name, text in TEXTS.items() if text[1] == "internal"}
 EVERYONE: Any = {"configurable": {"audience": "public"}}
 
@@ -31,6 +38,8 @@ def build(kind, desk, **options):
     hybrid = HybridRetriever(store=desk.store, words=desk.words, **options)
     if kind == "compression":
         return CompressionRetriever(retriever=hybrid, model=FakeListChatModel(responses=["in other words"]), **options)
+    if kind == "reranking":
+        return RerankingRetriever(retriever=hybrid, compressor=cross_encoder(top_n=2), **options)
     return hybrid
 
 

@@ -1,0 +1,1 @@
+"""Rerankers that RERANKER names: a cross-encoder, a service, the language model."""

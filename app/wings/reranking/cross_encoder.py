@@ -1,0 +1,28 @@
+"""Rerank with a cross-encoder of sentence-transformers, a model that reads question and passage together."""
+
+from typing import Any
+
+from langchain_classic.retrievers.document_compressors import CrossEncoderReranker
+from langchain_classic.retrievers.document_compressors.cross_encoder import BaseCrossEncoder
+from sentence_transformers import CrossEncoder
+
+from app.wings.reranking.settings import RerankerSettings
+
+MODEL = "cross-encoder/ms-marco-MiniLM-L6-v2"
+
+
+class SentenceTransformersEncoder(BaseCrossEncoder):
+    """A cross-encoder, by its name at the hub or its folder."""
+
+    def __init__(self, name: str) -> None:
+        self._model = CrossEncoder(name)
+
+    def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
+        """Return a score for each pair of question and passage; more is more relevant."""
+        return [float(score) for score in self._model.predict(text_pairs, show_progress_bar=False)]
+
+
+def cross_encoder(settings: Any, _model: Any) -> CrossEncoderReranker:
+    """Return LangChain's reranker over the model of RERANKER_MODEL, which the hub gives once."""
+    name = settings.wing(RerankerSettings).model or MODEL
+    return CrossEncoderReranker(model=SentenceTransformersEncoder(name), top_n=settings.retrieval.reranker_candidates)
