@@ -1,9 +1,9 @@
-"""Run the question sets through every retrieval strategy and print the table of docs/evaluation.md: `make eval`.
+"""Run the question sets through every retrieval strategy and print the tables of docs/retrieval.md: `make eval`.
 
 Each corpus is indexed once, into a temporary folder. A strategy that the settings in force do not allow is named below
 the table. The larger corpora are not part of the project: `python -m benchmarks.strategies FOLDER` looks for
-kb/waypoint and eval/waypoint/questions.jsonl there, by default in `shared` beside the checkout, and leaves out the rows
-of what is not there.
+kb/waypoint, eval/waypoint/questions.jsonl and eval/chunk_spans there, by default in `shared` beside the
+checkout, and leaves out the rows of what is not there.
 """
 
 import sys
@@ -15,6 +15,7 @@ from app import hooks
 from app.observability.logs import configure_logs
 from app.settings import SettingsError, load_settings
 from app.wiring import Services, sample_corpus
+from benchmarks.chunk_spans import print_spans
 from evals.metrics import Metric, evaluate
 from evals.questions import read_questions
 from evals.rows import ask_all
@@ -49,10 +50,14 @@ def main() -> None:
     """Print the tables."""
     configure_logs("warning")
     shared = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT.parent / "shared"
+    spans = shared / "eval" / "chunk_spans"
     sets = (OWN, ("waypoint", shared / "eval" / "waypoint" / "questions.jsonl", shared / "kb" / "waypoint"))
     refused: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         print_questions([one for one in sets if one[1].is_file() and one[2].is_dir()], Path(folder), refused)
+        if spans.is_dir():
+            print()
+            print_spans(spans, every_strategy(Path(folder) / "spans", refused))
     for strategy, reason in refused.items():
         print(f"\nNot measured: {strategy} ({reason})")
 

@@ -1,4 +1,6 @@
-"""Logistic regression with a normal prior around given weights: the MAP estimate by Newton's method."""
+"""Linear models fitted with a normal prior around given weights: MAP estimates by Newton's method."""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +20,44 @@ def logistic(design: Numbers, right: Numbers, weights: Numbers, start: Numbers, 
         start: the weights of the prior.
         held: how strongly each weight is held to the prior: the inverse of its variance around it.
     """
+
+    def step(found: Numbers) -> tuple[Numbers, Numbers]:
+        said = 1 / (1 + np.exp(-design @ found))
+        slope = design.T @ (weights * (right - said))
+        return slope, (design * (weights * said * (1 - said))[:, None]).T @ design
+
+    return _newton(step, start, held)
+
+
+def listwise(groups: Sequence[tuple[Numbers, Numbers]], start: Numbers, held: Numbers) -> Numbers:
+    """Return the weights of a ranker (ListNet: Cao et al. 2007), whose scores' softmax tells the best of a group.
+
+    Args:
+        groups: for each question the values of its statements, shape (statements, columns), and how good each is; the
+            latter sum to 1.
+        start: the weights of the prior.
+        held: how strongly each weight is held to the prior.
+    """
+
+    def step(found: Numbers) -> tuple[Numbers, Numbers]:
+        slope, curve = np.zeros(len(found)), np.zeros((len(found), len(found)))
+        for values, wanted in groups:
+            scores = values @ found
+            said = np.exp(scores - scores.max())
+            said /= said.sum()
+            centred = values - said @ values
+            slope += values.T @ (wanted - said)
+            curve += (centred * said[:, None]).T @ centred
+        return slope, curve
+
+    return _newton(step, start, held)
+
+
+def _newton(step: Callable[[Numbers], tuple[Numbers, Numbers]], start: Numbers, held: Numbers) -> Numbers:
     found = start.astype(np.float64)
     for _ in range(_STEPS):
-        said = 1 / (1 + np.exp(-design @ found))
-        slope = design.T @ (weights * (right - said)) - held * (found - start)
-        curve = (design * (weights * said * (1 - said))[:, None]).T @ design + np.diag(held)
-        change = np.linalg.solve(curve, slope)
+        slope, curve = step(found)
+        change = np.linalg.solve(curve + np.diag(held), slope - held * (found - start))
         found = found + change
         if np.abs(change).max() < _ENOUGH:
             break

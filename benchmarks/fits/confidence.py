@@ -4,7 +4,6 @@ The offline answerer answers the question sets of `benchmarks.fits.corpora` from
 settings; an answer is right or wrong by its set's facts and gold documents. Weights are held to round numbers.
 """
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,7 @@ from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
 from app.wiring import Services
-from benchmarks.fits.corpora import KEPT, SHARED, Asked, KeptVectors, asked, question_sets
+from benchmarks.fits.corpora import Asked, KeptVectors, arguments, asked, question_sets
 from chains import build_chain
 from chains.citations import CiteSources
 from chains.confidence import WORDS, features
@@ -69,6 +68,8 @@ def answers(folder: Path, kept: Path) -> Iterator[Labelled]:
     vectors = KeptVectors(services.embedder, kept)
     model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=services.word_similarity)
     for one in question_sets(folder):
+        if one.name.startswith("spans"):  # Each is one document, which any answer cites.
+            continue
         for row in asked(one, kept=kept):
             if found := answer(row, model, services):
                 yield found
@@ -101,10 +102,7 @@ def model_of(some: Sequence[Labelled]) -> CalibrationModel:
 
 def main() -> None:
     """Fit the model to all answers and keep it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
-    parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
-    given = parser.parse_args()
+    given = arguments(__doc__)
     configure_logs("warning")
     FILE.write_text(model_of(list(answers(given.folder, given.kept))).text(), encoding="utf-8")
 

@@ -2,9 +2,11 @@
 
 Documents are indexed and questions searched once, with the settings in force; what was found is kept in a folder, so
 that a model can be fitted again and again. The sets are looked for in FOLDER: kb/waypoint with eval/waypoint, and
-eval/clapnq and eval/mtrag, each with the documents and the questions that its maker gives.
+eval/clapnq, eval/mtrag and eval/chunk_spans, each with the documents and the questions that its maker gives.
 """
 
+import argparse
+import csv
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -29,13 +31,22 @@ SHARED = ROOT.parent / "shared"
 KEPT = Path(tempfile.gettempdir()) / "waypoint-corpora"
 
 
+def arguments(description: str | None) -> argparse.Namespace:
+    """Return what a command that fits weights to question sets is given."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
+    parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
+    return parser.parse_args()
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a corpus, and what was retrieved for it."""
+    """A question of a corpus, what was retrieved for it, and a reference answer where the set gives one."""
 
     corpus: str
     case: Case
     documents: list[Passage]
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +68,14 @@ def question_sets(folder: Path) -> Iterator[QuestionSet]:
         QuestionSet(
             "mtrag", folder / "eval" / "mtrag" / "corpus", folder / "eval" / "mtrag" / "questions.jsonl", "collection"
         ),
+        *_spans(folder / "eval" / "chunk_spans"),
     )
     return (one for one in known if one.documents.exists() and one.questions.is_file())
+
+
+def _spans(folder: Path) -> Iterator[QuestionSet]:
+    for name in ("chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"):
+        yield QuestionSet(f"spans_{name}", folder / f"{name}.md", folder / "questions.csv")
 
 
 def asked(one: QuestionSet, *, kept: Path = KEPT) -> list[Asked]:
@@ -79,11 +96,25 @@ def _search(one: QuestionSet, store: Path) -> Iterator[dict[str, Any]]:
     services = Services(load_settings(chroma_path=store))
     services.ingest([one.documents])
     search = retrieve(services.retriever)
-    for row in map(json.loads, one.questions.read_text(encoding="utf-8").splitlines()):
+    for row in _rows(one):
         corpus = f"{one.name}_{row[one.corpus]}" if one.corpus else one.name
         asked_for = standalone(row["question"], turns_of(row.get("history") or []))
         row["question"] = asked_for
         yield {"corpus": corpus, "row": row, "documents": search.invoke({"question": asked_for})}
+
+
+def _rows(one: QuestionSet) -> Iterator[dict[str, Any]]:
+    if one.questions.suffix == ".jsonl":
+        with one.questions.open(encoding="utf-8") as lines:
+            yield from (json.loads(line) for line in lines)
+        return
+    csv.field_size_limit(2**24)
+    with one.questions.open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            if row["corpus_id"] == one.documents.stem:
+                found = [reference["content"] for reference in json.loads(row["references"])]
+                gold = [{"doc_id": one.documents.stem, "evidence": text} for text in found]
+                yield {"id": str(number), "question": row["question"], "kind": "answerable", "gold": gold}
 
 
 class KeptVectors:
@@ -110,11 +141,14 @@ class KeptVectors:
 
 def _asked(kept: dict[str, Any]) -> Asked:
     row = kept["row"]
-    case = Case(
+    return Asked(kept["corpus"], _case(row), kept["documents"], row.get("reference") or "")
+
+
+def _case(row: dict[str, Any]) -> Case:
+    return Case(
         id=row["id"],
         question=row["question"],
         kind=row["kind"],
         gold=tuple(Gold(gold["doc_id"], gold.get("section"), gold.get("evidence")) for gold in row.get("gold") or ()),
         answer_facts=tuple(row.get("answer_facts") or ()),
     )
-    return Asked(kept["corpus"], case, kept["documents"])

@@ -4,6 +4,7 @@ import pytest
 from chains.confidence import WORDS, CalibrationModel, load_model
 from chains.errors import WaypointError
 from evals.fit import Labelled, cross_validated, fit, fit_to, gain, untrained
+from evals.logistic import listwise
 from evals.metrics import Judged, auroc, calibration_error
 
 NAMES = ["best_similarity", "background"]
@@ -47,6 +48,16 @@ def test_few_rows_leave_the_model_near_the_prior_and_many_move_it():
 
     few, many = fit(opposite[:10], prior), fit(opposite, prior)
     assert few.factors["best_similarity"].weight > 0 > many.factors["best_similarity"].weight
+
+
+def test_a_ranker_fitted_to_lists_puts_the_wanted_one_first_in_lists_it_has_not_seen():
+    rng = np.random.default_rng(0)
+    lists = [rng.normal(size=(5, 2)) for _ in range(200)]
+    wanted = [np.eye(5)[int((values @ [1.0, -2.0]).argmax())] for values in lists]
+    found = listwise(list(zip(lists[:100], wanted[:100], strict=True)), np.zeros(2), np.ones(2))
+
+    right = [int((values @ found).argmax()) == int(best.argmax()) for values, best in zip(lists, wanted, strict=True)]
+    assert np.mean(right[100:]) > 0.9
 
 
 def test_each_corpus_counts_alike():

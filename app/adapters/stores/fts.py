@@ -71,7 +71,7 @@ FROM (SELECT document, count(*) AS chunks, min(number), id FROM chunks GROUP BY 
 JOIN (SELECT document, max(number), id FROM chunks GROUP BY document) AS last ON last.document = first.document
 """
 FILTERED = ("audience", "category", "jurisdiction")
-# What a word counts for that is only near to one of the question (docs/evaluation.md).
+# What a word counts for that is only near to one of the question (docs/retrieval.md).
 NEAR_WEIGHT = 0.9
 # How many chunks one statement names, or one read of the store returns.
 BATCH = 1000

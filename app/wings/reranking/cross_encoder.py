@@ -8,7 +8,7 @@ from sentence_transformers import CrossEncoder
 
 from app.wings.reranking.settings import RerankerSettings
 
-MODEL = "cross-encoder/ms-marco-MiniLM-L6-v2"
+MODEL = "cross-encoder/ettin-reranker-17m-v1"
 
 
 class SentenceTransformersEncoder(BaseCrossEncoder):

@@ -15,8 +15,8 @@ class RerankerSettings(Group):
 
     model: str | None = Field(
         None,
-        description="Model of the reranker. cross-encoder: empty is cross-encoder/ms-marco-MiniLM-L6-v2; service: its "
-        "name there",
+        description="Model of the reranker. cross-encoder: a name at the hub or a folder, empty is "
+        "cross-encoder/ettin-reranker-17m-v1; service: its name there",
     )
     base_url: WebAddress | None = Field(
         None, description="For RERANKER=service: base URL up to /v1, like http://127.0.0.1:8080/v1"
