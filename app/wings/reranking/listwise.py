@@ -16,7 +16,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableConfig
 
 import prompts
-from chains.text.escaping import escape_tag
+from chains.text.letters import escape_tag
 
 if TYPE_CHECKING:
     from app.settings import Settings

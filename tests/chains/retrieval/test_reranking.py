@@ -1,4 +1,6 @@
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
@@ -15,7 +17,7 @@ TEXTS = ("ships sail", "the rate of tax", "rate of GST", "a rate")
 class Given(BaseDocumentCompressor):
     """Returns what the function of the test makes of the documents."""
 
-    made: object
+    made: Callable[[list[Document]], Any]
 
     def compress_documents(self, documents, query, callbacks=None):
         return RunnableLambda(self.made).invoke(list(documents), {"callbacks": callbacks, "run_name": "rerank"})
@@ -76,13 +78,13 @@ def test_the_order_stands_where_the_reranker_takes_too_long():
 @pytest.mark.parametrize("asked", ["invoke", "ainvoke"])
 async def test_a_trace_shows_the_reranker_below_the_retriever(asked):
     class Seen(BaseCallbackHandler):
-        names: list[str] = []
+        def __init__(self):
+            self.names: list[str] = []
 
-        def on_chain_start(self, *args, name, parent_run_id, **kwargs):
-            self.names.append(name if parent_run_id else "no parent")
+        def on_chain_start(self, serialized, inputs, *, run_id, parent_run_id=None, **kwargs):
+            self.names.append(kwargs["name"] if parent_run_id else "no parent")
 
     seen, retriever = Seen(), reranking(Given(made=lambda found: found))
-    seen.names = []
     if asked == "invoke":
         retriever.invoke("rate", {"callbacks": [seen]})
     else:
