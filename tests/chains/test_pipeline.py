@@ -137,8 +137,8 @@ async def test_trace_id_is_the_run_that_a_tracer_sees():
 
 async def test_the_lists_of_stages_agree():
     documented = [line.split()[0] for line in (chains.__doc__ or "").splitlines() if "->" in line]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = [line.split("`")[1] for line in readme.splitlines() if line.startswith("| `") and "->" in line]
+    page = (ROOT / "docs" / "chain.md").read_text(encoding="utf-8")
+    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `") and "->" in line]
     events = [event async for event in build().astream_events({"question": "Rate?"}, version="v2")]
     root = events[0]["run_id"]
     steps = [

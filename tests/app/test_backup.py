@@ -1,0 +1,79 @@
+"""What docs/backup.md says: a copy of an index is one, wherever it is brought back."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from app.settings import load_settings
+from app.wiring import Services
+from tests import postgres
+from tests.served import GUIDE
+
+PAGE = Path(__file__).parents[2] / "docs" / "backup.md"
+QUESTION = "What is the GST rate on imports into Singapore?"
+
+
+@pytest.fixture
+def corpus(tmp_path) -> Path:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "gst.md").write_text(GUIDE)
+    return folder
+
+
+def services(**settings: Any) -> Services:
+    return Services(
+        load_settings(_env_file=None, llm_provider="offline", min_chunks=0, scope_enabled=False, **settings)
+    )
+
+
+def answers(**settings: Any) -> bool:
+    answer = services(**settings).chain.invoke({"question": QUESTION})
+    return answer["outcome"] == "answered" and "9 %" in answer["answer"]
+
+
+def written(program: str) -> str:
+    """Return the command of the page that runs a program."""
+    [command] = re.findall(rf"`({program} [^`]+)`", PAGE.read_text(encoding="utf-8"))
+    return str(command)
+
+
+def test_a_copied_folder_of_chroma_answers_at_another_place(corpus, tmp_path):
+    services(chroma_path=tmp_path / "index").ingest([corpus])
+    shutil.copytree(tmp_path / "index", tmp_path / "elsewhere" / "copy")
+    shutil.rmtree(tmp_path / "index")
+
+    assert answers(chroma_path=tmp_path / "elsewhere" / "copy")
+
+
+def test_a_copied_file_of_the_memory_store_answers(corpus, tmp_path):
+    kept = {"vector_store_type": "memory", "chroma_path": tmp_path / "words"}
+    services(memory_store_path=tmp_path / "index.json", **kept).ingest([corpus])
+    (tmp_path / "index.json").rename(tmp_path / "copy.json")
+
+    assert answers(memory_store_path=tmp_path / "copy.json", **kept)
+
+
+@pytest.mark.service
+def test_a_dump_of_postgres_restores_what_was_lost(corpus, tmp_path, empty_database_url):
+    settings = {"vector_store_type": "postgres", "database_url": empty_database_url}
+    services(**settings).ingest([corpus])
+    run(written("pg_dump"), tmp_path, empty_database_url)
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute("DROP SCHEMA waypoint CASCADE")
+    run(written("pg_restore"), tmp_path, empty_database_url)
+
+    assert answers(**settings)
+
+
+def run(command: str, folder: Path, url: str) -> None:
+    programs = postgres.programs()
+    environment = {"PATH": f"{programs}:{os.defpath}", "DATABASE_URL": url}
+    done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
