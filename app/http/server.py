@@ -82,6 +82,7 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     page_router = page.page_router(
         services.examples,
         services.teams,
+        audience=services.access.anonymous.audience if services.access.anonymous else "public",
         framed_by=settings.framing_origins,
         most_characters=settings.limits.question_characters,
     )

@@ -27,13 +27,16 @@ class Services(Answering):
 
     @cached_property
     def examples(self) -> ExampleQuestions:
-        """Return the example questions of the page."""
-        return ExampleQuestions(self.settings.web.examples_file, self.stored.holds_own_documents)
+        """Return the example questions of the page, which can be answered now."""
+        english_only = self.settings.provider == "offline"
+        present = self.library.present if self.remote is None else lambda _ids, _audience: set()
+        return ExampleQuestions(self.settings.web.examples_file, present=present, english_only=english_only)
 
     @cached_property
     def teams(self) -> Teams:
         """Return the teams to contact when the documents have no answer."""
-        return Teams(self.settings.web.teams_file, self.stored.holds_own_documents)
+        own = self.library.holds_own_documents if self.remote is None else lambda: True
+        return Teams(self.settings.web.teams_file, own)
 
     def checks(self) -> list[Check]:
         """Return the readiness checks of everything that the settings and the models built so far depend on."""

@@ -13,7 +13,7 @@ from langchain_core.utils import batch_iterate
 
 from app.settings import Settings
 from app.wiring.storage import IndexReader
-from chains.audience import INTERNAL, Audience, caller_audience
+from chains.audience import INTERNAL, Audience, audience_of, caller_audience
 from chains.ingestion.source_records import Source
 from chains.library import Entry, describe
 
@@ -64,6 +64,19 @@ class Library:
     def find(self, doc_id: str) -> Entry | None:
         """Return a document; None if it is unknown or the caller may not see it."""
         return self.catalogue().entries.get(doc_id)
+
+    def present(self, doc_ids: Collection[str], audience: Audience) -> set[str]:
+        """Return which documents with these ids an audience may see, without reading the list of all."""
+        current = self.index.current()
+        first = {doc_id: ids[0] for doc_id in doc_ids if (ids := current.words.chunks_of(doc_id))}
+        chunks = chunks_by_id(current, list(first.values()))
+        seen = {id_ for id_, chunk in chunks.items() if audience in {INTERNAL, audience_of(chunk.metadata)}}
+        return {doc_id for doc_id, id_ in first.items() if id_ in seen}
+
+    def holds_own_documents(self) -> bool:
+        """Return whether the index holds a document that is none of the sample corpus."""
+        keys = self.index.current().source_times()
+        return not all(self.is_sample(Source(*json.loads(key))) for key in keys)
 
     def chunks(self, doc_id: str) -> list[Document]:
         """Return all chunks of a document, in order; none if the caller may not see it."""

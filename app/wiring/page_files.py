@@ -1,90 +1,67 @@
 """The YAML files with data for the page: example questions and teams, the user's own or the sample corpus's."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Generic, NotRequired, TypeVar
+from typing import Annotated, NotRequired, TypeVar
 
 import yaml
 from pydantic import Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from app.wiring.scope import sample_corpus
+from chains.audience import Audience
 from chains.errors import ConfigurationError
 from chains.question import QUERY_MAX_CHARACTERS
 
 Content = TypeVar("Content")
 
 
-class PageFile(Generic[Content]):
-    """Content of a file, or that of the sample corpus while the index holds nothing else.
-
-    Args:
-        setting: The setting that names the user's own file, for messages.
-        file: The file; None for the sample corpus's own, which has the setting's name.
-        adapter: Checks the content.
-        form: The expected form, for messages.
-        holds_own_documents: Whether a user's documents are in the index, which the sample's data does not match.
-
-    Raises:
-        ConfigurationError: the file cannot be read, or has another form.
-    """
-
-    def __init__(
-        self,
-        setting: str,
-        file: Path | None,
-        adapter: TypeAdapter[Content],
-        *,
-        form: str,
-        holds_own_documents: Callable[[], bool],
-    ) -> None:
-        self._chosen = file is not None
-        self._holds_own_documents = holds_own_documents
-        sample = sample_corpus() / f"{setting.removesuffix('_FILE').lower()}.yaml"
-        self._content = _read(file or sample, adapter, f"{setting} needs UTF-8 YAML like {form}")
-
-    def content(self) -> Content | None:
-        """Return the content; None if it is the sample's and the index has other documents."""
-        return self._content if self._chosen or not self._holds_own_documents() else None
+_Question = Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)]
 
 
-def _read(file: Path, adapter: TypeAdapter[Content], needed: str) -> Content:
-    try:
-        return adapter.validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
-        problem = (
-            f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else error
-        )
-        msg = f"the page's file {str(file)!r} cannot be read ({' '.join(str(problem).split())}); {needed}"
-        raise ConfigurationError(msg) from error
+@with_config({"extra": "forbid"})
+class Example(TypedDict):
+    """A question that the page offers, and the document that answers it, by its id."""
+
+    question: _Question
+    document: NotRequired[str]
 
 
 MOST_EXAMPLES = 12
-
-_Question = Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)]
-_EXAMPLES = TypeAdapter(dict[str, Annotated[list[_Question], Field(max_length=MOST_EXAMPLES)]])
+_EXAMPLES = TypeAdapter(dict[str, Annotated[list[_Question | Example], Field(max_length=MOST_EXAMPLES)]])
 _EXAMPLES_FORM = f"`en: [What is GST?]`, at most {MOST_EXAMPLES} questions in each language"
 
 
 class ExampleQuestions:
-    """Examples from a file, or those of the sample corpus while the index holds nothing else.
+    """Examples from a file, or the sample corpus's own: those that can be answered now.
 
     Args:
-        file: The file; None for the sample corpus's own.
-        holds_own_documents: Whether a user's documents are in the index, which the sample's questions do not match.
+        file: The file; None for the sample corpus's.
+        present: Returns which of the documents with these ids an audience may see.
+        english_only: Whether questions in other languages cannot be answered.
 
     Raises:
         ConfigurationError: the file is not readable as `language: [question, ...]`.
     """
 
-    def __init__(self, file: Path | None, holds_own_documents: Callable[[], bool]) -> None:
-        self._file = PageFile(
-            "EXAMPLES_FILE", file, _EXAMPLES, form=_EXAMPLES_FORM, holds_own_documents=holds_own_documents
-        )
+    def __init__(
+        self,
+        file: Path | None,
+        *,
+        present: Callable[[Collection[str], Audience], Collection[str]],
+        english_only: bool = False,
+    ) -> None:
+        self._by_language = _read("EXAMPLES_FILE", file, _EXAMPLES, form=_EXAMPLES_FORM)
+        self._present = present
+        self._english_only = english_only
 
-    def of(self, language: str) -> Sequence[str]:
-        """Return the questions in a language, if there are any."""
-        return (self._file.content() or {}).get(language, [])
+    def of(self, language: str, audience: Audience) -> list[str]:
+        """Return the questions in a language whose documents are in the index, for an audience."""
+        given = [] if self._english_only and language != "en" else self._by_language.get(language, [])
+        found = [Example(question=one) if isinstance(one, str) else one for one in given]
+        named = [one["document"] for one in found if "document" in one]
+        present = self._present(named, audience) if named else ()
+        return [one["question"] for one in found if "document" not in one or one["document"] in present]
 
 
 _Words = Annotated[str, Field(min_length=1, max_length=200)]
@@ -99,19 +76,39 @@ class Team(TypedDict):
     contact: NotRequired[_Words]
 
 
-_FORM = TypeAdapter(dict[str, Team])
+_TEAMS = TypeAdapter(dict[str, Team])
 
 
 class Teams:
     """Teams from a file, or those of the sample corpus while the index holds nothing else.
+
+    Args:
+        file: The file; None for the sample corpus's.
+        holds_own_documents: Whether a user's documents are in the index, whose teams are others.
 
     Raises:
         ConfigurationError: the file is not readable as `category: {name, contact}`.
     """
 
     def __init__(self, file: Path | None, holds_own_documents: Callable[[], bool]) -> None:
-        self._file = PageFile("TEAMS_FILE", file, _FORM, form=_TEAMS_FORM, holds_own_documents=holds_own_documents)
+        self._chosen = file is not None
+        self._holds_own_documents = holds_own_documents
+        self._by_category = _read("TEAMS_FILE", file, _TEAMS, form=_TEAMS_FORM)
 
     def by_category(self) -> Mapping[str, Team]:
         """Return the teams: by intent, by category, and `other`."""
-        return self._file.content() or {}
+        return self._by_category if self._chosen or not self._holds_own_documents() else {}
+
+
+def _read(setting: str, file: Path | None, adapter: TypeAdapter[Content], *, form: str) -> Content:
+    """Return the content of a file, or of the sample corpus's, which has the setting's name."""
+    file = file or sample_corpus() / f"{setting.removesuffix('_FILE').lower()}.yaml"
+    try:
+        return adapter.validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
+        problem = (
+            f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else error
+        )
+        told = " ".join(str(problem).split())
+        msg = f"the page's file {str(file)!r} cannot be read ({told}); {setting} needs UTF-8 YAML like {form}"
+        raise ConfigurationError(msg) from error

@@ -72,12 +72,17 @@ PREPOSITIONS: Final = word_set("above at below by for from in into of on over th
 
 _SIGNS: Final = word_set(
     "thanks thank thx ty tks cheers great nice perfect super excellent wonderful cool awesome brilliant lovely hello "
-    "hi hey bye goodbye understood noted alright okay ok welcome good got fine kasih"
+    "hi hey bye goodbye understood noted alright okay ok welcome good got fine "
+    "kasih makasih halo hai selamat baik sip oke "  # Indonesian.
+    "danke dankeschön dank hallo guten moin tschüss wiedersehen super prima"  # German.
 )
 _SMALL_TALK: Final = _SIGNS | word_set(
     "a again all and answer appreciated are bad clear day dear do doing evening have help helped helpful helps how i "
-    "info information is it later lot many me morning much my night now of right s see so sure terima that the there "
-    "this to today too us useful very was well yep yes you your"
+    "info information is it later lot many me morning much my night now of right s see so sure that the there "
+    "this to today too us useful very was well yep yes you your "
+    "atas bantuannya banyak jumpa malam pagi sampai siang sore terima untuk "
+    "abend auf bis bald besten das für gut herzlichen hilfe ihre ihnen ja klar mein morgen nochmals sehr tag viele "
+    "vielen war"
 )
 _WORD: Final = re.compile(r"[^\W_]+")
 _PART_END: Final = re.compile(r"(?<=[.!?])\s+|,\s+")

@@ -1,7 +1,7 @@
 """Read a scope file (YAML): the intents that no document answers, with examples. Errors name their line."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from math import isnan, nan
 from pathlib import Path
 from typing import NoReturn
@@ -20,11 +20,16 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A kind of question that no document answers: examples, and the text that redirects the user."""
+    """A kind of question that no document answers: examples, and the text that redirects the user, by language too."""
 
     name: str
     redirect: str
     examples: tuple[str, ...]
+    translations: Mapping[str, str] = field(default_factory=dict)
+
+    def redirect_in(self, language: str | None) -> str:
+        """Return the redirect in a language such as `id` or `id-ID`, if the file has it."""
+        return self.translations.get((language or "").partition("-")[0].lower(), self.redirect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +98,17 @@ class _Reader:
         return root
 
     def _intent(self, name: str, node: Node) -> Intent:
-        fields = self._fields(node, needed={"redirect", "examples"}, allowed={"redirect", "examples"})
+        needed = {"redirect", "examples"}
+        fields = self._fields(node, needed=needed, allowed=needed | {"translations"})
         redirect = self._text(fields["redirect"], f"the redirect of {name!r}")
-        return Intent(name, redirect, self._texts(fields["examples"], f"the examples of {name!r}"))
+        examples = self._texts(fields["examples"], f"the examples of {name!r}")
+        return Intent(name, redirect, examples, self._translations(fields.get("translations"), name))
+
+    def _translations(self, node: Node | None, name: str) -> dict[str, str]:
+        found = self._mapping(node, "translations") if node else {}
+        return {
+            language: self._text(text, f"the redirect of {name!r} in {language!r}") for language, text in found.items()
+        }
 
     def _fields(self, node: Node, *, needed: Collection[str], allowed: Collection[str]) -> dict[str, Node]:
         fields = self._mapping(node, "this")

@@ -75,7 +75,8 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
             return settled
         if not is_english(input["question"], input.get("language")):
             return input.get("scope")
-        judged = [self._judge(self._embeddings.embed_query(text)) for text in _judged(input)]
+        language = input.get("language")
+        judged = [self._judge(self._embeddings.embed_query(text), language) for text in _judged(input)]
         return _first_if_all(judged) or input.get("scope")
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> Redirect | None:
@@ -86,7 +87,8 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
             return settled
         if not is_english(input["question"], input.get("language")):
             return input.get("scope")
-        judged = [self._judge(await self._embeddings.aembed_query(text)) for text in _judged(input)]
+        language = input.get("language")
+        judged = [self._judge(await self._embeddings.aembed_query(text), language) for text in _judged(input)]
         return _first_if_all(judged) or input.get("scope")
 
     def leave_one_out(self) -> list[HeldOut]:
@@ -105,12 +107,12 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
             for (text, place), row, name in zip(self._examples(), scores, predicted, strict=True)
         ]
 
-    def _judge(self, vector: Sequence[float]) -> Redirect | None:
+    def _judge(self, vector: Sequence[float], language: str | None) -> Redirect | None:
         score, place = self._fitted().score(np.asarray(vector, dtype=np.float64))
         if place is None or score <= self._scope.threshold:
             return None
         intent = self._scope.intents[place]
-        return Redirect(intent=intent.name, text=intent.redirect)
+        return Redirect(intent=intent.name, text=intent.redirect_in(language))
 
     def _fitted(self) -> KernelClassifier:
         with self._lock:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import prompts
+from app.web import words
 from chains.citations import CiteSources
 from chains.reformulation import Reformulate
 from chains.scope import ScopeFile, ScopeGate
@@ -119,7 +120,9 @@ def test_every_text_that_a_user_reads_is_translated_and_no_prompt_is():
     read = {"decline", "no_results", "question_back", "small_talk", "ungrounded", "unread", "unsure", "withheld"}
     read |= {name for name in prompts.texts() if name.startswith("blocked_")}
 
-    assert {prompts.load(name) for name in read} == INDONESIAN.keys()
-    assert all(text.count("{missing}") == told.count("{missing}") for text, told in INDONESIAN.items())
+    assert set(prompts.translations()) == set(words.languages()) - {words.DEFAULT}
+    for known in prompts.translations().values():
+        assert {prompts.load(name) for name in read} == known.keys()
+        assert all(text.count("{missing}") == told.count("{missing}") for text, told in known.items())
     assert json.dumps(prompts.translations())
     assert CiteSources().translations == Reformulate()._translations

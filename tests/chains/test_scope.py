@@ -9,6 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 
 import chains
 from app.adapters.embeddings.onnx import OnnxEmbeddings
+from app.web import words
 from chains.errors import ConfigurationError, QuestionError
 from chains.scope import Intent, ScopeFile, ScopeGate, load_scope
 from chains.state import Answer
@@ -205,6 +206,19 @@ def test_every_redirect_of_the_file_says_where_to_go_instead():
         assert any(word in intent.redirect for word in ("team", "Ask me about")), intent.name
 
 
+def test_a_redirect_comes_in_the_askers_language_where_it_is_translated(gate):
+    where = {"question": "Where is container MSKU1234567 right now?"}
+    told = [(gate.invoke(where | {"language": code}) or {}).get("text", "") for code in ("de-AT", "fr", "")]
+
+    assert told[0].startswith("Ich kann keine laufenden Sendungen sehen.")
+    assert told[1] == told[2] == load_scope(FILE).intents[0].redirect
+
+
+def test_every_redirect_of_the_file_is_in_every_language_of_the_page():
+    for intent in load_scope(FILE).intents:
+        assert set(intent.translations) == set(words.languages()) - {words.DEFAULT}, intent.name
+
+
 VALID = "intents:\n  a:\n    redirect: Ask the team.\n    examples:\n      - Where is it?\nin_scope:\n  - How?\n"
 
 
@@ -232,6 +246,7 @@ def test_a_scope_file_is_read(tmp_path):
         (VALID.replace("\n      - Where is it?", " one"), 4, "list of sentences"),
         (VALID.replace("  - How?", "  - "), 7, "must be text"),
         (VALID.replace("redirect: Ask", "redirect: [Ask"), 4, "not valid YAML"),
+        (VALID.replace("    examples", "    translations: [a]\n    examples"), 4, "translations must be a mapping"),
         ("a: \x00", 1, "not UTF-8"),
         ("a: \x00", 1, "a control character"),
     ],

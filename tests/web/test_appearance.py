@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.asking import GST, GST_ANSWER, ask_and_wait
+from tests.web.asking import GST, GST_ANSWER, NO_RESULTS, ask_and_wait
 from tests.web.axe import violations
 
 WIDTHS = {"phone": 360, "desk": 1280}
@@ -64,22 +64,44 @@ def test_the_browsers_language_is_spoken(open_page):
     page = open_page(locale="id-ID")
 
     expect(page.locator("html")).to_have_attribute("lang", "id")
-    expect(page.locator("#languages").get_by_role("link", name="ID")).to_have_attribute("aria-current", "true")
+    chosen = page.locator("#languages a[hreflang=id]")
+    expect(chosen).to_have_attribute("aria-current", "true")
 
 
-def test_a_text_in_the_place_of_an_answer_is_in_the_pages_language(open_page):
-    page = open_page(locale="id-ID")
-    page.locator("#question").fill("Thanks!")
+@pytest.mark.parametrize(
+    ("locale", "question", "told"),
+    [
+        ("id-ID", "Terima kasih!", "Dengan senang hati. Apa yang ingin Anda ketahui dari dokumen?"),
+        ("de-DE", "Vielen Dank!", "Gern. Was möchten Sie aus den Dokumenten wissen?"),
+        ("de-DE", NO_RESULTS, "Zu diesem Thema habe ich in den Dokumenten, die ich durchsuchen kann"),
+    ],
+)
+def test_a_text_in_the_place_of_an_answer_is_in_the_pages_language(open_page, locale, question, told):
+    page = open_page(locale=locale)
+
+    page.locator("#question").fill(question)
     page.locator("#question").press("Enter")
 
-    expect(page.locator("article.exchange .answer")).to_have_text(
-        "Dengan senang hati. Apa yang ingin Anda ketahui dari dokumen?"
-    )
+    expect(page.locator("article.exchange .answer")).to_contain_text(told)
+    expect(page.locator("article.exchange .banner")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_in_german_and_its_languages_are_found_by_keyboard(open_page, width):
+    page = open_page(viewport=SIZES[width], locale="de-DE")
+    page.locator("#open-languages").press("Enter")
+
+    expect(page.get_by_role("link", name="Bahasa Indonesia")).to_be_visible()
+    assert violations(page) == []
+    assert overflow(page) <= 0
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Bahasa Indonesia")).to_be_hidden()
 
 
 def test_another_language_is_one_click_away_and_kept(open_page):
     page = open_page(locale="id-ID")
-    page.locator("#languages").get_by_role("link", name="EN").click()
+    page.locator("#open-languages").click()
+    page.get_by_role("link", name="English").click()
     expect(page.locator("html")).to_have_attribute("lang", "en")
     page.goto("/")
 

@@ -9,6 +9,7 @@ from app.http.middleware.security_headers import page_policy
 from app.http.policy import Policy
 from app.web import assets, view, words
 from app.wiring import ExampleQuestions, Teams
+from chains.audience import Audience
 
 A_YEAR_S = 365 * 24 * 3600
 READ = ["GET", "HEAD"]
@@ -16,13 +17,19 @@ OPEN = Policy(access="open")
 
 
 def page_router(
-    examples: ExampleQuestions, teams: Teams, *, framed_by: Sequence[str], most_characters: int
+    examples: ExampleQuestions,
+    teams: Teams,
+    *,
+    audience: Audience,
+    framed_by: Sequence[str],
+    most_characters: int,
 ) -> APIRouter:
     """Return the page's routes. They hold no data, so they are open to everybody.
 
     Args:
         examples: The questions that the page offers.
         teams: The teams to contact when the documents have no answer.
+        audience: Whose documents the examples may be about: those of everybody who opens the page.
         framed_by: Origins of the pages that may show it in a frame.
         most_characters: How long a question may be.
     """
@@ -36,21 +43,21 @@ def page_router(
             embedded=embedded,
             question=next(filter(None, query.getlist("question")), "")[:most_characters],
             most_characters=most_characters,
-            examples=examples.of(language),
+            examples=examples.of(language, "public" if embedded else audience),
             teams=teams.by_category(),
         )
 
-    # No I/O here: the files are in memory.
     @router.api_route("/", methods=READ)
     @OPEN
-    async def page(request: Request) -> Response:
+    def page(request: Request) -> Response:
         return _page(request, visit(request, embedded=False), policy=page_policy(b""))
 
     @router.api_route("/embed", methods=READ)
     @OPEN
-    async def embedded_page(request: Request) -> Response:
+    def embedded_page(request: Request) -> Response:
         return _page(request, visit(request, embedded=True), policy=page_policy(b"", framed_by=framed_by))
 
+    # No I/O from here on: the files are in memory.
     @router.api_route("/widget.js", methods=READ)
     @OPEN
     async def widget(request: Request) -> Response:

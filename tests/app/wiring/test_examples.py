@@ -1,23 +1,42 @@
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
+from app.settings import load_settings
 from app.web import words
-from app.wiring import ExampleQuestions
+from app.wiring import ExampleQuestions, Services, sample_corpus
 from chains.errors import ConfigurationError
+from chains.retrieval import retrieve
+from chains.state import Searching
+
+
+def examples(file: Path | None = None, *, held: Collection[str] | None = None, **options: bool) -> ExampleQuestions:
+    """Examples over an index that holds these documents, or all."""
+    return ExampleQuestions(file, present=lambda named, _: named if held is None else held, **options)
 
 
 def test_the_sample_corpus_offers_questions_in_every_language_of_the_page():
-    examples = ExampleQuestions(None, lambda: False)
-    assert all(len(examples.of(language)) >= 4 for language in words.languages())
+    assert all(len(examples().of(language, "internal")) >= 4 for language in words.languages())
 
 
-def test_questions_of_the_sample_are_not_offered_for_other_documents_but_chosen_ones_are(tmp_path):
+def test_a_question_is_offered_while_its_document_is_in_the_index():
+    gst = "01_regulatory_sg_gst_guide"
+    assert examples(held={gst}).of("en", "public") == ["What is the GST rate on imports into Singapore?"]
+    assert examples(held=()).of("en", "public") == []
+
+
+def test_a_question_of_ones_own_needs_no_document(tmp_path):
     own = tmp_path / "examples.yaml"
-    own.write_text('en: ["What is ours?"]')
-    assert ExampleQuestions(None, lambda: True).of("en") == []
-    assert ExampleQuestions(own, lambda: True).of("en") == ["What is ours?"]
-    assert ExampleQuestions(own, lambda: True).of("id") == []
+    own.write_text("en: ['What is ours?', {question: 'And theirs?', document: theirs}]")
+    assert examples(own, held=()).of("en", "public") == ["What is ours?"]
+    assert examples(own).of("en", "public") == ["What is ours?", "And theirs?"]
+    assert examples(own).of("id", "public") == []
+
+
+def test_without_a_language_model_english_questions_alone_are_offered():
+    assert examples(english_only=True).of("de", "internal") == []
+    assert examples(english_only=True).of("en", "internal")
 
 
 @pytest.mark.parametrize(
@@ -37,9 +56,34 @@ def test_a_file_that_is_no_list_of_questions_is_refused_with_its_name_and_the_fo
     file = tmp_path / "examples.yaml"
     file.write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"examples\.yaml.*EXAMPLES_FILE"):
-        ExampleQuestions(file, lambda: False)
+        examples(file)
 
 
 def test_a_file_that_is_missing_is_refused(tmp_path: Path):
     with pytest.raises(ConfigurationError, match="cannot be read"):
-        ExampleQuestions(tmp_path / "none.yaml", lambda: False)
+        examples(tmp_path / "none.yaml")
+
+
+EVIDENCE = {
+    "Apa saja dokumen impor di Indonesia selain PIB?": "commercial invoice",
+    "Berapa GST impor di Singapore, dihitung dari nilai CIF?": "9 %",
+    "Apa perbedaan CIF dan FOB dalam Incoterms 2020?": "difference between FOB and CIF",
+    "Berapa lama Form D ATIGA berlaku?": "12 months",
+    "Welche Import-Dokumente verlangt Indonesien?": "commercial invoice",
+    "Wie hoch ist die GST bei der Einfuhr nach Singapur?": "9 %",
+    "Wie unterscheidet sich CIF von FOB in den Incoterms 2020?": "difference between FOB and CIF",
+    "Was bedeutet FCA in den Incoterms 2020?": "Free Carrier",
+}
+
+
+def test_the_passages_of_each_example_in_another_language_hold_its_answer(tmp_path):
+    services = Services(load_settings(_env_file=None, chroma_path=tmp_path / "store", llm_api_key="gsk_test"))
+    services.ingest([sample_corpus()])
+    offered = [
+        one for code in words.languages() if code != words.DEFAULT for one in services.examples.of(code, "public")
+    ]
+
+    assert offered == [one for one in offered if one in EVIDENCE]
+    for question, evidence in EVIDENCE.items():
+        found = retrieve(services.retriever).invoke(Searching(question=question))
+        assert any(evidence.casefold() in one["content"].casefold() for one in found), question

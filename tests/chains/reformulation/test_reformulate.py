@@ -82,7 +82,15 @@ def test_a_history_of_other_roles_is_refused(reformulation, message):
 
 
 @pytest.mark.parametrize(
-    "question", ["Thanks!", "ok thank you very much, that helps", "Good morning", "Great, perfect."]
+    "question",
+    [
+        "Thanks!",
+        "ok thank you very much, that helps",
+        "Good morning",
+        "Great, perfect.",
+        "Vielen Dank!",
+        "Selamat pagi",
+    ],
 )
 def test_small_talk_is_answered_without_a_search(shelf, question):
     answer = gst_chain(retriever=shelf).invoke({"question": question, "history": HISTORY})

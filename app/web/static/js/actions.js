@@ -9,11 +9,12 @@ import { t } from "./words.js";
 
 const SHOWN_MS = 4000;
 
-/** Return what can be done with an answer.
+/** Return what can be done with an answer; null after small talk and a question back, which nobody takes along.
  * @param {import("./records.js").Exchange} exchange
  * @param {HTMLElement} shown The answer as it is shown
  * @param {import("./exchange.js").Steps} steps */
 export function actions(exchange, shown, steps) {
+  if (["small_talk", "question_back"].includes(exchange.outcome ?? "")) return null;
   const said = element("span", { class: "said" });
   const whole = exchange.state === "done";
   const has = Boolean(exchange.answer);

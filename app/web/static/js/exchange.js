@@ -9,7 +9,7 @@ import { failure } from "./failure.js";
 import { Growing, replace } from "./growing.js";
 import { banner, isExplained, nextSteps, offersDocuments, removed } from "./outcomes.js";
 import { parts } from "./parts.js";
-import { levelOf, sourcesOf } from "./sources.js";
+import { isUnanswered, levelOf, sourcesOf } from "./sources.js";
 import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
 
@@ -122,11 +122,12 @@ export class ExchangeView {
   #summary() {
     const { exchange } = this;
     if (exchange.state !== "done") return t(exchange.state === "cut" ? "answer.cut" : "answer.stopped");
-    const outcome = isExplained(exchange) ? t(`outcome.${exchange.outcome}`) : t("answer.done");
+    const outcome = isExplained(exchange) ? t(`outcome.${exchange.outcome}`) : exchange.outcome === "answered" ? t("answer.done") : "";
     const words = this.answer.cloneNode(true);
     if (words instanceof HTMLElement) words.querySelectorAll(".chip").forEach((chip) => chip.remove());
-    const sources = t("answer.sources", { count: sourcesOf(exchange).length });
-    const confidence = exchange.confidence && t(`confidence.${levelOf(exchange.confidence.level)}`);
+    const count = sourcesOf(exchange).length;
+    const sources = count && t("answer.sources", { count });
+    const confidence = exchange.confidence && !isUnanswered(exchange.outcome) && t(`confidence.${levelOf(exchange.confidence.level)}`);
     const near = exchange.closest?.length && t("answer.closest", { count: exchange.closest.length });
     return [removed(exchange)?.textContent, outcome, words.textContent?.trim(), sources, near, confidence].filter(Boolean).map((part) => part?.replace(/\.$/, "")).join(". ");
   }

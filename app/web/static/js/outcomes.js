@@ -5,13 +5,13 @@ import { language, t } from "./words.js";
 
 /** @typedef {{again: () => void, edit: () => void}} Steps */
 
-/** The outcomes that need words above them. Small talk, a question back and a redirection say all themselves. */
-const EXPLAINED = ["unsure", "degraded", "declined", "no_results", "ungrounded", "blocked"];
+/** The outcomes that need words above them. The others say themselves what they are: a decline is said once. */
+const EXPLAINED = ["degraded", "blocked"];
 /** What each outcome offers beside its words. */
 const OFFERS = /** @type {Record<string, string[]>} */ ({
   degraded: ["again"],
   unsure: ["team", "documents", "edit"],
-  redirected: ["team", "edit"],
+  redirected: ["team"],
   declined: ["team", "documents", "edit"],
   no_results: ["edit", "team", "browse"],
   ungrounded: ["documents", "team", "again"],
@@ -34,12 +34,11 @@ export const isExplained = ({ outcome = "answered" }) => EXPLAINED.includes(outc
  * answered with words that need none.
  * @param {import("./records.js").Exchange} exchange */
 export function banner(exchange) {
-  const { outcome, replaced, metadata, closest } = exchange;
-  const text = [t(`outcome.${outcome}.text`), closest?.length && t("outcome.closest")].filter(Boolean).join(" ");
-  if (!isExplained(exchange) || metadata?.safety?.reason === "moderation") return null;
+  const { outcome, replaced, metadata } = exchange;
   const withdrawn = replaced && element("p", { class: "replaced", text: t("outcome.replaced") });
-  return element("div", { class: "banner" }, icon(outcome === "degraded" || outcome === "ungrounded" ? "warning" : outcome === "blocked" ? "stop" : "nothing"),
-    element("div", {}, element("p", { class: "banner-title", text: t(`outcome.${outcome}`) }), element("p", { text }), withdrawn));
+  if (!isExplained(exchange) || metadata?.safety?.reason === "moderation") return withdrawn || null;
+  return element("div", { class: "banner" }, icon(outcome === "degraded" ? "warning" : "stop"),
+    element("div", {}, element("p", { class: "banner-title", text: t(`outcome.${outcome}`) }), element("p", { text: t(`outcome.${outcome}.text`) }), withdrawn));
 }
 
 /** Return whether the next steps name the related documents, as the nearest ones.

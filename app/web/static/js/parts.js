@@ -1,6 +1,6 @@
 // What stands below an answer: its sources, related documents, the confidence in it, and how it was made.
 import { element, icon } from "./elements.js";
-import { dateOf, domainOf, levelOf, placeOf, sourcesOf } from "./sources.js";
+import { dateOf, domainOf, isUnanswered, levelOf, placeOf, sourcesOf } from "./sources.js";
 import { language, t } from "./words.js";
 import { openDocument } from "./open.js";
 
@@ -54,8 +54,8 @@ export function documentChips(documents) {
 }
 
 /** @param {import("./records.js").Exchange} exchange */
-function confidence({ confidence: found, metadata }) {
-  if (!found) return null;
+function confidence({ confidence: found, metadata, outcome }) {
+  if (!found || isUnanswered(outcome)) return null; // The answer says so itself.
   const level = levelOf(found.level);
   const percent = Math.round(Math.max(0, Math.min(1, found.score)) * 100);
   const fill = element("span", { class: "fill" });

@@ -47,3 +47,6 @@ export function dateOf(date) {
 
 /** Return a level of confidence as one of the names `high`, `medium`, `low` and `very_low`. @param {string} [level] */
 export const levelOf = (level = "low") => level.toLowerCase().replace(/\W/g, "_");
+
+/** Return whether an outcome is a reply without an answer, which has no confidence. @param {string} [outcome] */
+export const isUnanswered = (outcome = "answered") => ["declined", "no_results", "unsure", "ungrounded"].includes(outcome);

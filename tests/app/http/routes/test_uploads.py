@@ -150,6 +150,23 @@ def test_the_sample_corpus_stays_beside_an_upload_and_does_not_come_back_once_re
         assert client.get("/api/documents", headers=STAFF).json()["samples"] == samples - 1
 
 
+def test_what_the_page_offers_of_the_sample_corpus_is_about_the_documents_in_the_index(tmp_path):
+    services = services_over(tmp_path)
+    services.ingest([])
+    with TestClient(create_app(services)) as client:
+        first = client.get("/").text
+        upload(client, {"own.md": GUIDE})
+        beside = client.get("/").text
+        client.delete("/api/documents/01_regulatory_sg_gst_guide", headers=STAFF)
+        without = client.get("/").text
+        client.delete("/api/documents/own", headers=STAFF)
+        after = client.get("/").text
+
+    assert ["GST rate" in page for page in (first, beside, without, after)] == [True, True, False, False]
+    assert ["CIF differ" in page for page in (first, beside, without, after)] == [True] * 4
+    assert ["Pricing desk" in page for page in (first, beside, without, after)] == [True, False, False, True]
+
+
 def test_an_upload_over_a_real_connection_streams_to_the_disk(tmp_path):
     with (
         served(create_app(services_over(tmp_path, upload_max_mb=1))) as url,
