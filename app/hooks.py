@@ -34,6 +34,7 @@ KINDS = {
     "authenticators": "AUTH_MODE: (settings, access) -> Authenticator",
     "uploads": "(settings, library, ingestion) -> Uploads",
     "doctor": "(services) -> Iterable[app.ports.Trial], for `waypoint doctor`",
+    "ingested": "(services, paths) -> Iterable[str], what `waypoint ingest` says at its end, a line each",
     "certificates": "(answer, services) -> what proves the answer, as values for JSON",
     "settings": "a prefix of variables: a subclass of app.settings.group.Group",
     "commands": "a function that Typer takes as `waypoint NAME`",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app import hooks
 from app.cli.rendering import as_json, complain, problem_lines, progress_bar, report_text, show
 from app.settings import Settings, load_settings, unused_warning
 from chains.logs import get_logger
@@ -68,8 +69,9 @@ def ingest(
         return
     report = _run(services, paths or [], reset=reset, dry_run=dry_run, engine=choice)
     scope = describe_scope(services.settings, services.index.current())
-    text = f"{report_text(report, dry_run=dry_run)}\nScope: {scope}"
-    show(as_json(asdict(report) | {"scope": scope}) if json else text)
+    notes = [] if dry_run else [line for tell in hooks.each("ingested") for line in tell(services, paths or [])]
+    text = "\n".join([report_text(report, dry_run=dry_run), f"Scope: {scope}", *notes])
+    show(as_json(asdict(report) | {"scope": scope, "notes": notes}) if json else text)
     if report.problems:
         raise typer.Exit(1)
 

@@ -180,6 +180,7 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
         "source_type": _plain(values.get("source_type")),
         "jurisdiction": _plain(values.get("jurisdiction")),
         "last_updated": _plain(values.get("last_updated")),
+        "review_by": _plain(values.get("review_by")),
         "keywords": _plain(values.get("retrieval_keywords")),
         "category": _plain(values.get("category")),
     }

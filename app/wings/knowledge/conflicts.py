@@ -1,0 +1,92 @@
+"""Find statements of documents that contradict each other."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from app.wings.knowledge.linted import Document, Finding, place
+from chains.citations.claims import Claim, ClaimReader
+from chains.citations.contradiction import contradict
+from chains.text.letters import one_line
+from chains.text.quantities import Quantity
+from chains.text.tokens import tokens
+
+LONGEST_QUOTE: Final = 160
+MOST_SHARED: Final = 400  # Claims that a claim is compared with for each of its words.
+# Addresses, file names and codes say nothing about which words are names.
+_NO_WORDS: Final = re.compile(r"\S*(?:://|www\.|@|\w\.\w{2,}|_)\S*")
+
+
+class Stated(NamedTuple):
+    """A claim, and where it stands."""
+
+    document: Document
+    line: int
+    claim: Claim
+    quote: str
+
+
+def find_conflicts(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield a finding for each two statements that cannot both be true; superseded documents do not count."""
+    current = [document for document in documents if not document.is_superseded]
+    by_measure: dict[str, list[Stated]] = defaultdict(list)
+    for stated in _statements(current):
+        value = stated.claim.value
+        by_measure[value.measure if isinstance(value, Quantity) else "name"].append(stated)
+    seen: set[tuple[tuple[str, int], tuple[str, int]]] = set()
+    for some in by_measure.values():
+        for one, other in _contradicting(some):
+            first, second = sorted((one, other), key=lambda stated: (stated.document.name, stated.line))
+            places = (first.document.name, first.line), (second.document.name, second.line)
+            if places not in seen:
+                seen.add(places)
+                yield _finding(first, second)
+
+
+def common_words(texts: Iterable[str]) -> set[str]:
+    """Return the words that are also written in small letters, and so are no names."""
+    return {word.key for text in texts for word in tokens(_NO_WORDS.sub(" ", text)) if word.text[0].islower()}
+
+
+def _statements(documents: Sequence[Document]) -> Iterator[Stated]:
+    reader = ClaimReader(common_words(chunk.text for document in documents for chunk in document.chunks))
+    for document in documents:
+        metadata = document.parsed.metadata
+        about = reader.about(document.name, metadata["title"], metadata.get("jurisdiction", ""))
+        read: set[tuple[int, str]] = set()  # Chunks overlap.
+        for chunk in document.chunks:
+            for claim in reader.claims(chunk.text, about, chunk.section_path, chunk.context):
+                begin = chunk.start_char + claim.start
+                if (begin, claim.written) not in read:
+                    read.add((begin, claim.written))
+                    quote = one_line(chunk.text[claim.start : claim.end])[:LONGEST_QUOTE]
+                    yield Stated(document, document.line(begin) or chunk.page or 0, claim, quote)
+
+
+def _contradicting(some: Sequence[Stated]) -> Iterator[tuple[Stated, Stated]]:
+    """Yield the claims that contradict each other; two that may have the conditions and a word in common."""
+    frequency = Counter(word for stated in some for word in stated.claim.words)
+    index: dict[tuple[object, ...], list[Stated]] = defaultdict(list)
+    for stated in some:
+        claim = stated.claim
+        rarest = sorted(claim.words, key=lambda word: (frequency[word], word))
+        # Two claims share two words or more, so that all but the most frequent one lead to each other.
+        asked = rarest[:-1] or rarest
+        candidates = {id(one): one for word in asked for one in index[word, claim.conditions][-MOST_SHARED:]}
+        for one in candidates.values():
+            if not _is_same(one, stated) and contradict(one.claim, claim):
+                yield one, stated
+        for word in rarest:
+            index[word, claim.conditions].append(stated)
+
+
+def _is_same(one: Stated, other: Stated) -> bool:
+    """Return whether two claims come from one statement."""
+    return one.document is other.document and (one.line, one.quote) == (other.line, other.quote)
+
+
+def _finding(first: Stated, second: Stated) -> Finding:
+    there = place(second.document.name, second.line)
+    message = f"{first.claim.written} here, {second.claim.written} in {there}: {first.quote!r} and {second.quote!r}"
+    return Finding(first.document.name, first.line, "conflict", message, second.document.name, second.line)

@@ -1,0 +1,112 @@
+"""The documents of a folder as `waypoint lint` reads them, and what it finds in them."""
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from chains.citations.claim_words import SUPERSEDED
+from chains.errors import IngestionError
+from chains.ingestion.files import SourceFile, find_files
+from chains.ingestion.parsing import Parsed, Parser
+from chains.ingestion.source import read_text
+from chains.ingestion.text_files import LOADERS
+
+if TYPE_CHECKING:
+    from chains.ingestion.chunks import Chunk
+    from chains.ports import Progress
+
+Kind = Literal["conflict", "unreadable", "link", "old", "duplicate", "passage", "title"]
+ERRORS: Final[frozenset[Kind]] = frozenset({"conflict", "unreadable", "link"})
+HEAD_CHARACTERS: Final = 1500  # Where a document says that another one replaces it.
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """Something that an owner of documents should look at; `line` is 0 where a file has no lines."""
+
+    file: str
+    line: int
+    kind: Kind
+    message: str
+    other_file: str = ""
+    other_line: int = 0
+
+    @property
+    def level(self) -> Literal["error", "warning"]:
+        """Return whether it is wrong for sure or may be meant so."""
+        return "error" if self.kind in ERRORS else "warning"
+
+    def __str__(self) -> str:
+        return f"{place(self.file, self.line)}: {self.kind}: {self.message}"
+
+
+def shown(path: Path) -> str:
+    """Return a path as it is opened from the working directory."""
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+
+
+def place(file: str, line: int) -> str:
+    """Return a file and a line as compilers and editors write them."""
+    return f"{file}:{line}" if line else file
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A file that was read; `text` is empty but for Markdown and plain text, whose lines can be named."""
+
+    file: SourceFile
+    parsed: Parsed
+    text: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        """Return the path as it is opened from the working directory."""
+        return shown(self.file.path)
+
+    @property
+    def chunks(self) -> "Sequence[Chunk]":
+        """Return its chunks in order."""
+        return self.parsed.chunks
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [place for place, character in enumerate(self.text) if character == "\n"]
+
+    def line(self, offset: int) -> int:
+        """Return the line of an offset, from 1; 0 where the file has no lines."""
+        return bisect_right(self._lines, offset - 1) + 1 if self.text else 0
+
+    @property
+    def is_superseded(self) -> bool:
+        """Return whether its first lines say that it holds no longer, or not yet."""
+        return bool(SUPERSEDED.search(self.text[:HEAD_CHARACTERS] or self.chunks[0].text))
+
+
+@dataclass
+class Reading:
+    """Reads documents of the `endings`; `findings` are the files that cannot be read."""
+
+    parser: Parser
+    endings: Collection[str]
+    findings: list[Finding] = field(default_factory=list)
+
+    def documents(self, paths: Sequence[Path], progress: "Progress | None" = None) -> Iterator[Document]:
+        """Yield the documents below the paths, in the order of their names.
+
+        Raises:
+            IngestionError: a path is neither a folder nor a file that a loader reads.
+        """
+        found = find_files(paths, self.endings)
+        self.findings += [Finding(one.path, 0, "unreadable", one.reason) for one in found.problems]
+        for number, file in enumerate(found.files, start=1):
+            try:
+                parsed = self.parser.parse(file.path)
+                yield Document(file, parsed, read_text(file.path) if file.path.suffix.lower() in LOADERS else "")
+            except IngestionError as error:
+                self.findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
+            if progress:
+                progress(number, len(found.files), file.relative)

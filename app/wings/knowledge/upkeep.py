@@ -1,0 +1,128 @@
+"""Find documents that are old, have no title or lead nowhere, and passages that no question reaches."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from app.wings.knowledge.linted import Document, Finding
+from chains.ingestion.source import title_of
+from chains.text.tokens import tokens
+
+FEWEST_WORDS: Final = 3  # Fewer say nothing that a question could ask for.
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_NO_ANCHOR: Final = re.compile(r"[^\w\- ]")
+_MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
+
+
+def find_old(documents: Sequence[Document], today: date, max_age_days: int = 0) -> Iterator[Finding]:
+    """Yield the documents past their `review_by` or last updated more than `max_age_days` ago; 0 is no limit."""
+    for document in documents:
+        review, updated = (_date(document.parsed.metadata.get(name, "")) for name in ("review_by", "last_updated"))
+        if review and review < today:
+            yield Finding(document.name, _line_of(document, "review_by"), "old", f"its review was due on {review}")
+        elif max_age_days and updated and (today - updated).days > max_age_days:
+            message = f"last updated on {updated}, more than {max_age_days} days ago"
+            yield Finding(document.name, _line_of(document, "last_updated"), "old", message)
+
+
+def _date(text: str) -> date | None:
+    found = _DATE.search(text)
+    try:
+        return date.fromisoformat(found[0]) if found else None
+    except ValueError:
+        return None
+
+
+def _line_of(document: Document, name: str) -> int:
+    found = re.search(rf"^{name}\b", document.text, re.MULTILINE | re.IGNORECASE)
+    return document.line(found.start()) if found else 0
+
+
+def find_untitled(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the documents whose only title is the name of their file."""
+    for document in documents:
+        title = document.parsed.metadata["title"]
+        if document.file.path.suffix.lower() in {".md", ".markdown"} and title == title_of(document.file.path):
+            is_written = re.search(rf"^(?:title:|#)\W*{re.escape(title)}\W*$", document.text, re.MULTILINE)
+            if not is_written:
+                message = f"it has no title; citations call it {title!r}: write `title:` or a heading of level 1"
+                yield Finding(document.name, 1, "title", message)
+
+
+def find_broken_links(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the links to files that are not there, and to headings that their document does not have."""
+    parsed = {document.file.path: _MARKDOWN.parse(document.text) for document in documents if _is_markdown(document)}
+    anchors = {path: _anchors(blocks) for path, blocks in parsed.items()}
+    for document in documents:
+        for line, target in _links(parsed.get(document.file.path, [])):
+            if problem := _problem(document.file.path, target, anchors):
+                yield Finding(document.name, line, "link", f"{target!r}: {problem}")
+
+
+def _is_markdown(document: Document) -> bool:
+    return document.file.path.suffix.lower() in {".md", ".markdown"}
+
+
+def _links(blocks: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    """Yield the line and the target of each link and picture."""
+    for block in blocks:
+        for child in block.children or []:
+            target = child.attrGet("href") or child.attrGet("src")
+            if isinstance(target, str) and block.map:
+                yield block.map[0] + 1, target
+
+
+def _problem(path: Path, target: str, anchors: dict[Path, set[str]]) -> str:
+    """Return why a link leads nowhere; empty where it does not, or leads out of the folder."""
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc or parts.path.startswith("/"):
+        return ""
+    named = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if not named.exists():
+        return "there is no such file"
+    anchor = unquote(parts.fragment).lower()
+    return f"{named.name} has no heading of this name" if anchor and anchor not in anchors.get(named, {anchor}) else ""
+
+
+def _anchors(blocks: Sequence[Token]) -> set[str]:
+    """Return the anchors of a document's headings as GitHub makes them, and those that HTML in it gives."""
+    found: dict[str, int] = {}
+    for opening, content in pairwise(blocks):
+        if opening.type == "heading_open":
+            words = "".join(child.content for child in content.children or [])
+            slug = _NO_ANCHOR.sub("", words.strip().lower()).replace(" ", "-")
+            found[slug] = found.get(slug, -1) + 1
+    numbered = {f"{slug}-{number}" for slug, most in found.items() for number in range(1, most + 1)}
+    given = re.findall(r"(?:id|name)=[\"']([^\"']+)[\"']", " ".join(block.content for block in blocks))
+    return {*found, *numbered, *map(str.lower, given)}
+
+
+def find_unreachable(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield passages that no question reaches: nothing but headings, or rows of a table without its head."""
+    for document in documents:
+        for chunk in document.chunks:
+            line = document.line(chunk.start_char) or chunk.page or 0
+            said = [one for one in chunk.text.splitlines() if one.strip() and not one.lstrip().startswith("#")]
+            if sum(word.weight > 0 for one in said for word in tokens(one)) < FEWEST_WORDS:
+                shown = " ".join(chunk.text.split())[:80]
+                yield Finding(
+                    document.name, line, "passage", f"no question reaches it, it says next to nothing: {shown!r}"
+                )
+            elif _is_torn(said) and not chunk.context:
+                message = "rows of a table without its head and rule: no question reaches what its columns mean"
+                yield Finding(document.name, line, "passage", message)
+
+
+def _is_torn(lines: Sequence[str]) -> bool:
+    """Return whether lines are rows of a table only, and none is the rule below its head."""
+    rows = [line.strip() for line in lines]
+    return (
+        len(rows) > 1 and all(row.startswith("|") for row in rows) and not any(set(row) <= set("|-: ") for row in rows)
+    )

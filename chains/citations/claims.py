@@ -1,0 +1,264 @@
+"""Read what a text states: figures, dates and names, each with the words that say of what and when they are true."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from chains.citations.claim_words import EVERYWHERE, EXAMPLE, GENERIC, IN_NO_HEADING, IN_NO_TITLE, NOT_NOW, SINGLE
+from chains.citations.negations import denied
+from chains.text.quantities import Quantity, quantities
+from chains.text.sentences import sentence_bounds
+from chains.text.tokens import WEIGHTS, Token, tokens
+from chains.text.words import stem
+
+LONGEST_NAME: Final = 8  # Words.
+_SOFT: Final = 0.1  # The weight from which a word is more than grammar.
+
+_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
+_RULE: Final = re.compile(r"[\s|:-]*-[\s|:-]*")
+_CELL: Final = re.compile(r"(?:\\.|[^|\\])+")
+_BOLD: Final = re.compile(r"(?:\*\*|__)[^*_]+(?:\*\*|__):?\s*")
+_NUMBERING: Final = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s")
+_ACRONYM: Final = re.compile(r"\(([A-Z]{2,6})\)")
+
+_CONDITIONAL: Final = re.compile(
+    r"(?:if|when|where|unless|for|in|after|before|under|during|from|once|on|at|by|with|without)\b", re.IGNORECASE
+)
+_CLAUSE_END: Final = re.compile(
+    r";\s|\s[–—]\s|,\s(?:and|but|so|while|whereas|which|who|with|plus)\b|\s(?:but|whereas|while)\s"
+    r"|,\s(?=\D{0,24}(?:at most|at least|up to)\b)"
+)
+_AND: Final = re.compile(r"\s(?:and|or)\s|,\s")
+_ADDED: Final = re.compile(r"\s(?:and|or|plus|such as)\s|,\s")
+_ASIDE: Final = re.compile(r"\([^()]*\d[^()]*\)")
+_SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
+_GIVEN: Final = re.compile(r"(?:\b(?:is|are|of|has|have)|:)[\s*_]+$")
+_GIVEN_END: Final = re.compile(r"[*_]*(?:[.,;)](?:\s|$)|\s*$)")
+_IS: Final = re.compile(r"\b(?:is|are)(?: now| the)?[\s*_\"]+$")
+_INTRODUCES: Final = re.compile(r"\b(?:is|are|in|at|by|to|with|through|via|as|named|called)(?: the)?[\s*_\"]+$")
+_WITHIN_NAME: Final = re.compile(r"[\s\-–&./'’]{1,3}")
+_IN_NAMES: Final = frozenset({"of", "and"})
+
+
+class About(NamedTuple):
+    """What a document is about: the words and the names of its title, its jurisdiction, and which document it is."""
+
+    title: frozenset[str]
+    names: frozenset[str]
+    place: str
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A figure, a date or a name that a statement gives.
+
+    `text[start:end]` is the statement; `words` say what the claim is about, `also` are all words that may: of the
+    statement, of the headings above it and of the title. `said` are the statement's own, `names` the names among them.
+    `conditions` are the other figures that belong to it, `values` all of the statement. `group` is the list or the
+    table that the statement is an item of, `beside` the other cells of its row.
+    """
+
+    start: int
+    end: int
+    about: About
+    value: Quantity | frozenset[str] = frozenset()
+    written: str = ""
+    words: frozenset[str] = frozenset()
+    also: frozenset[str] = frozenset()
+    said: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    heading: frozenset[str] = frozenset()
+    values: tuple[Quantity, ...] = ()
+    conditions: frozenset[tuple[str, float, float]] = frozenset()
+    is_denied: bool = False
+    is_row: bool = False
+    group: str = ""
+    beside: str = ""
+
+
+class _Cell(NamedTuple):
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimReader:
+    """Reads claims; `common` are the words that are also written in small letters, so that they are no names."""
+
+    common: Collection[str]
+
+    def about(self, document: str, title: str, place: str = "") -> About:
+        """Return what a document with a title is about; `place` is the jurisdiction that its metadata names."""
+        words = [word for word in tokens(title) if word.weight > 0 or word.text.isupper()]
+        names = {word.key for word in words if word.text[0].isdigit() or self._is_name(word)}
+        place = place.casefold()
+        return About(keys(words), frozenset(names) - IN_NO_TITLE, "" if place in EVERYWHERE else place, document)
+
+    def claims(self, text: str, about: About, path: Iterable[str] = (), head: str = "") -> Iterator[Claim]:
+        """Yield the claims of a markdown text below the headings of `path`; `head` is that of a table which goes on."""
+        code = [match.span() for match in _FENCE.finditer(text)]
+        headings, bold, lead = list(path), "", ""
+        table = _cells(head.splitlines()[0], -1) if head else []
+        for start, end in sentence_bounds(text):
+            before = text[text.rfind("\n", 0, start) + 1 : start]
+            if _inside(start, code):
+                continue
+            if level := len(before) - len(before.lstrip("#")):
+                headings = [*list(path)[: max(0, level - 2)], text[start:end]]
+                table, bold, lead = [], "", ""
+                continue
+            above = [*headings, *filter(None, [bold, lead])]
+            if text[start] == "|":
+                table = table or _cells(text[start:end], start)
+                yield from self._in_row(text[start:end], Claim(start, end, about), table, above)
+                continue
+            is_item, table = bool(before.strip()), []
+            if not is_item:
+                is_bold, opens = _BOLD.fullmatch(text, start, end), text[start:end].rstrip("* _").endswith(":")
+                bold, lead = (text[start:end], "") if is_bold else (bold, text[start:end] if opens else "")
+                above = [*headings, *filter(None, [bold])]
+            claim = Claim(start, end, about, group="\n".join(["list", *above]) if is_item else "")
+            yield from self._in_sentence(text[start:end], claim, above)
+
+    def _in_row(self, row: str, claim: Claim, head: Sequence[_Cell], headings: Sequence[str]) -> Iterator[Claim]:
+        cells = _cells(row, claim.start)
+        is_body = head[0].start != claim.start and not _RULE.fullmatch(row)
+        if not is_body or not 1 < len(cells) <= len(head) or _is_example([row, *headings]):
+            return
+        read = [quantities(cell.text) for cell in cells]
+        key = keys(tokens(cells[0].text), least=_SOFT)
+        notes = [word for cell, found in zip(cells, read, strict=True) if not found for word in tokens(cell.text)]
+        group = "\n".join([*headings, *(cell.text for cell in head)])
+        for place in range(1, len(cells)):
+            cell, own, above = cells[place], tokens(cells[place].text), tokens(head[place].text)
+            numbers = [*read[0], *quantities(head[place].text)]
+            around = [*notes, *own, *above, *tokens(cells[0].text), *tokens(head[0].text)]
+            beside = "|".join(one.text for one in cells if one != cell)
+            base = replace(claim, is_row=True, group=group, beside=beside, words=key | keys(above, least=_SOFT))
+            for one in read[place]:
+                if one.measure or cell.text.strip(" *_`") == cell.text[one.start : one.end]:
+                    rest = [word for word in own if not one.start <= word.start < one.end]
+                    others = [*numbers, *(other for other in read[place] if other.measure != one.measure)]
+                    base = replace(base, value=one, written=cell.text[one.start : one.end], values=tuple(read[place]))
+                    yield self._complete(base, rest, around, others, headings)
+            if not read[place] and self._is_named(own):
+                named = replace(base, value=keys(own, least=_SOFT), written=cell.text, values=())
+                yield self._complete(named, [], around, numbers, headings)
+            elif not read[place]:
+                key |= keys(own)
+
+    def _in_sentence(self, sentence: str, claim: Claim, headings: Sequence[str]) -> Iterator[Claim]:
+        if sentence.rstrip("*_ \"'").endswith("?") or _is_example([sentence, *headings]):
+            return
+        everything = tokens(sentence)
+        found = quantities(sentence, everything)
+        is_past = NOT_NOW.search(sentence)
+        asides = [match.span() for match in (*_ASIDE.finditer(sentence), *_ACRONYM.finditer(sentence))]
+        for first, last in _clauses(sentence, found):
+            own = [word for word in everything if first <= word.start < last and not _inside(word.start, asides)]
+            here = [one for one in found if first <= one.start < last and not _inside(one.start, asides)]
+            for one in here:
+                if one.label or (is_past and one.measure != "date") or not _is_value(sentence, one):
+                    continue
+                added = _ADDED.search(sentence, one.end, last)
+                until, spans = added.start() if added else last, [(other.start, other.end) for other in here]
+                rest = [word for word in own if word.start < until and not _inside(word.start, spans)]
+                others = [other for other in here if other != one and other.start < until]
+                others = [other for other in others if not _SINCE.search(sentence, 0, other.start)]
+                base = replace(claim, value=one, written=sentence[one.start : one.end], values=tuple(found))
+                yield self._complete(base, rest, everything, others, headings)
+            if not is_past and (name := self._named(sentence, own)):
+                written = sentence[name[0].start : name[-1].end]
+                base = replace(claim, value=frozenset(word.key for word in name), written=written)
+                yield self._complete(base, [word for word in own if word not in name], everything, here, headings)
+
+    def _named(self, sentence: str, own: Sequence[Token]) -> Sequence[Token]:
+        """Return the name behind the words that ask for one: "is issued by", "headquarters in"."""
+        place = next((at for at, word in enumerate(own) if stem(word.text.lower()) in SINGLE), len(own))
+        behind = [word for word in own[place + 1 :] if word.text[0].isupper()]
+        named = [word for word in behind if _INTRODUCES.search(sentence, 0, word.start)]
+        if not named:
+            return []
+        first = next((word for word in named if _IS.search(sentence, 0, word.start)), named[0])
+        run = [first]
+        for word in own[own.index(first) + 1 :]:
+            belongs = word.text[0].isupper() or word.text in _IN_NAMES
+            if not belongs or not _WITHIN_NAME.fullmatch(sentence, run[-1].end, word.start):
+                break
+            run.append(word)
+        run = run[:-1] if run[-1].text in _IN_NAMES else run
+        return run if len(run) > 1 or self._is_name(first) else []
+
+    def _complete(
+        self, claim: Claim, rest: Sequence[Token], around: Iterable[Token], others: Iterable[Quantity],
+        headings: Sequence[str],
+    ) -> Claim:  # fmt: skip
+        """Return the claim with its words; `rest` are those beside its value, `around` all of its statement or row."""
+        above = [tokens(_NUMBERING.sub("", heading)) for heading in headings]
+        in_headings = frozenset(word.key for some in above for word in some if word.weight >= WEIGHTS["word"])
+        nearest = frozenset(word.key for word in above[-1] if word.weight >= WEIGHTS["word"]) if above else frozenset()
+        words = claim.words | keys(rest, least=_SOFT if claim.is_row else WEIGHTS["word"])
+        return replace(
+            claim,
+            written=" ".join(claim.written.replace("*", "").split()),
+            words=words - GENERIC,
+            also=claim.words | keys(around, least=_SOFT) | in_headings | claim.about.title,
+            said=claim.words | keys(rest, least=_SOFT),
+            names=frozenset(word.key for word in rest if self._is_name(word)),
+            heading=nearest - IN_NO_HEADING - GENERIC - claim.about.title,
+            conditions=frozenset((one.measure, one.low, one.high) for one in others),
+            is_denied=bool(denied(rest)),
+        )
+
+    def _is_named(self, words: Collection[Token]) -> bool:
+        """Return whether a cell is a name: every word has a capital, and one of them is a name or there are several."""
+        said = [word for word in words if word.kind != "stop"]
+        has_capitals = bool(said) and len(words) <= LONGEST_NAME and all(word.text[0].isupper() for word in said)
+        return has_capitals and (len(said) > 1 or self._is_name(said[0]))
+
+    def _is_name(self, word: Token) -> bool:
+        if word.kind == "number" or not word.text[0].isupper():
+            return False
+        return (word.text.isupper() and len(word.text) > 1) or (word.weight > 0 and word.key not in self.common)
+
+
+def keys(words: Iterable[Token], *, least: float = WEIGHTS["word"]) -> frozenset[str]:
+    """Return the words of at least a weight, without numbers."""
+    return frozenset(word.key for word in words if word.weight >= least and word.kind != "number")
+
+
+def _cells(row: str, offset: int) -> list[_Cell]:
+    inner = row.strip().strip("|")
+    return [_Cell(match[0], offset + match.start()) for match in _CELL.finditer(inner)]
+
+
+def _inside(place: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+def _is_value(sentence: str, one: Quantity) -> bool:
+    """Return whether a figure is what the sentence gives: no date that opens it, no bare number inside a name."""
+    if one.measure == "date":
+        return bool(sentence[: one.start].strip(" *_("))
+    return bool(one.measure) or bool(_GIVEN.search(sentence, 0, one.start) and _GIVEN_END.match(sentence, one.end))
+
+
+def _is_example(texts: Iterable[str]) -> bool:
+    return any(EXAMPLE.search(text) for text in texts)
+
+
+def _clauses(sentence: str, found: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
+    """Yield the clauses; one that opens with a condition stays with the next, and "and" ends one behind a figure."""
+    ends = [match.start() for match in _CLAUSE_END.finditer(sentence)]
+    for one, following in pairwise(found):
+        if one.measure == following.measure and (joint := _AND.search(sentence, one.end, following.start)):
+            ends.append(joint.start())
+    begin = 0
+    for cut in sorted({*ends, len(sentence)}):
+        opens = begin == 0 and _CONDITIONAL.match(sentence) and not any(one.start < cut for one in found)
+        if not opens or cut == len(sentence):
+            yield begin, cut
+            begin = cut

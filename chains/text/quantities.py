@@ -1,0 +1,232 @@
+"""Read the quantities of a text: figures with their units in one measure, times of day and dates, as intervals."""
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Final, Literal, NamedTuple
+
+from chains.text.tokens import MONTHS, ORDINALS, Token, tokens
+from chains.text.words import word_set
+
+Bound = Literal["exact", "most", "least", "about"]
+
+
+class Quantity(NamedTuple):
+    """A figure or a date: its measure, the interval that it names, and its place (`text[start:end]`).
+
+    The interval is in the measure's base unit: minutes of duration, months, grams, millimetres, litres, days of the
+    calendar. `most` and `least` are bounds ("up to 5 days"), `about` is an estimate. A `label` numbers something
+    ("step 3").
+    """
+
+    measure: str
+    low: float
+    high: float
+    start: int
+    end: int
+    bound: Bound = "exact"
+    label: bool = False
+
+    def contradicts(self, other: "Quantity") -> bool:
+        """Return whether both cannot hold for one thing; estimates and other measures contradict nothing."""
+        if self.measure != other.measure or "about" in {self.bound, other.bound}:
+            return False
+        if self.measure == "hours of a day" or (self.bound == other.bound != "exact"):
+            return (self.low, self.high) != (other.low, other.high)
+        mine, theirs = self._allowed(), other._allowed()
+        return mine[1] < theirs[0] or theirs[1] < mine[0]
+
+    def _allowed(self) -> tuple[float, float]:
+        low = float("-inf") if self.bound == "most" else self.low
+        return low, float("inf") if self.bound == "least" else self.high
+
+
+_UNITS: Final[dict[str, tuple[str, float]]] = {
+    **dict.fromkeys(("second", "seconds", "sec"), ("duration", 1 / 60)),
+    **dict.fromkeys(("minute", "minutes", "min", "mins"), ("duration", 1)),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), ("duration", 60)),
+    **dict.fromkeys(("day", "days"), ("duration", 1440)),
+    **dict.fromkeys(("week", "weeks"), ("duration", 10080)),
+    **dict.fromkeys(("month", "months"), ("months", 1)),
+    **dict.fromkeys(("year", "years"), ("months", 12)),
+    **dict.fromkeys(("g", "gram", "grams"), ("mass", 1)),
+    **dict.fromkeys(("kg", "kilo", "kilos", "kilogram", "kilograms"), ("mass", 1e3)),
+    **dict.fromkeys(("t", "ton", "tons", "tonne", "tonnes"), ("mass", 1e6)),
+    **dict.fromkeys(("mm", "millimetre", "millimetres"), ("length", 1)),
+    **dict.fromkeys(("cm", "centimetre", "centimetres"), ("length", 10)),
+    **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), ("length", 1e3)),
+    **dict.fromkeys(("km", "kilometre", "kilometres"), ("length", 1e6)),
+    **dict.fromkeys(("ml", "millilitre", "millilitres"), ("volume", 1e-3)),
+    **dict.fromkeys(("l", "litre", "litres", "liter", "liters"), ("volume", 1)),
+    **dict.fromkeys(("cbm",), ("volume", 1e3)),
+    **dict.fromkeys(("mb",), ("data", 1)),
+    **dict.fromkeys(("gb",), ("data", 1e3)),
+    **dict.fromkeys(("tb",), ("data", 1e6)),
+}
+_KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office": "working "}
+_SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
+_CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€": "EUR", "£": "GBP", "A$": "AUD"}
+_MOST: Final = re.compile(
+    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below)|[<≤])\s*$"
+)
+_LEAST: Final = re.compile(
+    r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|more than|over|above|exceed(?:s|ing)?)|[>≥])\s*$"
+)
+_ABOUT: Final = re.compile(
+    r"(?:\b(?:about|around|approx(?:imately|\.)?|roughly|nearly|almost|usually|typically|normally|generally|often|circa)"
+    r"\b[^.;|\n]{0,24}|~\s*)$"
+)
+_OR_MORE: Final = re.compile(r"\s?(?:\+|or (?:more|over|above|longer))")
+_BEFORE: Final = re.compile(r"(?:([A-Z]{0,3}[$€£¥])\s?|\b([A-Z]{3}|RM|Rp)\.?\s?)$")
+_BEHIND: Final = re.compile(r"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>[A-Z]{3}\b|€)|°\s?(?P<degrees>[CF])\b)")
+_LABELS: Final = word_set(
+    "step section chapter article rule page table figure phase no item form class part version incoterms number annex "
+    "appendix option level clause paragraph source line tier grade type method model zone grade un iso hs"
+)
+_JOINS: Final = re.compile(r"\s*(?:-|–|—|to|and|until|through)\s*(?:[A-Z]{0,3}[$€£¥]\s?|[A-Z]{3}\s)?$", re.IGNORECASE)
+_MONTH: Final = rf"(?P<month>{'|'.join(MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
+_DATE: Final = re.compile(
+    rf"\b(?P<iso>(?:19|20)\d\d-\d\d-\d\d)\b|\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?\s)?{_MONTH}"
+    r"(?:\s(?P<late>\d{1,2})(?:st|nd|rd|th)?\b(?!\s?[:%]))?(?:,?\s(?P<year>(?:19|20)\d\d)\b)?",
+    re.IGNORECASE,
+)
+_YEAR: Final = re.compile(r"(?:19|20)\d\d$")
+_CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-4]):(\d\d)\b", re.IGNORECASE)
+_HOURS: Final = re.compile(r"\s*(?:-|–|—|to|until|and)\s*")
+_ORDINARY: Final = re.compile(r"\d+(?:\.\d+)?$")
+
+
+def quantities(text: str, words: Sequence[Token] | None = None) -> list[Quantity]:
+    """Return the quantities of a sentence or a cell in order; `words` are its tokens, if they are at hand."""
+    found = sorted([*_dates(text), *_times(text)], key=lambda one: one.start)
+    taken = [(one.start, one.end) for one in found]
+    words = tokens(text) if words is None else words
+    plain = [
+        place
+        for place, word in enumerate(words)
+        if word.kind == "number"
+        and word.text.lower() not in ORDINALS
+        and _ORDINARY.match(word.key)
+        and not any(start <= word.start < end for start, end in taken)
+    ]
+    return sorted([*found, *_ranges(text, [_figure(text, words, place) for place in plain])], key=lambda one: one.start)
+
+
+def _dates(text: str) -> Iterator[Quantity]:
+    for match in _DATE.finditer(text):
+        year, day = match["year"], match["day"] or match["late"]
+        if not match["iso"] and not year and (not day or match["month"][0].islower()):
+            continue  # "March" alone, or the verb "may".
+        try:
+            low, high, measure = _days(match["iso"], year, match["month"], int(day or 0))
+        except ValueError:
+            continue
+        yield Quantity(measure, low, high, match.start(), match.end(), _bound(text, match.start(), match.end()))
+
+
+def _days(iso: str | None, year: str | None, named: str | None, day: int) -> tuple[int, int, str]:
+    """Return the first and the last day that a date names, as ordinals, and its measure."""
+    if iso:
+        first = date.fromisoformat(iso).toordinal()
+        return first, first, "date"
+    month = next(number for number, name in enumerate(MONTHS, 1) if name.startswith((named or "")[:3].lower()))
+    in_year = int(year or 2000)
+    first = date(in_year, month, day or 1).toordinal()
+    last = first if day else date(in_year, month, monthrange(in_year, month)[1]).toordinal()
+    return first, last, "date" if year else "day of the year"
+
+
+def _times(text: str) -> Iterator[Quantity]:
+    """Yield the times of day, in minutes; two that are joined are the hours of a day."""
+    matches = list(_CLOCK.finditer(text))
+    while matches:
+        first = matches.pop(0)
+        if matches and _HOURS.fullmatch(text, first.end(), matches[0].start()):
+            last = matches.pop(0)
+            yield Quantity("hours of a day", _minutes(first), _minutes(last), first.start(), last.end())
+        else:
+            yield Quantity("time of day", _minutes(first), _minutes(first), first.start(), first.end())
+
+
+def _minutes(match: re.Match[str]) -> int:
+    if not match[3]:
+        return 60 * int(match[4]) + int(match[5])
+    return 60 * (int(match[1]) % 12 + 12 * (match[3][0] in "pP")) + int(match[2] or 0)
+
+
+def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
+    word = words[place]
+    value, start, end = float(word.key), word.start, word.end
+    label = place > 0 and words[place - 1].text.lower() in _LABELS
+    if behind := _BEHIND.match(text, word.end):
+        name = behind["currency"] and _CURRENCIES.get(behind["currency"], behind["currency"])
+        measure = "%" if behind["percent"] else name or "temperature"
+        return Quantity(measure, value, value, start, behind.end(), _bound(text, start, behind.end()))
+    if before := _BEFORE.search(text, max(0, start - 5), start):
+        name = before[1] or before[2]
+        start = before.start()
+        return Quantity(_CURRENCIES.get(name, name), value, value, start, end, _bound(text, start, end))
+    if _YEAR.match(word.text) and not label and (place + 1 == len(words) or words[place + 1].text not in _UNITS):
+        first, last = (date(int(word.text), *day).toordinal() for day in ((1, 1), (12, 31)))
+        return Quantity("date", first, last, start, end, _bound(text, start, end))
+    measure, factor, end = _unit(text, words, place)
+    return Quantity(measure, value * factor, value * factor, start, end, _bound(text, start, end), label)
+
+
+def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, int]:
+    """Return what a figure counts, what it is multiplied with, and where its unit ends."""
+    kind, end = "", words[place].end
+    for word in words[place + 1 : place + 4]:
+        between = text[end : word.start]
+        if between.strip(" -("):
+            break
+        plain, end = word.text.lower(), word.end
+        if plain in _KINDS_OF_DAYS:
+            kind = _KINDS_OF_DAYS[plain]
+        elif plain == "cubic":
+            return "volume", 1e3, end
+        elif plain in _UNITS and (word.text.islower() or word.text in {"MB", "GB", "TB", "CBM"}):
+            measure, factor = _UNITS[plain]
+            return kind + measure, factor, end
+        elif plain not in _SKIPPED:
+            return ("" if word.kind in {"stop", "number"} else word.key), 1, end
+    return "", 1, words[place].end
+
+
+def _bound(text: str, start: int, end: int) -> Bound:
+    before = text[max(0, start - 40) : start].lower()
+    if _MOST.search(before):
+        return "most"
+    if _OR_MORE.match(text, end) or _LEAST.search(before):
+        return "least"
+    return "about" if _ABOUT.search(before) else "exact"
+
+
+def _ranges(text: str, figures: list[Quantity]) -> Iterator[Quantity]:
+    """Yield the figures, two that are joined as one range: "3 to 5 days", "between 3 and 5 days"."""
+    while figures:
+        first = figures.pop(0)
+        if figures and _is_range(text, first, figures[0]):
+            last = figures.pop(0)
+            share = last.high / _value(text, last) if last.measure else 1
+            low = first.low if first.measure in {"", last.measure} and first.measure else first.low * share
+            measure = last.measure or first.measure
+            yield last._replace(measure=measure, low=low, start=first.start, bound=first.bound)
+        else:
+            yield first
+
+
+def _value(text: str, one: Quantity) -> float:
+    found = re.search(r"\d[\d,.]*", text[one.start : one.end])
+    return float(found[0].replace(",", "").rstrip(".") or 1) if found else 1.0
+
+
+def _is_range(text: str, first: Quantity, last: Quantity) -> bool:
+    digits = re.match(r"\D{0,5}[\d.,]*\d|\w+", text[first.start :])
+    gap = text[first.start + (digits.end() if digits else 0) : last.start]
+    alone = first.measure in {"", last.measure} or not last.measure
+    between = "between" in text[max(0, first.start - 12) : first.start].lower()
+    joined = _JOINS.fullmatch(gap) or _JOINS.fullmatch(text[first.end : last.start])
+    is_and = "and" in gap.lower()
+    return bool(alone and joined and first.high < last.high and (between or not is_and))

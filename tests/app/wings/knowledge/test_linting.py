@@ -1,0 +1,143 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from app.wiring import sample_corpus
+
+RATE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is {} %.\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    made = tmp_path / "desk"
+    made.mkdir()
+    monkeypatch.chdir(tmp_path)
+    (made / "gst.md").write_text(RATE.format(9))
+    return made
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text)
+
+
+def test_two_documents_that_contradict_each_other_are_named_with_both_places(folder, waypoint):
+    write(folder, "memo.md", "# Import tax\n\nGST on imports into Singapore is charged at 8 %.\n")
+    code, out, err = waypoint("lint", "desk")
+
+    assert code == 1
+    assert out.startswith("desk/gst.md:5: conflict: 9 % here, 8 % in desk/memo.md:3: 'The rate of GST on imports")
+    assert "2 documents: 1 error, 0 warnings" in err
+
+
+def test_a_folder_without_findings_is_clean(folder, waypoint):
+    assert waypoint("lint", "desk")[:2] == (0, "")
+
+
+def test_the_sample_corpus_has_nothing_to_find(waypoint):
+    code, out, err = waypoint("lint", str(sample_corpus()))
+
+    assert (code, out) == (0, "")
+    assert "18 documents: 0 errors, 0 warnings" in err
+
+
+def test_the_findings_are_json_on_request(folder, waypoint):
+    write(folder, "memo.md", "# Import tax\n\nGST on imports into Singapore is charged at 8 %.\n")
+    code, out, _ = waypoint("lint", "desk", "--json")
+    [finding] = json.loads(out)
+
+    assert code == 1
+    assert finding | {"message": ""} == {
+        "file": "desk/gst.md",
+        "line": 5,
+        "kind": "conflict",
+        "message": "",
+        "other_file": "desk/memo.md",
+        "other_line": 3,
+        "level": "error",
+    }
+
+
+@pytest.mark.parametrize(("level", "expected"), [("error", 0), ("warning", 1), ("never", 0)])
+def test_the_level_that_fails_is_chosen(folder, waypoint, level, expected):
+    write(folder, "copy.md", RATE.format(9))
+
+    assert waypoint("lint", "desk", "--fail-on", level)[0] == expected
+
+
+def test_contradictions_do_not_fail_when_nothing_may(folder, waypoint):
+    write(folder, "memo.md", RATE.format(8))
+
+    assert waypoint("lint", "desk", "--fail-on", "never")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (RATE.format(9), "desk/gst.md:1: duplicate: the same text as desk/a.md"),
+        (
+            "---\nreview_by: 2020-01-31\n---\n# Old\n\nA rule about ships.\n",
+            "a.md:2: old: its review was due on 2020-01-31",
+        ),
+        ("# A\n\nSee [the guide](gts.md) for ships.\n", "a.md:3: link: 'gts.md': there is no such file"),
+        (
+            "# A\n\nSee [the guide](gst.md#no) for ships.\n",
+            "a.md:3: link: 'gst.md#no': gst.md has no heading of this name",
+        ),
+        ("Ships sail from here every day.\n", "a.md:1: title: it has no title; citations call it 'A'"),
+        ("# A\n\n## Empty\n\n-\n", "a.md:3: passage: no question reaches it, it says next to nothing"),
+        ("# A\n\n| ships | 4 |\n| cargo | 9 |\n| boats | 8 |\n", "rows of a table without its head and rule"),
+        ("", "a.md: unreadable: the file is empty"),
+        ("---\ntitle: [\n---\nText.\n", "a.md: unreadable: the front matter is not valid YAML"),
+    ],
+)
+def test_each_kind_of_finding_is_named_with_its_line(folder, waypoint, text, expected):
+    write(folder, "a.md", text)
+
+    assert expected in waypoint("lint", "desk")[1]
+
+
+@pytest.mark.parametrize(
+    "link", ["gst.md", "gst.md#rate", "#here", "https://example.org/x", "mailto:desk@example.org", "/somewhere"]
+)
+def test_a_link_that_leads_somewhere_is_no_finding(folder, waypoint, link):
+    write(folder, "a.md", f"# A\n\n## Here\n\nSee [the guide]({link}) about ships and cargo.\n")
+
+    assert waypoint("lint", "desk")[1] == ""
+
+
+def test_a_document_is_old_by_its_date_only_if_the_setting_says_so(folder, waypoint, monkeypatch):
+    write(folder, "a.md", "---\nlast_updated: 2020-01-31\n---\n# A\n\nA rule about ships and cargo.\n")
+    assert waypoint("lint", "desk")[1] == ""
+    monkeypatch.setenv("LINT_MAX_AGE_DAYS", "365")
+
+    assert "desk/a.md:2: old: last updated on 2020-01-31, more than 365 days ago" in waypoint("lint", "desk")[1]
+
+
+def test_a_passage_that_two_documents_share_is_named_once(folder, waypoint):
+    passage = " ".join(f"Word{number} and ship{number} sail to port{number}." for number in range(20))
+    write(folder, "a.md", f"# A\n\n{passage}\n")
+    write(folder, "b.md", f"# B\n\nFirst of all.\n\n{passage}\n")
+
+    assert (
+        "desk/b.md:1: duplicate: a passage that is nearly word for word in desk/a.md:1" in waypoint("lint", "desk")[1]
+    )
+
+
+def test_a_document_that_says_it_is_superseded_contradicts_nothing(folder, waypoint):
+    write(folder, "old.md", "# Old guide\n\nThis guide is superseded.\n\n" + RATE.format(7))
+
+    assert waypoint("lint", "desk")[0] == 0
+
+
+def test_ingestion_ends_with_what_is_worth_a_look(folder, waypoint):
+    write(folder, "memo.md", RATE.format(8))
+    code, out, _ = waypoint("ingest", "desk")
+
+    assert code == 0
+    assert out.endswith("Worth a look: conflict 1; `waypoint lint desk` shows where\n")
+    assert json.loads(waypoint("ingest", "desk", "--json")[1])["notes"] == [out.splitlines()[-1]]
+
+
+def test_ingestion_says_nothing_more_of_clean_documents(folder, waypoint):
+    assert "Worth a look" not in waypoint("ingest", "desk")[1]
