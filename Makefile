@@ -100,7 +100,7 @@ lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
 		--output-file requirements-dev.lock
 
 clean: ## Remove the environments, the index and what tools left behind
-	rm -rf $(VENV) $(PARITY) storage site dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PARITY) storage site .cache dist build *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'

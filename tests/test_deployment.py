@@ -6,19 +6,43 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 import yaml
 
 from app.settings import Settings, fields
 from app.wiring import Services
+from benchmarks.processes import PATIENCE_S, PROGRAM, environment, free_port, responds, wait_until
 
 ROOT = Path(__file__).parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 SETTINGS = {name.upper() for name in fields()}
+
+
+# What Docker Compose fills in: a variable, another text if it is empty (:-), or a text if it is set (:+).
+VARIABLE = re.compile(r"\$\{(\w+)(?:(:[-+])((?:[^{}]|\{[^{}]*\})*))?\}")
+
+
+def filled(value: str, **variables: str) -> str:
+    """Return a value of the compose file as Docker Compose reads it where only these variables are set."""
+
+    def fill(found: re.Match[str]) -> str:
+        value = variables.get(found[1], "")
+        other = filled(found[3] or "", **variables)
+        return {":-": value or other, ":+": value and other}.get(found[2], value)
+
+    return VARIABLE.sub(fill, value)
+
+
+def composed(name: str, **variables: str) -> dict[str, str]:
+    """Return the environment of a composed service where only these variables are set."""
+    return {key: filled(value, **variables) for key, value in COMPOSE["services"][name]["environment"].items()}
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -114,14 +138,95 @@ def test_the_composed_service_is_set_by_settings_that_exist_and_may_have_several
     waypoint = COMPOSE["services"]["waypoint"]
 
     assert set(waypoint["environment"]) - SETTINGS == set()
-    given: dict[str, Any] = {
-        name.lower(): re.sub(r"\$\{.*?\}", "secret", value) for name, value in waypoint["environment"].items()
-    }
+    given: dict[str, Any] = {name.lower(): value for name, value in composed("waypoint").items()}
     assert waypoint["tmpfs"] == [f"{given.pop('prometheus_multiproc_dir')}:uid=10001"]  # Not a folder of this machine.
-    settings = Settings(_env_file=None, **given)
+    settings = Settings(_env_file=None, **{name: value for name, value in given.items() if value})
     assert settings.chroma.host in COMPOSE["services"]
     assert int(waypoint["stop_grace_period"].removesuffix("s")) > settings.server.drain_timeout_s + 5
     assert waypoint["ports"] == [f"127.0.0.1:{settings.server.port}:{settings.server.port}"]
+
+
+def test_the_composition_comes_up_with_nothing_set_and_without_what_a_profile_names():
+    services = COMPOSE["services"]
+    named = {name for name, service in services.items() if "profiles" in service}
+
+    assert ":?" not in (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    assert set(services) - named == {"waypoint", "chroma", "redis"}
+    assert {name for name, on in services["waypoint"]["depends_on"].items() if not on.get("required", True)} == named
+    assert composed("waypoint")["RABBITMQ_URL"] == ""
+
+
+def test_rabbitmq_is_composed_only_where_its_profile_is_asked_for_and_is_the_broker_of_the_settings():
+    server = COMPOSE["services"]["rabbitmq"]
+    password = {"RABBITMQ_PASSWORD": "a1"}
+    broker = urlsplit(composed("waypoint", **password)["RABBITMQ_URL"])
+
+    assert server["profiles"] == ["events"]
+    assert (broker.hostname, broker.port, broker.username, broker.password) == ("rabbitmq", 5672, "waypoint", "a1")
+    assert composed("rabbitmq", **password) == {"RABBITMQ_DEFAULT_USER": "waypoint", "RABBITMQ_DEFAULT_PASS": "a1"}
+
+
+def has_compose() -> bool:
+    """Return whether the client of Docker has Compose; no engine is needed to read a file."""
+    if shutil.which("docker") is None:
+        return False
+    return subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not has_compose(), reason="Docker Compose is not installed")
+@pytest.mark.parametrize("profiles", ["", "events", "postgres", "events,postgres"])
+def test_docker_compose_reads_the_composition(profiles, tmp_path, monkeypatch):
+    shutil.copy(ROOT / "compose.yaml", tmp_path)
+    monkeypatch.setenv("COMPOSE_PROFILES", profiles)
+    command = ["docker", "compose", "config", "--services"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    wanted = {"events": "rabbitmq", "postgres": "postgres"}
+    extra = {wanted[name] for name in profiles.split(",") if name}
+    assert set(done.stdout.split()) == {"waypoint", "chroma", "redis"} | extra
+
+
+def on_this_machine(words: list[str], ports: dict[str, int], folder: Path) -> list[str]:
+    """Return a command of a container as it runs here: its program, ports and folder are those of the test."""
+    words = [str(ports.get(word, word)).replace("/data", str(folder)) for word in words]
+    program = Path(sys.executable).with_name(words[0])
+    return [
+        str(program) if words[0] != "waypoint" else sys.executable,
+        *(PROGRAM if words[0] == "waypoint" else ()),
+        *words[1:],
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.service
+def test_the_commands_of_the_composition_answer_with_nothing_set(tmp_path):
+    chroma, waypoint = (COMPOSE["services"][name] for name in ("chroma", "waypoint"))
+    ports = {"8000": free_port(), "3000": free_port()}
+    store = on_this_machine(chroma["command"], ports, tmp_path / "chroma")
+    service = [*on_this_machine(waypoint["command"], ports, tmp_path), "--port", str(ports["3000"])]
+    (tmp_path / "metrics").mkdir()
+    given = composed("waypoint") | {"CHROMA_HOST": "127.0.0.1", "CHROMA_PORT": str(ports["8000"])}
+    given |= {"CHROMA_PATH": str(tmp_path / "index"), "EVENTS_PATH": str(tmp_path / "events")}
+    given |= {"REDIS_URL": "redis://127.0.0.1:6379/15", "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
+    url = f"http://127.0.0.1:{ports['3000']}"
+
+    with running(store, tmp_path), running(service, tmp_path, **given):
+        wait_until(lambda: responds(f"{url}/health/ready"), limit_s=PATIENCE_S)
+        answer = httpx.post(f"{url}/api/query", json={"query": "What is the GST rate on imports?"}, timeout=60).json()
+    assert answer["outcome"] == "answered"
+    assert "9" in answer["answer"]
+
+
+@contextmanager
+def running(command: list[str], folder: Path, **given: str) -> Iterator[None]:
+    with (folder / "messages.txt").open("ab") as out:
+        process = subprocess.Popen(command, cwd=folder, env=environment(**given), stdout=out, stderr=out)
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_S)
 
 
 def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_database_of_the_settings():
@@ -130,12 +235,9 @@ def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_dat
     address = urlsplit(waypoint["environment"]["DATABASE_URL"])
     given = server["environment"]
 
-    assert {name for name, service in services.items() if "profiles" in service} == {"postgres"}
-    assert {name for name, on in waypoint["depends_on"].items() if not on.get("required", True)} == {"postgres"}
+    assert server["profiles"] == ["postgres"]
     assert (address.hostname, address.port, address.path) == ("postgres", 5432, f"/{given['POSTGRES_DB']}")
     assert (address.username, address.password) == (given["POSTGRES_USER"], given["POSTGRES_PASSWORD"])
-    # A variable that has to be set would stop those who do without: it is read whatever the profile is.
-    assert ":?" not in str(server)
     lines = re.findall(
         r"^    (\w+)=(\w+)$", (ROOT / "docs" / "operations.md").read_text(encoding="utf-8"), re.MULTILINE
     )
