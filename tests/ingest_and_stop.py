@@ -16,8 +16,8 @@ from app.adapters.stores.folder import FileBackedIndex
 from app.adapters.stores.memory import MemoryIndex, SavedMemoryStore
 from app.cli import main
 from app.settings import load_settings
+from app.wings.postgres.contents import PostgresRecords
 from app.wings.postgres.index import PostgresIndex
-from app.wings.postgres.records import PostgresRecords
 from app.wings.postgres.store import PostgresStore
 from app.wiring import Parts, Services
 from chains.ingestion import writing

@@ -1,5 +1,7 @@
-"""Make folders and files that only their owner may read: they hold the words of internal documents."""
+"""Make folders and files that only their owner may read, and write a file so that it is never half written."""
 
+import os
+import tempfile
 from pathlib import Path
 
 FOLDER_MODE = 0o700
@@ -24,3 +26,23 @@ def make_private_file(file: Path) -> None:
     """
     if not file.exists():
         file.touch(mode=FILE_MODE, exist_ok=True)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write the file beside, flush it to the disk, and put it in the place of the old one.
+
+    Raises:
+        OSError: it cannot be written; the old file is as it was.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

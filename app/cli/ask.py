@@ -54,7 +54,7 @@ def ask(
 def _prove(answer: Answer, services: "Services", file: Path | None) -> None:
     if file is not None:
         from app import hooks
-        from app.adapters.atomic_file import write_atomically
+        from app.adapters.private_files import write_atomically
 
         certificate = hooks.load("certificates", "proof")(answer, services)
         write_atomically(file, as_json(certificate) + "\n")

@@ -99,7 +99,7 @@ class Access:
 
 def api_keys(settings: Settings, _access: Access) -> Authenticator:
     """Return what finds callers by the keys of API_KEYS."""
-    from app.adapters.sessions.api_keys import ApiKeys
+    from app.adapters.sessions.identity import ApiKeys
 
     return ApiKeys(settings.access.api_keys.get_secret_value() if settings.access.api_keys else "")
 

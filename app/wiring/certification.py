@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.adapters.atomic_file import write_atomically
+from app.adapters.private_files import write_atomically
 from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.library import folder_beside

@@ -71,7 +71,7 @@ def word_similarity() -> WordSimilarity:
 def token_counter(embeddings: Embeddings) -> TokenCounter:
     """Return the tokenizer of the embedding model; without one, four characters count as a token."""
     from app.adapters.embeddings.onnx import OnnxEmbeddings
-    from app.adapters.embeddings.onnx.tokens import WordPieces
+    from app.adapters.embeddings.onnx.words import WordPieces
 
     return WordPieces(embeddings.tokenizer) if isinstance(embeddings, OnnxEmbeddings) else FourCharacters()
 

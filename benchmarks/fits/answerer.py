@@ -28,7 +28,7 @@ from evals.logistic import Numbers, listwise, logistic
 from evals.metrics.retrieval import is_gold
 from evals.questions import Case
 
-FILE = Path(__file__).parents[2] / "app" / "adapters" / "llm" / "offline" / "ranker.json"
+FILE = Path(__file__).parents[2] / "app" / "wings" / "offline" / "ranker.json"
 CANDIDATES: Final = 6
 THRESHOLD: Final = 0.6
 # The weights of the prior, per standard deviation, and how strongly they are held.

@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from app.wings.safety.injection.classifier import Classifier
-from app.wings.safety.injection.features import features, stretches
+from app.wings.safety.injection import classifier
+from app.wings.safety.injection.classifier import Classifier, features, stretches
 from app.wings.safety.injection.folding import fold
 from benchmarks.fits.injection_texts import Labelled, prose, templated
 from evals.logistic import Numbers, logistic
 
-FILE: Final = Path(__file__).parents[2] / "chains" / "safety" / "injection" / "classifier.json"
+FILE: Final = Path(classifier.__file__).with_name("classifier.json")
 PARAGRAPHS: Final = 1500  # Of our own documents.
 # In how many families a feature has to stand: what one family says alone tells its templates, not attacks.
 LEAST_FAMILIES: Final = 4

@@ -10,26 +10,31 @@ from evals.metrics.answers import (
     UNFOUNDED,
     answers,
     asks_back,
+    citations,
     fact_coverage,
     is_declined,
     is_founded,
     is_judged,
     is_right,
+    judged,
     rightness,
 )
-from evals.metrics.citations import citations
 from evals.metrics.confidence import (
     Bin,
     Judged,
+    Point,
     auroc,
     brier,
     calibration_error,
     confidence,
+    coverage_at,
+    false_answer_curve,
     judgements,
     reliability,
+    risk_coverage,
+    risk_coverage_area,
     scores,
 )
-from evals.metrics.judged import judged
 from evals.metrics.latency import latency, percentile
 from evals.metrics.measure import SAMPLES, Measure, Metric, with_intervals
 from evals.metrics.retrieval import (
@@ -44,7 +49,6 @@ from evals.metrics.retrieval import (
     retrieval,
     words,
 )
-from evals.metrics.selective import Point, coverage_at, false_answer_curve, risk_coverage, risk_coverage_area
 from evals.questions import Case
 from evals.rows import Judgement, Pair, Row, pairs_of
 

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Sequence
 
-from evals.metrics.measure import Measure, mean
+from evals.metrics.measure import Measure, mean, ratio
 from evals.metrics.retrieval import is_gold
 from evals.questions import OUT_OF_SCOPE, Case
-from evals.rows import Pair, Row
+from evals.rows import Judgement, Pair, Row
 
 GROUP, RIGHT = "answers", "right"
 ANSWERED = frozenset({"answered", "degraded"})
@@ -110,3 +110,33 @@ def _is_given_and_judged(case: Case, row: Row) -> bool:
 
 def _is_answer_founded(case: Case, row: Row) -> bool:
     return is_founded(case, row) if case.in_scope else is_right(case, row)
+
+
+def citations(pairs: Sequence[Pair]) -> list[Measure]:
+    """Return the share of the model's citations that match something retrieved, and of these that of gold documents."""
+    marked = [[found for found in row["citations"] if not found.get("attributed")] for _, row in pairs]
+    valid = [[found for found in some if found["matched"]] for some in marked]
+    judged = [
+        [is_gold(found["doc_id"], case) for found in some] if case.gold else []
+        for (case, _), some in zip(pairs, valid, strict=True)
+    ]
+    validity = [_share(len(good), len(every)) for good, every in zip(valid, marked, strict=True)]
+    precision = [_share(sum(some), len(some)) for some in judged]
+    return [ratio("citations", "citation validity", validity), ratio("citations", "citation precision", precision)]
+
+
+def _share(some: int, every: int) -> tuple[float, float] | None:
+    return (float(some), float(every)) if every else None
+
+
+def judged(pairs: Sequence[Pair]) -> list[Measure]:
+    """Return the faithfulness of the answers judged, and how many judgements could be read; nothing without a judge."""
+    found: list[Judgement | None] = [row.get("judgement") for _, row in pairs]
+    if not any(found):
+        return []
+    faithful = [one["faithfulness"] if one else None for one in found]
+    readable = [float(one["faithfulness"] is not None) if one else None for one in found]
+    return [
+        mean("judge", "faithfulness, by a model", faithful),
+        mean("judge", "judgements that could be read", readable),
+    ]

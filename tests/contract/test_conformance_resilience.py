@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from app.adapters.embeddings.onnx import OnnxEmbeddings
-from app.adapters.embeddings.onnx.tokens import WordPieces
-from app.adapters.llm.error_mapping import map_errors
+from app.adapters.embeddings.onnx.words import WordPieces
+from app.adapters.llm.validated_model import map_errors
 from app.http.errors import reply_to
 from app.settings import SettingsError, load_settings
 from chains import errors

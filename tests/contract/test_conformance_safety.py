@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from pytest_httpserver import HTTPServer
 
 from app.wings.safety.injection import Scanner
-from app.wings.safety.moderation.openai import OpenAIModeration
+from app.wings.safety.moderators import OpenAIModeration
 from app.wings.safety.pii import redact
 from app.wiring.safety import THRESHOLDS
 from chains import build_chain

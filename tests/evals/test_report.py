@@ -3,9 +3,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evals.diagrams import curves, diagram
 from evals.metrics import Bin, Metric, evaluate
-from evals.plots import bars, spans
+from evals.plots import bars, curves, diagram, spans
 from evals.report import html_report
 from evals.table import counts_text, table_text
 from evals.worst import reason, worst

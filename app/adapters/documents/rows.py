@@ -1,9 +1,22 @@
-"""Write the rows of a table so that each says on its own what its values mean: `- Goods: Gold; Rate: nil`."""
+"""Rows of tables and of JSON lines as text that says on its own what each value means: `- Goods: Gold; Rate: nil`."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_BYTES, MAX_NAME, storable, without_controls
+from chains.ingestion.source import (
+    MAX_BYTES,
+    MAX_NAME,
+    SourceText,
+    read_text,
+    require_words,
+    storable,
+    title_of,
+    without_controls,
+)
+from chains.ingestion.statements import Stated
 
 
 def rows_text(rows: Iterable[Sequence[object]]) -> str:
@@ -54,3 +67,61 @@ def _bounded(rows: Iterable[Sequence[object]]) -> Iterable[Sequence[object]]:
             msg = f"its tables hold more than {MAX_BYTES // 2**20} MB of text; split it"
             raise IngestionError(msg)
         yield row
+
+
+FORM = (
+    'every line has to be one JSON object, like {"title": "Gold", "text": "Gold is free of duty."} or a row of values'
+)
+
+
+def load_json_lines(path: Path) -> SourceText:
+    """Read a file of JSON objects, one a line.
+
+    An object with a `text` becomes a section under its `title`, with its other values below the text; any other object
+    becomes a line of its values with their names. What one line says of who may read it holds for the file.
+
+    Raises:
+        IngestionError: the file cannot be read, has no text, or a line of it is no JSON object.
+    """
+    text = read_text(path).removeprefix("\ufeff")
+    require_words(text)
+    stated, parts = Stated(), []
+    for number, value in _objects(text):
+        stated.note_all(value)
+        parts.append(_section(value, number))
+    body = "\n".join(parts)
+    require_words(body)
+    return SourceText(storable(body) + "\n", 0, {"title": title_of(path)} | stated.strictest())
+
+
+def _objects(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            msg = f"line {number} is no JSON; {FORM}"
+            raise IngestionError(msg) from error
+        if not isinstance(value, dict):
+            msg = f"line {number} is no JSON object; {FORM}"
+            raise IngestionError(msg)
+        yield number, value
+
+
+def _section(values: Mapping[str, Any], number: int) -> str:
+    text = values.get("text")
+    if not isinstance(text, str) or not text.strip():
+        return f"- {_row(values)}" if values else ""
+    heading = one_line(values.get("title"))[:MAX_NAME] or f"Line {number}"
+    more = _row({name: value for name, value in values.items() if name not in {"text", "title"}})
+    return "\n".join([f"\n## {heading}\n", text.strip(), *([f"\n- {more}"] if more else []), ""])
+
+
+def _row(values: Mapping[str, Any]) -> str:
+    fields = {one_line(name): _words(value) for name, value in values.items()}
+    return "; ".join(f"{name}: {value}" for name, value in fields.items() if value)
+
+
+def _words(value: Any) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | bool) else value)

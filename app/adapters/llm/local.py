@@ -10,8 +10,8 @@ import openai
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import PrivateAttr
 
-from app.adapters.llm.error_mapping import map_errors
 from app.adapters.llm.openai_compatible import OpenAICompatibleModel, openai_compatible_model
+from app.adapters.llm.validated_model import map_errors
 from chains.errors import LLMRejectedError
 
 LIST_TIMEOUT_S: Final = 5.0

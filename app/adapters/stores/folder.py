@@ -15,8 +15,7 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from app.adapters.atomic_file import write_atomically
-from app.adapters.private_files import FILE_MODE, make_private_folder
+from app.adapters.private_files import FILE_MODE, make_private_folder, write_atomically
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.index import Change, Recipe, Store, StoredIndex
 from chains.errors import IndexBusyError, VectorStoreError

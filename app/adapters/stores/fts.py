@@ -17,8 +17,7 @@ from langchain_core.utils import batch_iterate
 
 from app.adapters.private_files import make_private_file, make_private_folder
 from app.adapters.stores.index import Fields, HeldDocument
-from app.adapters.stores.search_words import choose
-from app.adapters.stores.vocabulary import FtsVocabulary
+from app.adapters.stores.search_words import FtsVocabulary, choose
 from chains.errors import VectorStoreError
 from chains.ports import ChunkPlace, ChunkStore
 

@@ -10,10 +10,35 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
+from chains.errors import ConfigurationError
 from chains.ports import ChunkStore, WordIndex
 
 if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
+
+# Raised whenever an older index would answer wrongly. 3: more of what a document says of its audience is understood,
+# so that an older index may show strangers what is internal.
+FORMAT = 3
+
+REBUILD = "rebuild it with `waypoint ingest --reset PATH`, where PATH is the folder of your documents"
+
+
+def check_label(index: str, *, made_format: object, made_with: object, embedding_model: str) -> None:
+    """Check the format and the embedding model that an index states.
+
+    Raises:
+        ConfigurationError: one of them is another than this version or these settings need.
+    """
+    if made_format != FORMAT:
+        msg = f"the index {index!r} was made by an earlier version, in another form; {REBUILD}"
+        raise ConfigurationError(msg)
+    if made_with != embedding_model:
+        msg = (
+            f"the index {index!r} was made with the embedding model {made_with!r}, not {embedding_model!r}; "
+            f"{REBUILD}, or set EMBEDDING_MODEL"
+        )
+        raise ConfigurationError(msg)
+
 
 Fields = Callable[[Document], tuple[str, str, str]]
 """The searched parts of a chunk: its title, its section path and its text."""

@@ -18,11 +18,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 from numpy.typing import NDArray
 
-from app.adapters.atomic_file import write_atomically
+from app.adapters.private_files import write_atomically
 from app.adapters.stores.folder import ChangedInPlace
 from app.adapters.stores.fts import LexicalIndex
-from app.adapters.stores.index import Recipe
-from app.adapters.stores.label import FORMAT, REBUILD, check_label
+from app.adapters.stores.index import FORMAT, REBUILD, Recipe, check_label
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.vectors import cosines
 

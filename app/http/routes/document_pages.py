@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from app.adapters.documents.page_queue import PagesBusyError
+from app.adapters.documents.pages import PagesBusyError
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import typer
 
-from app.adapters.atomic_file import write_atomically
+from app.adapters.private_files import write_atomically
 from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import complain, show
 from app.wings.knowledge.cases import FileCase, differences, read_cases

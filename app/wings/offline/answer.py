@@ -7,9 +7,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 import prompts
-from app.wings.offline.answer_kinds import LISTED
 from app.wings.offline.evidence import Evidence, Statement
-from app.wings.offline.matching import words_of
+from app.wings.offline.matching import LISTED, words_of
 from app.wings.offline.passages import is_label
 from app.wings.offline.ranker import Ranker
 from chains.text.letters import escape_brackets, one_line

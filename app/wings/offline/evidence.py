@@ -7,8 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.wings.offline.answer_kinds import COMPANY, CURRENT, GLOSSARY, fits, subject
-from app.wings.offline.matching import WORD_FLOOR, Matcher, Matrix
+from app.wings.offline.matching import COMPANY, CURRENT, GLOSSARY, WORD_FLOOR, Matcher, Matrix, fits, subject
 from app.wings.offline.passages import Block, Entry, is_label, is_worked
 from app.wings.offline.question import Kind, Question, join_initials, names_country, pairs_of
 from chains.ports import WordSimilarity

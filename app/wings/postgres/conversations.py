@@ -8,8 +8,8 @@ from langchain_core.runnables import run_in_executor
 from sqlalchemy import Connection, text
 
 from app.adapters.sessions.conversations import conversation_key, read_turns, trimmed
-from app.wings.postgres.characters import as_json
 from app.wings.postgres.database import Database
+from app.wings.postgres.driver import as_json
 from app.wings.postgres.schema import SCHEMA, check_schema
 from chains.errors import ConfigurationError, SessionError, SessionNotFoundError, VectorStoreError
 from chains.history import Turn

@@ -12,8 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
-from app.wings.postgres.driver import Address, psycopg, text_dumpers
-from app.wings.postgres.errors import LOST, explained, translate
+from app.wings.postgres.driver import LOST, Address, explained, psycopg, text_dumpers, translate
 from chains.errors import VectorStoreError
 
 # How many neighbours a search follows: with 400, four in a hundred of the true ones are missed at a million chunks,

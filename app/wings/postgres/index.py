@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
-from app.adapters.stores.index import Change, Recipe, StoredIndex
-from app.adapters.stores.label import FORMAT, check_label
+from app.adapters.stores.index import FORMAT, Change, Recipe, StoredIndex, check_label
 from app.wings.postgres.contents import PostgresContents, PostgresSnapshot
 from app.wings.postgres.database import Database
 from app.wings.postgres.partition import Partition
 from app.wings.postgres.schema import SCHEMA, check_schema
 from app.wings.postgres.store import PostgresStore
-from app.wings.postgres.tokens import Tokenizer
+from app.wings.postgres.vocabulary import Tokenizer
 from app.wings.postgres.words import PostgresWords, Size
 from chains.errors import IndexBusyError, VectorStoreError
 

@@ -1,11 +1,29 @@
 """The tables of one index: its rows of chunks, terms and postings, and its index of vectors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
 from app.wings.postgres.schema import SCHEMA
 from chains.errors import ConfigurationError
+
+# These have columns of their own, with indexes; others are looked up in the metadata.
+COLUMNS = ("audience", "category", "jurisdiction")
+
+
+def condition(where: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the condition on a table `chunks`, and its values; without any, one that is always true."""
+    terms, values = [], {}
+    for place, (name, value) in enumerate(where.items()):
+        if name in COLUMNS:
+            terms.append(f"chunks.{name} = :value{place}")
+        else:
+            terms.append(f"chunks.metadata ->> :name{place} = :value{place}")
+            values[f"name{place}"] = name
+        values[f"value{place}"] = value
+    return " AND ".join(terms) or "true", values
+
 
 TABLES = ("chunks", "terms", "postings")
 # Most dimensions that pgvector indexes. It does so as numbers of 16 bits: half the memory to build and to search.

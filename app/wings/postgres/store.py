@@ -12,13 +12,11 @@ from langchain_core.vectorstores import VectorStore
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from app.adapters.stores.index import Recipe
-from app.adapters.stores.label import REBUILD
+from app.adapters.stores.index import REBUILD, Recipe
 from app.wings.postgres.database import Database
-from app.wings.postgres.filters import condition
-from app.wings.postgres.partition import Partition, half
+from app.wings.postgres.partition import Partition, condition, half
 from app.wings.postgres.schema import SCHEMA
-from app.wings.postgres.tokens import Tokenizer
+from app.wings.postgres.vocabulary import Tokenizer
 from app.wings.postgres.writing import MOST_TOKENS, Row, add_chunks, as_vector, delete_chunks, from_wire
 from chains.errors import ConfigurationError
 

@@ -1,5 +1,8 @@
-"""What was read of the words of an index since it was opened, so that questions which share words read them once."""
+"""The terms of texts, as SQLite has them, and what was read of the words of an index since it was opened."""
 
+import sqlite3
+import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -7,8 +10,35 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, text
 
-from app.wings.postgres.tokens import Tokenizer
+from app.wings.postgres.driver import keepable
 from chains.text.words import one_error_away
+
+TOKENIZER = "porter unicode61"
+_TABLES = f"""
+CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = '{TOKENIZER}');
+CREATE VIRTUAL TABLE tokens USING fts5vocab(texts, 'instance');
+"""
+
+
+class Tokenizer:
+    """Counts the terms of texts in an FTS5 table in memory, so that both word indexes hold the same; thread-safe."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection.executescript(_TABLES)
+        self._lock = threading.Lock()
+
+    def counts(self, texts: Sequence[str]) -> list[Counter[str]]:
+        """Return how often each text holds each of its terms."""
+        found: list[Counter[str]] = [Counter() for _ in texts]
+        with self._lock:
+            self._connection.execute("DELETE FROM texts")
+            rows = ((place, keepable(text)) for place, text in enumerate(texts, start=1))
+            self._connection.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", rows)
+            for term, place, count in self._connection.execute("SELECT term, doc, count(*) FROM tokens GROUP BY 1, 2"):
+                found[place - 1][term] = count
+        return found
+
 
 # Words that are remembered: a question may hold any.
 MOST_REMEMBERED = 10_000

@@ -11,10 +11,8 @@ from app.adapters.stores.fts import NEAR_WEIGHT
 from app.adapters.stores.index import HeldDocument
 from app.adapters.stores.search_words import choose
 from app.wings.postgres.database import Database
-from app.wings.postgres.filters import condition
-from app.wings.postgres.partition import Partition
-from app.wings.postgres.tokens import Tokenizer
-from app.wings.postgres.vocabulary import PostgresVocabulary, Term
+from app.wings.postgres.partition import Partition, condition
+from app.wings.postgres.vocabulary import PostgresVocabulary, Term, Tokenizer
 from chains.ports import ChunkPlace
 
 # About how many postings a search reads.

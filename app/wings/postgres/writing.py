@@ -11,10 +11,9 @@ from langchain_core.documents import Document
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from app.wings.postgres.characters import as_json
 from app.wings.postgres.database import Database
-from app.wings.postgres.filters import COLUMNS
-from app.wings.postgres.partition import Partition
+from app.wings.postgres.driver import as_json
+from app.wings.postgres.partition import COLUMNS, Partition
 from app.wings.postgres.schema import SCHEMA
 
 # What a smallint holds: a longer chunk counts as one of this length.

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import prompts
 from app.ports import Moderation, Trial
 from app.settings import Settings
-from app.wings.safety.moderation.guard_model import guard_moderator
-from app.wings.safety.moderation.openai import OPENAI, OpenAIModeration
+from app.wings.safety.moderators import OPENAI, OpenAIModeration, guard_moderator
 from app.wings.safety.settings import ModerationSettings
 from app.wiring.diagnosis import QUESTION
 from app.wiring.llm import close, providers

@@ -9,9 +9,8 @@ from urllib.parse import urljoin, urlsplit
 
 from protego import Protego
 
-from app.wings.sources.markup import links_of, sitemap_entries
 from app.wings.sources.web_client import AGENT, NO_CONTENT, UNCHANGED, Marks, Reply, WebClient
-from app.wings.sources.web_names import HTML, PAGES, SiteScope
+from app.wings.sources.web_pages import HTML, PAGES, SiteScope, links_of, sitemap_entries
 from chains.errors import IngestionError
 from chains.ingestion.mirror import Copy, RemoteDocument, Unread, is_safe_name
 

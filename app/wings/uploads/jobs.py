@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from app.adapters.atomic_file import write_atomically
-from app.adapters.private_files import FILE_MODE, make_private_folder
+from app.adapters.private_files import FILE_MODE, make_private_folder, write_atomically
 from chains.audience import Audience
 
 State = Literal["waiting", "running", "done", "failed"]

@@ -8,7 +8,7 @@ import pytest
 
 from app import web
 from app.web import words
-from app.wings.safety.pii.kinds import KINDS
+from app.wings.safety.pii import KINDS
 
 PACKAGE = Path(web.__file__).parent
 SCRIPTS = [*PACKAGE.glob("static/js/**/*.js")]

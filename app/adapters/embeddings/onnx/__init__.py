@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
-from app.adapters.embeddings.batches import batches
 from app.adapters.embeddings.onnx import weights
 from app.adapters.executors import available_cores, half_of_the_cores
 from chains.errors import ConfigurationError, EmbeddingError
@@ -18,6 +17,27 @@ from chains.errors import ConfigurationError, EmbeddingError
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
+
+PADDING_SHARE = 0.1
+
+
+def batches(lengths: Sequence[int], *, tokens: int) -> Iterator[list[int]]:
+    """Yield the indices of texts to embed together, the longest first: nearly as long, and few enough for memory.
+
+    At most so many `tokens` a batch, and at most a tenth of a row is padding.
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
+        longest = lengths[batch[0]] if batch else 0
+        too_many = (len(batch) + 1) * longest > tokens
+        too_short = lengths[index] < longest * (1 - PADDING_SHARE)
+        if batch and (too_many or too_short):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
 
 __all__ = ["OnnxEmbeddings"]
 

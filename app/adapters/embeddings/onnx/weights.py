@@ -12,7 +12,7 @@ from pathlib import Path
 
 from safetensors import safe_open
 
-from app.adapters.atomic_file import write_atomically
+from app.adapters.private_files import write_atomically
 from chains.errors import ConfigurationError
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"

@@ -1,18 +1,50 @@
-"""Similarity of words by the embedding model's word table: a lookup and a small product, no inference.
+"""The words of the embedding model: texts counted and cut by its tokenizer, and the similarity of words by its table.
+
+Word pieces are not the language model's tokens, whose vocabulary no package carries, but tokens of the same kind.
 
 The input layer of a BERT-family encoder holds one trained vector per word of its vocabulary; centred, they put
-synonyms and inflections side by side (`sister` - `siblings`, `merger` - `takeover`).
+synonyms and inflections side by side (`sister` - `siblings`, `merger` - `takeover`). A lookup and a small product
+compare two words, without inference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.adapters.embeddings.onnx import weights
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+KEPT_COUNTS = 4096  # The same chunks and prompts are counted again and again.
+
+
+class WordPieces:
+    """Counts word pieces; `tokenizer` returns a tokenizer that neither pads nor truncates."""
+
+    def __init__(self, tokenizer: Callable[[], "Tokenizer"]) -> None:
+        self._tokenizer = tokenizer
+        self.count = lru_cache(KEPT_COUNTS)(self._count)
+
+    def _count(self, text: str) -> int:
+        return len(self._encoded(text))
+
+    def cut(self, text: str, tokens: int) -> str:
+        """Return as much of the beginning of the text as so many tokens hold."""
+        offsets = self._encoded(text).offsets
+        if len(offsets) <= tokens:
+            return text
+        return text[: offsets[tokens - 1][1]] if tokens > 0 else ""
+
+    def _encoded(self, text: str) -> "Encoding":
+        # Lone surrogates have no UTF-8, which the tokenizer needs; one character takes the place of one.
+        clean = text.encode("utf-8", "replace").decode("utf-8")
+        return self._tokenizer().encode(clean, add_special_tokens=False)
+
 
 _TABLE: Final = "embeddings.word_embeddings.weight"
 _FIRST_WORD: Final = 1996  # Below stand the special, unused and single-character tokens of BERT's vocabulary.

@@ -10,8 +10,7 @@ from uuid import uuid4
 
 from filelock import FileLock
 
-from app.adapters.atomic_file import write_atomically
-from app.adapters.private_files import FILE_MODE, FOLDER_MODE, make_private_file, make_private_folder
+from app.adapters.private_files import FILE_MODE, FOLDER_MODE, make_private_file, make_private_folder, write_atomically
 from app.adapters.stores.chroma.client import Server, connected
 from app.adapters.stores.chroma.store import (
     SAVE_EVERY,
@@ -23,8 +22,7 @@ from app.adapters.stores.chroma.store import (
 )
 from app.adapters.stores.folder import ChangedInPlace, FileBackedIndex, FolderSnapshot
 from app.adapters.stores.fts import LexicalIndex
-from app.adapters.stores.index import Change, Recipe
-from app.adapters.stores.label import REBUILD
+from app.adapters.stores.index import REBUILD, Change, Recipe
 from chains.errors import ConfigurationError, VectorStoreError
 
 # Chroma's file in a folder; earlier versions kept it in CHROMA_PATH itself.

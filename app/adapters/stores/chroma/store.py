@@ -23,7 +23,7 @@ from app.adapters.stores.chroma.cache import FetchCache
 from app.adapters.stores.chroma.client import Server, client_of, close, connected
 from app.adapters.stores.chroma.compat import collection_of
 from app.adapters.stores.fts import LexicalIndex
-from app.adapters.stores.label import FORMAT, REBUILD, check_label
+from app.adapters.stores.index import FORMAT, REBUILD, check_label
 from chains.errors import ConfigurationError, VectorStoreError, WaypointError
 
 SPACE = "cosine"

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.adapters.documents.page_queue import PageQueue, PagesBusyError
-from app.adapters.documents.pages import IndexedPage, PdfPages
+from app.adapters.documents.pages import IndexedPage, PageQueue, PagesBusyError, PdfPages
 from app.adapters.documents.process import LimitedProcess
 from benchmarks.documents import heavy_pdf, pdf
 from tests.waiting import await_until

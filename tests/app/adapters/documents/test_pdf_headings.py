@@ -1,11 +1,10 @@
 import pytest
 
 from app.adapters.documents.pdf import load_pdf
-from app.adapters.documents.pdf_headings import headings, without_running
+from app.adapters.documents.pdf_headings import headings, report_title, says_something, without_running
 from app.adapters.documents.pdf_lines import Line, read_lines, text_of
 from benchmarks.documents import laid_out_pdf
 from chains.ingestion.chunks import Chunker
-from chains.ingestion.cover import report_title, says_something
 
 WORDS = "These are the words of a paragraph, which is set in the size that most of the text has."
 

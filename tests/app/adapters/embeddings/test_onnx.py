@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from app.adapters.embeddings.batches import batches
-from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, weights
+from app.adapters.embeddings.onnx import BATCH_TOKENS, OnnxEmbeddings, batches, weights
 from chains.errors import EmbeddingError
 
 Array = Any  # numpy gives Any where a sum keeps its dimensions.

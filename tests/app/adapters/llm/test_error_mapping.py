@@ -7,7 +7,7 @@ import openai
 import pytest
 
 from app.adapters.http_client import retry_after_s
-from app.adapters.llm.error_mapping import map_errors, status_error
+from app.adapters.llm.validated_model import map_errors, status_error
 from chains.errors import (
     LLMError,
     LLMRateLimitError,

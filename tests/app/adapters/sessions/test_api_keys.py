@@ -1,7 +1,6 @@
 import pytest
 
-from app.adapters.sessions.api_keys import ApiKeys
-from app.adapters.sessions.identity import Scope
+from app.adapters.sessions.identity import ApiKeys, Scope
 from chains.errors import ConfigurationError
 from tests.access import key_entry
 

@@ -10,8 +10,7 @@ from langchain_core.documents import Document
 
 from app.adapters.stores.fts import NEAR_WEIGHT, LexicalIndex
 from app.adapters.stores.memory import SavedMemoryStore
-from app.adapters.stores.search_words import choose
-from app.adapters.stores.vocabulary import FtsVocabulary
+from app.adapters.stores.search_words import FtsVocabulary, choose
 from chains.errors import VectorStoreError
 from chains.ports import ChunkPlace
 from tests.fakes import WordEmbeddings

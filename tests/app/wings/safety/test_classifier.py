@@ -3,8 +3,7 @@ import json
 import pytest
 
 from app.wings.safety.injection import Scanner
-from app.wings.safety.injection.classifier import Classifier, packaged_classifier, read_classifier
-from app.wings.safety.injection.features import features, stretches
+from app.wings.safety.injection.classifier import Classifier, features, packaged_classifier, read_classifier, stretches
 from app.wings.safety.injection.folding import fold
 
 ROLES = Classifier(-4.0, {"RULE": 3.0, "DROP": 3.0, "DROP RULE": 3.0, "river": -1.0})

@@ -1,1 +1,0 @@
-"""Moderators: services and models that tell whether a question is harmful."""
