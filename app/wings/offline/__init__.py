@@ -2,7 +2,7 @@
 
 `passages` reads the context into entries of quotable statements (`plain` strips the markdown), `question` reads what
 is asked, `spelling` corrects it, `matching` compares their words, `evidence` measures the statements by them
-(`answer_kinds` by the kind of answer), `ranker` weighs what was measured by the fitted weights of ranker.json,
+(and by the kind of answer), `ranker` weighs what was measured by the fitted weights of ranker.json,
 `answer` quotes the best or declines, `model` is the chat model around them.
 """
 
