@@ -3,10 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait, box
 from tests.web.axe import violations
+from tests.web.outcomes import DEGRADED, say_outcomes
 
 SLOW = "How much is the GST, slowly?"
 
@@ -164,7 +165,25 @@ def test_the_parts_of_an_answer_are_said_to_a_screen_reader(page):
     expect(said).to_contain_text("High confidence")
 
 
-def test_the_four_parts_stand_below_the_answer(page):
+def top(part: Locator) -> float:
+    return float(part.evaluate("(one) => one.getBoundingClientRect().top"))
+
+
+def test_the_badge_and_the_answer_come_first_then_sources_then_closest_passages(page, model):
+    say_outcomes(model)
+    exchange = ask_and_wait(page, GST)
+    tops = [
+        exchange.locator(part).bounding_box()["y"] for part in (".asked", ".badge", ".answer", ".sources", ".related")
+    ]
+    assert tops == sorted(tops)
+
+    page.keyboard.press("Control+k")
+    quoted = ask_and_wait(page, DEGRADED)
+    tops = [top(quoted.locator(part)) for part in (".badge", ".answer", ".sources", ".closest")]
+    assert tops == sorted(tops)
+
+
+def test_sources_and_related_documents_stand_below_the_answer(page):
     exchange = ask_and_wait(page, GST)
 
     expect(exchange.locator(".sources")).to_contain_text("Singapore GST Guide")
@@ -174,8 +193,45 @@ def test_the_four_parts_stand_below_the_answer(page):
     chips = exchange.locator(".related .document-chip")
     assert len(set(chips.evaluate_all("all => all.map((one) => one.dataset.category)"))) > 1
     assert len(set(chips.evaluate_all("all => all.map((one) => getComputedStyle(one.firstChild).color)"))) > 1
-    confidence = exchange.locator("[data-level]")
-    expect(confidence).to_have_attribute("data-level", "high")
-    expect(confidence.get_by_role("meter")).to_be_visible()
-    expect(confidence.locator(".reason")).not_to_be_empty()
-    expect(exchange.locator(".figures")).to_have_text(re.compile(r"10 passages found · \d+ used · [\d.]+ s"))
+
+
+def test_the_badge_tells_its_reason_and_figures_to_mouse_keyboard_and_screen_reader(page):
+    badge = ask_and_wait(page, GST).locator(".badge")
+    card = page.locator("#card")
+    expect(badge).to_have_text("High confidence")
+    badge.hover()
+    expect(card).to_contain_text(re.compile(r"10 passages found · \d+ used · [\d.]+ s"))
+    page.mouse.move(0, 0)
+    expect(card).to_be_hidden()
+
+    badge.focus()
+    expect(card.locator("p")).to_have_count(3)
+    expect(badge).to_have_attribute("aria-describedby", "card")
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+
+
+def test_on_a_phone_an_answer_is_one_sentence_and_the_rest_comes_with_a_button(open_page):
+    page = open_page(viewport={"width": 360, "height": 740})
+    exchange = ask_and_wait(page, GST)
+    more = exchange.locator("[data-do=more]")
+    expect(exchange.locator(".answer p")).to_contain_text("9 %")
+    expect(exchange.locator(".answer li").first).to_be_hidden()
+    expect(more).to_have_attribute("aria-expanded", "false")
+    more.press("Enter")
+    expect(exchange.locator(".answer li").first).to_be_visible()
+    expect(more).to_have_text("Show less")
+
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(more).to_be_hidden()
+
+
+def test_the_first_sentence_keeps_its_citations_when_the_rest_of_its_paragraph_is_folded(open_page, model):
+    question = "What is the GST rate on imports into Singapore, in one paragraph?"
+    model.say(question, re.sub(r"\n+- ", " ", GST_ANSWER))
+    page = open_page(viewport={"width": 360, "height": 740})
+    exchange = ask_and_wait(page, question)
+
+    expect(exchange.locator(".answer .chip").first).to_be_visible()
+    expect(exchange.locator(".answer .more")).to_be_hidden()
+    expect(exchange.locator(".answer .more")).to_contain_text("relieved")

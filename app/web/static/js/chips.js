@@ -31,37 +31,45 @@ export function connect(answer, exchange) {
     const index = Number(chip.dataset.citation);
     const citation = exchange.citations?.[index];
     if (!citation) continue;
-    let touched = false;
     chip.dataset.support = supportOf(citation);
-    chip.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show(chip, exchange, index));
-    chip.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideSoon());
-    chip.addEventListener("pointerdown", (event) => {
-      touched = event.pointerType !== "mouse" && shownFor !== chip;
-    });
-    chip.addEventListener("focus", () => show(chip, exchange, index));
-    chip.addEventListener("blur", (event) => event.relatedTarget !== byId("card") && hide());
-    chip.addEventListener("click", () => {
-      show(chip, exchange, index);
-      if (!touched) {
-        hide();
-        openDocument(exchange, index, chip);
-      }
-      touched = false;
-    });
+    explain(chip, () => content(citation, exchange.passages?.[index]), () => openDocument(exchange, index, chip));
   }
 }
 
-/** @param {HTMLElement} chip @param {import("./records.js").Exchange} exchange @param {number} index */
-function show(chip, exchange, index) {
+/** Show a card beside an element on hover, focus or tap.
+ * @param {HTMLElement} anchor
+ * @param {() => (Node | string)[]} content What the card says
+ * @param {() => void} [press] What a click does, and a second tap */
+export function explain(anchor, content, press) {
+  let touched = false;
+  anchor.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show(anchor, content));
+  anchor.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideSoon());
+  anchor.addEventListener("pointerdown", (event) => {
+    touched = event.pointerType !== "mouse" && shownFor !== anchor;
+  });
+  anchor.addEventListener("focus", () => show(anchor, content));
+  anchor.addEventListener("blur", (event) => event.relatedTarget !== byId("card") && hide());
+  anchor.addEventListener("click", () => {
+    show(anchor, content);
+    if (press && !touched) {
+      hide();
+      press();
+    }
+    touched = false;
+  });
+}
+
+/** @param {HTMLElement} anchor @param {() => (Node | string)[]} content */
+function show(anchor, content) {
   clearTimeout(leaving);
-  if (shownFor === chip) return;
+  if (shownFor === anchor) return;
   hide();
   const card = byId("card") ?? newCard();
-  card.replaceChildren(...content(exchange.citations?.[index], exchange.passages?.[index]));
+  card.replaceChildren(...content());
   card.hidden = false;
-  chip.setAttribute("aria-describedby", "card");
-  shownFor = chip;
-  place(card, chip);
+  anchor.setAttribute("aria-describedby", "card");
+  shownFor = anchor;
+  place(card, anchor);
 }
 
 /** Take the card away; returns whether there was one. */

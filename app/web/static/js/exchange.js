@@ -4,11 +4,13 @@ import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { connect } from "./chips.js";
 import { closest } from "./closest.js";
+import { confidence } from "./confidence.js";
 import { element } from "./elements.js";
 import { failure } from "./failure.js";
+import { foldingButton } from "./folding.js";
 import { Growing, replace } from "./growing.js";
 import { banner, isExplained, nextSteps, offersDocuments, removed } from "./outcomes.js";
-import { parts } from "./parts.js";
+import { related, sources } from "./parts.js";
 import { isUnanswered, levelOf, sourcesOf } from "./sources.js";
 import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
@@ -29,7 +31,7 @@ export class ExchangeView {
     this.above = element("div", { class: "above" });
     this.answer = element("div", { class: "answer" });
     this.below = element("div", { class: "below" });
-    this.article = element("article", { class: "exchange", id: `a-${exchange.id}`, tabindex: -1 }, this.asked, this.above, this.status, this.answer, this.below);
+    this.article = element("article", { class: "exchange", id: `a-${exchange.id}`, tabindex: -1 }, this.asked, this.above, this.status, this.answer, foldingButton(this.answer), this.below);
     this.#mark();
   }
 
@@ -67,8 +69,8 @@ export class ExchangeView {
 
   #surround() {
     const { exchange } = this;
-    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), banner(exchange)].filter(Boolean)));
-    const below = exchange.state === "done" ? [closest(exchange), unsupported(exchange), nextSteps(exchange, this.steps), ...parts(exchange, !offersDocuments(exchange))] : [this.#broken()];
+    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), confidence(exchange), banner(exchange)].filter(Boolean)));
+    const below = exchange.state === "done" ? [sources(exchange), closest(exchange), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
     this.#mark();

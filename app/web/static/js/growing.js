@@ -1,6 +1,7 @@
 // Shows an answer while it grows: its first words at once, then as the service renders it, without jumps.
 import { request } from "./api.js";
 import { element } from "./elements.js";
+import { markRest } from "./folding.js";
 
 const EVERY_MS = 150;
 const MARKUP = /[*_`#>|~\\]+/g;
@@ -68,6 +69,7 @@ export class Growing {
 export function replace(place, html) {
   const template = document.createElement("template");
   template.innerHTML = html;
+  markRest(template.content);
   const fresh = [...template.content.childNodes];
   const old = [...place.childNodes];
   fresh.forEach((node, at) => {
@@ -80,7 +82,7 @@ export function replace(place, html) {
 /** Return the element at the end that holds text: the last paragraph, item or cell. @param {HTMLElement} place */
 function lastText(place) {
   let found = place;
-  while (found.lastElementChild instanceof HTMLElement && /^(P|UL|OL|LI|BLOCKQUOTE|H\d)$/.test(found.lastElementChild.tagName)) {
+  while (found.lastElementChild instanceof HTMLElement && /^(P|UL|OL|LI|BLOCKQUOTE|H\d|SPAN)$/.test(found.lastElementChild.tagName)) {
     found = found.lastElementChild;
   }
   return found;

@@ -1,22 +1,14 @@
-// What stands below an answer: its sources, related documents, the confidence in it, and how it was made.
+// What stands below an answer: its sources and related documents.
 import { element, icon } from "./elements.js";
-import { dateOf, domainOf, isUnanswered, levelOf, placeOf, sourcesOf } from "./sources.js";
-import { language, t } from "./words.js";
+import { dateOf, domainOf, placeOf, sourcesOf } from "./sources.js";
+import { t } from "./words.js";
 import { openDocument } from "./open.js";
 
 const CATEGORIES = ["regulatory", "carrier", "reference", "internal"];
 
-/** Return the parts of an answer that there are.
- * @param {import("./records.js").Exchange} exchange
- * @param {boolean} withRelated Whether the related documents are among them
- * @returns {HTMLElement[]} */
-export function parts(exchange, withRelated = true) {
-  const found = [sources(exchange), withRelated && related(exchange), confidence(exchange)];
-  return /** @type {HTMLElement[]} */ (found.filter(Boolean));
-}
-
-/** @param {import("./records.js").Exchange} exchange */
-function sources(exchange) {
+/** Return the sources of an answer; null where it has none.
+ * @param {import("./records.js").Exchange} exchange */
+export function sources(exchange) {
   const items = sourcesOf(exchange).map((source) => {
     const about = [source.organisation, source.date && dateOf(source.date)].filter(Boolean).join(" · ");
     const open = (/** @type {any} */ event) => openDocument(exchange, source.index, event.currentTarget);
@@ -31,8 +23,9 @@ function sources(exchange) {
   return items.length ? part("sources", element("ol", {}, ...items)) : null;
 }
 
-/** @param {import("./records.js").Exchange} exchange */
-function related(exchange) {
+/** Return the documents that were found; null where there are none.
+ * @param {import("./records.js").Exchange} exchange */
+export function related(exchange) {
   const documents = exchange.related_docs ?? [];
   return documents.length ? part("related", documentChips(documents)) : null;
 }
@@ -51,28 +44,6 @@ export function documentChips(documents) {
     return element("li", {}, chip);
   });
   return element("ul", { class: "document-chips" }, ...items);
-}
-
-/** @param {import("./records.js").Exchange} exchange */
-function confidence({ confidence: found, metadata, outcome }) {
-  if (!found || isUnanswered(outcome)) return null; // The answer says so itself.
-  const level = levelOf(found.level);
-  const percent = Math.round(Math.max(0, Math.min(1, found.score)) * 100);
-  const fill = element("span", { class: "fill" });
-  fill.style.inlineSize = `${percent}%`;
-  const label = t("confidence.score", { percent });
-  const bar = element("span", { class: "bar", role: "meter", "aria-label": label, "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": percent, title: label }, fill);
-  const badge = element("span", { class: "badge", text: t(`confidence.${level}`) });
-  const reason = element("span", { class: "reason", lang: "en", text: found.reason });
-  const row = element("div", { class: "confidence", data: { level } }, badge, bar, reason);
-  return part("confidence", row, metadata && figures(metadata));
-}
-
-/** @param {any} metadata */
-function figures({ chunks_retrieved, chunks_used, latency_ms, model, cache }) {
-  const seconds = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(latency_ms / 1000);
-  const facts = [t("figures.retrieved", { count: chunks_retrieved }), t("figures.used", { count: chunks_used }), t("figures.seconds", { seconds }), cache && t("figures.cached")];
-  return element("p", { class: "figures", title: model, text: facts.filter(Boolean).join(" · ") });
 }
 
 /** @param {string} name @param {...(Node | null | undefined | false)} children */

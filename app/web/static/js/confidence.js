@@ -1,0 +1,35 @@
+// How far an answer can be trusted: a badge at its top, and a card with the reason and with how the answer was made.
+import { explain } from "./chips.js";
+import { element } from "./elements.js";
+import { levelOf } from "./sources.js";
+import { language, t } from "./words.js";
+
+/** Outcomes that are no answer have no badge. */
+const RATED = ["answered", "degraded"];
+
+/** Return the badge, and beside it what to check where the answer is not sure; null where nothing is rated.
+ * @param {import("./records.js").Exchange} exchange */
+export function confidence({ confidence: found, metadata, outcome = "answered" }) {
+  if (!found || !RATED.includes(outcome)) return null;
+  const level = levelOf(found.level);
+  const badge = element("button", { type: "button", class: "badge", text: t(`confidence.${level}`) });
+  explain(badge, () => card(found, metadata));
+  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && outcome === "answered" && element("span", { class: "reason", lang: "en", text: found.reason }));
+}
+
+/** @param {any} found @param {any} metadata */
+function card(found, metadata) {
+  const percent = Math.round(Math.max(0, Math.min(1, found.score)) * 100);
+  return [
+    element("p", { class: "card-title", text: t("confidence.score", { percent }) }),
+    element("p", { lang: "en", text: found.reason }),
+    ...(metadata ? [element("p", { class: "card-about figures", text: figures(metadata) })] : []),
+  ];
+}
+
+/** @param {any} metadata */
+function figures({ chunks_retrieved, chunks_used, latency_ms, model, cache }) {
+  const seconds = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(latency_ms / 1000);
+  const facts = [t("figures.retrieved", { count: chunks_retrieved }), t("figures.used", { count: chunks_used }), t("figures.seconds", { seconds }), cache && t("figures.cached"), model];
+  return facts.filter(Boolean).join(" · ");
+}
