@@ -172,9 +172,7 @@ def top(part: Locator) -> float:
 def test_the_badge_and_the_answer_come_first_then_sources_then_closest_passages(page, model):
     say_outcomes(model)
     exchange = ask_and_wait(page, GST)
-    tops = [
-        exchange.locator(part).bounding_box()["y"] for part in (".asked", ".badge", ".answer", ".sources", ".related")
-    ]
+    tops = [top(exchange.locator(part)) for part in (".asked", ".badge", ".answer", ".sources", ".related")]
     assert tops == sorted(tops)
 
     page.keyboard.press("Control+k")
