@@ -6,9 +6,8 @@ from typing import Any
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableSequence
 
-from chains.checked_parts import check_model, check_retriever, check_stages
 from chains.citations import CiteSources
-from chains.cited_answer import CallHandlers, CitedAnswer
+from chains.cited_answer import CallHandlers, CitedAnswer, check_model, check_retriever, check_stages
 from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext

@@ -10,10 +10,9 @@ from langchain_core.runnables import Runnable
 from app import hooks
 from app.ports import Moderation
 from app.wiring.certification import Certification
-from app.wiring.chain import confidence_strategy, pipeline
+from app.wiring.chain import confidence_strategy, pipeline, reformulation_of
 from app.wiring.llm import chat_model
 from app.wiring.models import current_retriever, remote_retriever, word_similarity
-from app.wiring.reformulation import reformulation_of
 from app.wiring.scope import scope_gate, scope_text
 from app.wiring.serving import Serving
 from app.wiring.surroundings import AROUND, Surroundings

@@ -1,24 +1,35 @@
 """All parts of the program: indexing, serving and answering, and what spans them."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
+from langsmith import tracing_context
 
 from app.wiring.answering import Answering
+from app.wiring.chain import confidence_strategy, pipeline, reformulation_of
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
-from app.wiring.llm import close, providers_of
+from app.wiring.llm import close, offline_model, providers_of
+from app.wiring.models import retriever_of
 from app.wiring.page_files import ExampleQuestions, Teams
 from app.wiring.safety import safe_text
 from chains.callbacks import Deadline
+from chains.errors import WaypointError
+from chains.logs import get_logger
 from chains.question import check_question
 from chains.retrieval import retrieve
-from chains.state import Passage, Searching
+from chains.state import Answer, Passage, Question, Searching
+
+# With threshold 0 any non-empty index answers it.
+QUESTION = Question(question="Which documents are needed?", threshold=0.0)
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -46,13 +57,43 @@ class Services(Answering):
         return [source, *service_checks(self.settings, self.embedder, providers_of(models), self.outbox)]
 
     def warm_up(self) -> None:
-        """Answer a question without the language model, so that everything is loaded for the first real one."""
-        from app.wiring.warm_up import local_chain, warm_up
+        """Answer a question without the language model, untraced, so that everything is loaded for the first real one.
 
+        Loaded objects stay until the process ends, so the garbage collector skips them: each full collection took a
+        sixth of a second and delayed every running answer. A question that fails is only logged: the store may be up
+        for the first real one.
+        """
         self.numbered_chain()
-        if self.remote is None:
-            parts = (self.embeddings, self.tokens, self.word_similarity)
-            warm_up(local_chain(self.settings, self.index.current(), *parts, clock=self.clock), self.scope)
+        if self.remote is not None:
+            return
+        chain, scope = self._local_chain(), self.scope
+        try:
+            with tracing_context(enabled=False):
+                if scope is not None:
+                    scope.invoke({"question": QUESTION["question"]})
+                chain.invoke(QUESTION)
+        except WaypointError as error:
+            log.warning("warm_up_failed", stage=error.stage, error=type(error).__name__)
+        gc.collect()
+        gc.freeze()
+
+    def _local_chain(self) -> Runnable[Question, Answer]:
+        """Return a chain over the index that calls no language model, caches nothing and has no observers."""
+        settings, index = self.settings.replace(retriever_type="hybrid"), self.index.current()
+        model = offline_model(self.embeddings, self.word_similarity)
+        return pipeline(
+            settings,
+            style=settings.citations.style,
+            retriever=retriever_of(settings, store=index.store, words=index.words, model=lambda: model),
+            model=model,
+            model_id=settings.llm.model,
+            scope=None,
+            tokens=self.tokens,
+            similarity=self.word_similarity,
+            reformulation=reformulation_of(settings, self.word_similarity, self.clock),
+            clock=self.clock,
+            confidence=confidence_strategy(settings),
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

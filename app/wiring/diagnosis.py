@@ -124,7 +124,7 @@ def _listed(settings: Settings, model: Any) -> str:
     """Return the models that a local server lists."""
     if settings.provider not in LOCAL_SERVERS:
         return ""
-    from app.adapters.llm.local import listed_models
+    from app.adapters.llm.openai_compatible import listed_models
 
     return f"; the server lists {', '.join(listed_models(model))}"
 

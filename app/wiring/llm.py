@@ -114,7 +114,7 @@ def first_model(settings: Settings) -> BaseChatModel:
         return openrouter_model(base_url=settings.llm.base_url, api_key=key, **site, **options)
     if settings.provider in LOCAL_SERVERS:
         with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
-            from app.adapters.llm.local import local_model
+            from app.adapters.llm.openai_compatible import local_model
 
         name = None if settings.llm.model == LISTED_MODEL else settings.llm.model
         return local_model(

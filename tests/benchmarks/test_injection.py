@@ -4,8 +4,7 @@ import json
 
 from app.wings.safety.injection.folding import fold, views
 from app.wings.safety.injection.patterns import PHRASES
-from benchmarks.fits.injection import fit
-from benchmarks.fits.injection_texts import Labelled, templated
+from benchmarks.fits.injection import Labelled, fit, templated
 from tests.conftest import SHARED
 
 DROPPED = ("rules", "orders", "commands", "guidelines", "instructions")

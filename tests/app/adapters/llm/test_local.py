@@ -1,7 +1,7 @@
 import pytest
 from langchain_core.messages import HumanMessage
 
-from app.adapters.llm.local import first_model_of, listed_models, local_model
+from app.adapters.llm.openai_compatible import first_model_of, listed_models, local_model
 from app.adapters.llm.probe import lists_models
 from benchmarks.processes import free_port
 from chains.errors import LLMRejectedError, LLMUnavailableError
