@@ -1,9 +1,9 @@
 """Lose documents on purpose, and count how often `waypoint why` names the place: `python -m benchmarks.why`.
 
 The questions of evals/questions.jsonl that one document answers are asked offline over the sample corpus. Where the
-answer cites that document, one fault is injected at a time: the document is missing from the index, is internal, holds
-other words, is below the threshold, or the answer is withheld. Of the document that the search found next, two are
-injected: too few passages are asked for, or too few fit into the prompt.
+answer cites that document, one fault is injected at a time: the document is missing from the index, is internal, is of
+another jurisdiction, holds other words, is below the threshold, or the answer is withheld. Of the document that the
+search found next, two are injected: too few passages are asked for, or too few fit into the prompt.
 """
 
 import shutil
@@ -69,6 +69,7 @@ def _faults(place: Path) -> Iterator[Fault]:
             yield Fault("no passage", why(question, doc_id, wordless[doc_id]).place)
         if whole.library.catalogue().entries[doc_id].audience == "internal":
             yield Fault("audience", why(question, doc_id, whole, audience="public").place)
+        yield Fault("jurisdiction", why(question, doc_id, whole, jurisdiction="Atlantis").place)
         if _best(whole, question, doc_id) < 0.97:
             yield Fault("threshold", why(question, doc_id, high).place)
         yield Fault("withheld", why(question, doc_id, strict).place)

@@ -106,6 +106,7 @@ def views() -> list[View]:
         View("card", show_card),
         View("document", show_document),
         View("pdf", show_pdf),
+        View("why", show_why),
         View("documents", show_documents),
     ]
 
@@ -137,6 +138,16 @@ def show_pdf(page: Page) -> None:
     ask_and_wait(page, PDF_QUESTION).locator(".answer .chip").first.click()
     expect(page.locator("#viewer .paper .box").first).to_be_in_viewport()
     page.locator("#viewer .paper img").evaluate("(one) => one.decode()")
+
+
+def show_why(page: Page) -> None:
+    """Say why the answer did not use a document."""
+    ask_and_wait(page, GST)
+    show_documents(page)
+    page.locator("#documents-list [data-do=open]").filter(has_text="Maersk").click()
+    page.locator("#viewer .why summary").click()
+    page.locator("#viewer .why").get_by_role("button", name="Find out").click()
+    expect(page.locator("#viewer .why p.facts")).to_be_visible()
 
 
 def show_documents(page: Page) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import FrameLocator, Page, expect
 from tests.access import key_entry
 from tests.web.asking import ask_and_wait
 from tests.web.service import serving
-from tests.web.test_documents import open_list
+from tests.web.test_documents import open_list, titles
 
 PATH = "/documents/04_internal_synthetic_booking_procedure"
 QUESTION = "How early must I book an LCL shipment?"
@@ -63,9 +63,14 @@ def test_staff_sees_them_as_soon_as_it_has_signed_in_and_no_longer_when_it_has_s
     exchange = ask_and_wait(page, QUESTION)
     expect(exchange.locator(".answer")).to_contain_text("five working days")
     open_list(page)
+    titles(page).first.click()
+    expect(page.locator("#viewer .why")).to_have_count(1)
     page.get_by_role("button", name="Sign out").click()
 
     expect(internal).to_have_count(0)
+    titles(open_list(page)).first.click()
+    expect(page.locator("#viewer .words")).to_be_visible()
+    expect(page.locator("#viewer .why")).to_have_count(0)
     assert page.evaluate(f"fetch('{PATH}').then((response) => response.status)") == 404
 
 

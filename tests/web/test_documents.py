@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app.wiring import Services
-from tests.web.asking import GST_GUIDE, PDF_ANSWER, PDF_QUESTION, ask_and_wait
+from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, PDF_ANSWER, PDF_QUESTION, ask_and_wait
 from tests.web.axe import violations
 from tests.web.corpus import HOSTILE_QUOTE, HOSTILE_TITLE, HTML_TITLE, PDF_TITLE
 from tests.web.service import serving, settings_over
@@ -116,6 +116,25 @@ def test_a_document_is_read_beside_the_list_and_closed_again(listed, way):
 
     expect(viewer).to_be_hidden()
     expect(one).to_be_focused()
+
+
+def test_a_document_says_why_the_last_answer_did_not_use_it(page, model):
+    model.say(GST, GST_ANSWER)
+    ask_and_wait(page, GST)
+    titles(open_list(page)).filter(has_text=HTML_TITLE).click()
+    control = page.locator("#viewer details.why")
+    control.locator("summary").press("Enter")
+    expect(control.get_by_role("textbox")).to_have_value(GST)
+    assert violations(page) == []
+    control.get_by_role("textbox").press("Enter")
+
+    expect(control.get_by_role("status")).to_contain_text(re.compile("its best passage|none of its|shown it"))
+    assert violations(page) == []
+    assert overflow(page) <= 0
+    titles(page).filter(has_text=GST_GUIDE).click()
+    control.locator("summary").click()
+    control.get_by_role("button", name="Find out").click()
+    expect(control.get_by_role("status")).to_contain_text(f"the answer cites {GST_GUIDE}")
 
 
 @pytest.mark.parametrize("way", ["mouse", "keyboard"])

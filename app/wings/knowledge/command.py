@@ -74,6 +74,9 @@ def why_not(
     question: Annotated[str, typer.Argument(help="The question, in quotes.", show_default=False)],
     expect: Annotated[str, typer.Option(help="The document: its id, title or file.", show_default=False)],
     audience: Annotated[Audience, typer.Option(help="Audience of whom asked.")] = "internal",
+    jurisdiction: Annotated[
+        str | None, typer.Option(help="The only jurisdiction that was searched.", show_default=False)
+    ] = None,
     top_k: Annotated[int | None, typer.Option(min=1, max=100, help="Number of passages to retrieve.")] = None,
 ) -> None:
     """Say where an answer lost a document that should be in it, and what brings it back."""
@@ -81,5 +84,6 @@ def why_not(
     from app.wings.knowledge.why import lines, why
 
     asked = check_question(question)
-    for line in lines(why(asked, expect, open_services(), audience=audience, top_k=top_k)):
+    options: dict[str, Any] = {"audience": audience, "jurisdiction": jurisdiction, "top_k": top_k}
+    for line in lines(why(asked, expect, open_services(), **options)):
         show(line)

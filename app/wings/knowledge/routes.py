@@ -1,17 +1,38 @@
-"""POST /api/certificate: an answer with what proves it."""
+"""POST /api/certificate: an answer with what proves it; POST /api/why: where an answer lost a document."""
 
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, Field
 
+from app.adapters.sessions.identity import Scope
 from app.http.openapi import ANSWER, error_responses, ok_response
+from app.http.policy import Policy
+from app.http.questions import QUERY_SCHEMA, TopK
 from app.http.routes.json_route import bad_request_route
 from app.http.routes.query import QueryBody, asked
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wings.knowledge.verification import VERSION
+from app.wings.knowledge.why import Reason, why
 from app.wiring import Services
+from chains.question import QUERY_MAX_CHARACTERS, check_question
 
+
+class WhyBody(BaseModel):
+    """A question, and a document that its answer should rest on."""
+
+    query: str = Field(examples=["Which permits for cosmetics to Indonesia?"], json_schema_extra=QUERY_SCHEMA)
+    document: str = Field(description="Its id, title or file.", examples=["01_regulatory_gst"], max_length=1000)
+    top_k: TopK | None = Field(None, alias="topK")
+
+
+WHY_EXAMPLE = Reason(
+    "outranked",
+    "its best passage, GST Guide > Rate, is number 15 of all, behind VAT Guide > Rate (similarity 0.60, 0.04 less)",
+    "RETRIEVAL_TOP_K=15 (now 10), or the question's words in a heading",
+)
 EXAMPLE = Certificate(
     version=VERSION,
     question=ANSWER["question"],
@@ -63,5 +84,11 @@ def routes(services: Services) -> APIRouter:
     async def certify(request: Request, body: QueryBody) -> Any:
         """Answer one question, and prove each sentence: `waypoint verify` checks the certificate."""
         return await run_in_threadpool(certificate, await asked(request, body), services)
+
+    @router.post("/api/why", responses=errors | ok_response(asdict(WHY_EXAMPLE)))
+    @Policy(access=Scope.INTERNAL)
+    def why_not(body: WhyBody) -> Reason:
+        """Name the first place at which an answer lost a document, and what brings it back; for staff."""
+        return why(check_question(body.query, QUERY_MAX_CHARACTERS), body.document, services, top_k=body.top_k)
 
     return router

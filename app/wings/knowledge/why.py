@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from chains.library import Entry
 
 Place = Literal[
-    "cited", "not read", "audience", "before the search", "no passage", "threshold", "outranked", "cut", "withheld",
-    "not cited",
+    "cited", "not read", "audience", "jurisdiction", "before the search", "no passage", "threshold", "outranked", "cut",
+    "withheld", "not cited",
 ]  # fmt: skip
 FAR = 100  # The passages among which a document is looked for.
 _UNSEARCHED = {"blocked", "question_back", "redirected", "small_talk"}
@@ -37,7 +37,13 @@ class Reason:
 
 
 def why(
-    question: str, expected: str, services: "Services", *, audience: Audience = "internal", top_k: int | None = None
+    question: str,
+    expected: str,
+    services: "Services",
+    *,
+    audience: Audience = "internal",
+    jurisdiction: str | None = None,
+    top_k: int | None = None,
 ) -> Reason:
     """Return where a document was lost on the way to an answer.
 
@@ -46,6 +52,7 @@ def why(
         expected: the document's id, title, file, or file name.
         services: what answers.
         audience: of whom asks.
+        jurisdiction: the only one whose documents are searched, as a program may ask for.
         top_k: the number of passages of this question; by default that of the settings.
 
     Raises:
@@ -61,8 +68,13 @@ def why(
         return _unread(expected, list(documents.entries.values()))
     if not entry.allows(audience):
         return Reason("audience", f"{entry.title} is internal, and {audience} callers do not see it", _PUBLISH)
+    if jurisdiction is not None and entry.jurisdiction != jurisdiction:
+        stated = f"states the jurisdiction {entry.jurisdiction!r}" if entry.jurisdiction else "states no jurisdiction"
+        told = f"{entry.title} {stated}, and only documents of {jurisdiction!r} are searched"
+        change = f"write `jurisdiction: {jurisdiction}` into its front matter, or ask without the filter"
+        return Reason("jurisdiction", told, change)
     asked: dict[str, Any] = {"question": question} | ({} if top_k is None else {"top_k": top_k})
-    config: RunnableConfig = {"configurable": {"audience": audience}}
+    config: RunnableConfig = {"configurable": {"audience": audience, "jurisdiction": jurisdiction}}
     answer = services.chain.invoke(asked, config)  # type: ignore[arg-type] # A Question.
     return _lost_in(answer, entry, services) or _unfound(answer, entry, services, config, top_k)
 

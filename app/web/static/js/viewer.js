@@ -3,6 +3,7 @@ import { request } from "./api.js";
 import { byId, button, element } from "./elements.js";
 import { showPage } from "./pdf.js";
 import { dateOf, safe } from "./sources.js";
+import { whyNot } from "./why.js";
 import { t } from "./words.js";
 
 const NARROW = matchMedia("(max-width: 59.99rem)");
@@ -43,7 +44,7 @@ async function show(detail) {
   try {
     const shown = await request(path(detail), { signal: asking.signal });
     open.shown = shown;
-    fill(head(shown.title), about(shown), ...views(detail, shown));
+    fill(head(shown.title), about(shown), whyNot(shown.doc_id), ...views(detail, shown));
     byId("viewer-title").focus({ preventScroll: true });
     if (shown.kind === "pdf") await pick("page");
     if (!byId("viewer").querySelector(".sheet:not([hidden])")) scrollToMark();
@@ -79,9 +80,9 @@ function path({ doc_id, ...known }) {
   return `documents/${encodeURIComponent(doc_id)}?${wanted}`;
 }
 
-/** @param {...Node} children */
+/** @param {...(Node | null)} children */
 function fill(...children) {
-  byId("viewer").replaceChildren(...children);
+  byId("viewer").replaceChildren(.../** @type {Node[]} */ (children.filter(Boolean)));
 }
 
 /** @param {any} shown */

@@ -1,17 +1,22 @@
+from dataclasses import asdict
 from typing import Any
 
+import httpx
 import pytest
 
+from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.knowledge.why import why
 from app.wiring import Services
+from tests.access import bearer, key_entry
+from tests.served import served
 
 RATE = "What is the rate of GST on imports into Singapore?"
 GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 PARTNERS = "# Partner Rates\n\n## Johor\n\nThe partner agent in Johor charges RM 450 a truck.\n"
 OTHERS = {
     "gst_history.md": "# GST History\n\n## Earlier rates\n\nThe rate of GST in Singapore was 8 % in 2023.\n",
-    "vat.md": "# VAT Guide\n\n## Rate\n\nThe rate of VAT on imports into Indonesia is 11 %.\n",
+    "vat.md": "---\njurisdiction: ID\n---\n# VAT Guide\n\n## Rate\n\nThe rate of VAT on imports to Indonesia is 11 %.\n",
 }
 
 
@@ -49,6 +54,15 @@ def test_an_internal_document_is_not_shown_to_strangers(services):
 
     assert why(question, "partners.md", services).place == "cited"
     assert why(question, "partners.md", services, audience="public").place == "audience"
+
+
+def test_a_document_of_another_jurisdiction_than_was_asked_for_is_named_with_its_own(services):
+    reason = why(RATE, "vat.md", services, jurisdiction="SG")
+
+    assert reason.place == "jurisdiction"
+    assert reason.why == "VAT Guide states the jurisdiction 'ID', and only documents of 'SG' are searched"
+    assert why(RATE, "partners.md", services, jurisdiction="SG").why.startswith("Partner Rates states no jurisdiction")
+    assert why("What is the rate of VAT in Indonesia?", "vat.md", services, jurisdiction="ID").place == "cited"
 
 
 def test_nothing_was_searched_for(services):
@@ -98,3 +112,17 @@ def test_the_command_says_place_and_change(waypoint, tmp_path):
     assert waypoint("why", RATE, "--expect", "gst.md")[:2] == (0, "cited: the answer cites GST Guide\n")
     code, out, _ = waypoint("why", RATE, "--expect", "tax.md")
     assert (code, out.splitlines()[0]) == (0, "not read: no document of the index has the id, title or file 'tax.md'")
+
+
+def test_staff_asks_over_http_and_others_may_not(services):
+    keys = [key_entry("staff", "staff-key", "ask:internal"), key_entry("desk", "desk-key", "ask+ingest")]
+    guarded = changed(services, auth_mode="api_key", api_keys=",".join(keys))
+    body = {"query": RATE, "document": "vat.md", "topK": 1}
+    with served(create_app(guarded)) as url:
+        found = httpx.post(f"{url}/api/why", json=body, headers=bearer("staff-key"))
+        refused = [httpx.post(f"{url}/api/why", json=body, headers=one).status_code for one in ({}, bearer("desk-key"))]
+        empty = httpx.post(f"{url}/api/why", json=body | {"query": " "}, headers=bearer("staff-key"))
+
+    assert found.json() == asdict(why(RATE, "vat.md", services, top_k=1))
+    assert refused == [401, 403]
+    assert (empty.status_code, empty.json()["message"]) == (400, "Query cannot be empty")
