@@ -108,7 +108,7 @@ help: ## Print this list
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.12, say")'
 	@echo "Making $(VENV) ..." >&2
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.base: requirements.lock pyproject.toml | $(VENV)/bin/python
 	@echo "Installing the dependencies (once, about a minute) ..." >&2

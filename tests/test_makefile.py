@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -23,6 +24,17 @@ def test_a_release_has_to_pass_every_check_and_measurement_and_uploads_nothing()
     assert None not in places
     assert [place.start() for place in places if place] == sorted(place.start() for place in places if place)
     assert not re.search(r"upload|twine|publish|git push|docker push", steps)
+
+
+def test_an_environment_that_could_not_be_made_is_not_left_half_made(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 0\nmkdir -p .venv/bin && touch .venv/bin/python\nexit 1\n')
+    python.chmod(0o755)
+    command = ["make", f"PYTHON={python}", ".venv/bin/python"]
+
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 2
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_every_module_that_a_target_runs_is_there():

@@ -16,6 +16,12 @@ from chains.ingestion.source import read_text
 IGNORE_FILE = ".waypointignore"
 WILDCARDS = re.compile(r"\*+")
 MAX_WILDCARDS = 4  # Each further one multiplies the time of matching a long name by fifty.
+# What stands beside the documents and is read for something else.
+BESIDE = {
+    "scope.yaml": "a scope file: what is declined before the search",
+    "teams.yaml": "teams to contact, for TEAMS_FILE",
+    "examples.yaml": "example questions, for EXAMPLES_FILE",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +185,8 @@ def _no_knowledge(file: Path, root: Path, endings: Collection[str]) -> str | Non
         return "a README describes the folder and is no knowledge"
     if file.name.endswith(".tests.yaml"):
         return "tests of the documents, for `waypoint test`"
+    if file.name in BESIDE:
+        return BESIDE[file.name]
     if file.suffix.lower() not in endings:
         return f"no loader reads {file.suffix or 'files without an ending'}"
     return None

@@ -58,8 +58,9 @@ def test_the_settings_may_hold_a_key_and_are_read_by_their_owner_only(waypoint):
 def test_the_next_commands_run_on_a_folder_of_documents(waypoint, handbook):
     waypoint("init", "handbook")
 
-    code, out, _ = waypoint("ingest", "handbook")
+    code, out, err = waypoint("ingest", "handbook")
     assert (code, out.startswith("1 files, 1 chunks")) == (0, True)
+    assert "no loader reads" not in err
     code, out, _ = waypoint("test", "handbook")
     assert (code, "1 passed, 0 failed" in out) == (0, True)
     code, out, _ = waypoint("ask", "When do I ask for leave?")
