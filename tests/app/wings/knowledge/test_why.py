@@ -3,6 +3,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from app.http.server import create_app
 from app.settings import load_settings
@@ -16,7 +17,7 @@ GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 
 PARTNERS = "# Partner Rates\n\n## Johor\n\nThe partner agent in Johor charges RM 450 a truck.\n"
 OTHERS = {
     "gst_history.md": "# GST History\n\n## Earlier rates\n\nThe rate of GST in Singapore was 8 % in 2023.\n",
-    "vat.md": "---\njurisdiction: ID\n---\n# VAT Guide\n\n## Rate\n\nThe rate of VAT on imports to Indonesia is 11 %.\n",
+    "vat.md": "---\njurisdiction: ID\n---\n\n# VAT Guide\n\nThe rate of VAT on imports into Indonesia is 11 %.\n",
 }
 
 
@@ -116,7 +117,7 @@ def test_the_command_says_place_and_change(waypoint, tmp_path):
 
 def test_staff_asks_over_http_and_others_may_not(services):
     keys = [key_entry("staff", "staff-key", "ask:internal"), key_entry("desk", "desk-key", "ask+ingest")]
-    guarded = changed(services, auth_mode="api_key", api_keys=",".join(keys))
+    guarded = changed(services, auth_mode="api_key", api_keys=SecretStr(",".join(keys)))
     body = {"query": RATE, "document": "vat.md", "topK": 1}
     with served(create_app(guarded)) as url:
         found = httpx.post(f"{url}/api/why", json=body, headers=bearer("staff-key"))
