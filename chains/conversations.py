@@ -10,7 +10,7 @@ from chains.errors import SessionError
 from chains.history import Turn
 from chains.logs import get_logger
 from chains.output import merge
-from chains.retrieval.filters import filters_of
+from chains.retrieval.retriever import filters_of
 from chains.state import Answer, Question
 
 SESSION = "session_id"

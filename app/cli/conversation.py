@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.runnables import Runnable
 
 from app.cli.rendering import answer_facts, answer_line, answer_words, complain, kept, show, show_stream
-from app.observability.printable import escaped
+from app.observability.logs import escaped
 from chains.errors import WaypointError
 from chains.naming import place_name
 from chains.output import merge

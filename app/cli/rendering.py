@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
-from app.observability.printable import escaped, printable
+from app.observability.logs import escaped, printable
 from chains.naming import place_name
 from chains.state import ClosestPassage
 from chains.text.letters import one_line

@@ -1,6 +1,7 @@
 """Structured log lines on stderr, those of libraries among them. No line holds a secret."""
 
 import logging
+import re
 import sys
 from collections.abc import MutableMapping
 from typing import Any, Literal
@@ -8,7 +9,6 @@ from typing import Any, Literal
 import structlog
 from structlog.types import Processor
 
-from app.observability.printable import escaped
 from chains.logs import mask_secrets
 
 Format = Literal["auto", "json", "text"]
@@ -107,3 +107,20 @@ def _remove_handler() -> None:
     for handler in list(logging.root.handlers):
         if isinstance(handler, _LibraryHandler):
             logging.root.removeHandler(handler)
+
+
+# Control characters but tab and line feed, lone surrogates, and the marks that change the direction of text.
+_UNPRINTABLE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_ANY = re.compile(f"[{_UNPRINTABLE}]")
+_ANY_OR_LINE_END = re.compile(f"[{_UNPRINTABLE}\n]")
+
+
+def printable(text: str) -> str:
+    """Replace what a terminal would obey; each character by itself, so that pieces of a stream need no memory."""
+    return _ANY.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def escaped(text: str, *, lines: bool = False) -> str:
+    r"""Write the same characters as escapes like \u001b, which JSON reads back; line ends too unless `lines`."""
+    pattern = _ANY if lines else _ANY_OR_LINE_END
+    return pattern.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

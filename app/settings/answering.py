@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 from pydantic import AliasChoices, DirectoryPath, Field, SecretStr
 
 from app.settings.group import AllSettings, Group
-from app.settings.presets import preset
 from app.settings.values import (
     ConfidenceName,
     Flag,
@@ -21,6 +20,7 @@ from app.settings.values import (
     Seconds,
     StoreName,
     WebAddress,
+    preset,
 )
 
 

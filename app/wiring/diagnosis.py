@@ -9,7 +9,7 @@ from typing import Any, Literal
 from app import hooks
 from app.ports import Trial
 from app.settings import Settings
-from app.settings.presets import LOCAL_SERVERS
+from app.settings.values import LOCAL_SERVERS
 from app.wiring.build import Services
 from app.wiring.certification import COMMAND
 from app.wiring.checks import ping_redis

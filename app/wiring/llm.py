@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from app import hooks
 from app.settings import Settings
-from app.settings.presets import LISTED_MODEL, LOCAL_SERVERS
+from app.settings.values import LISTED_MODEL, LOCAL_SERVERS
 from chains.clock import Clock
 from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter

@@ -15,9 +15,8 @@ from chains.blocking import refusal_of
 from chains.callbacks.deadline import call_in_time, time_limit
 from chains.errors import ConfigurationError
 from chains.question import check_limits, query_of
-from chains.retrieval.filters import FILTER_SPECS, filters_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
-from chains.retrieval.retriever import RANK, SCORE
+from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
 
 # Where retrievers write a similarity, ours first; the first number counts.

@@ -35,8 +35,7 @@ from evals.metrics.confidence import (
     risk_coverage_area,
     scores,
 )
-from evals.metrics.latency import latency, percentile
-from evals.metrics.measure import SAMPLES, Measure, Metric, with_intervals
+from evals.metrics.measure import SAMPLES, Measure, Metric, latency, percentile, with_intervals
 from evals.metrics.retrieval import (
     document_rank,
     evidence_rank,

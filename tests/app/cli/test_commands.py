@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings.presets import LOCAL_SERVERS
+from app.settings.values import LOCAL_SERVERS
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 
