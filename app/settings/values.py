@@ -1,4 +1,4 @@
-"""Types of settings (flags, fractions, web addresses, server addresses with passwords), and defaults of each provider."""
+"""Types of settings: flags, fractions, addresses with and without passwords; and the defaults of each provider."""
 
 import os
 import re
