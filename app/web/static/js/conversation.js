@@ -46,9 +46,15 @@ export const stop = () => running?.abort();
 
 /** Begin an empty conversation; the one before stays in the list. */
 export function begin() {
-  stop();
-  change({ conversation: newConversation(), view: "ask" });
+  leave();
+  change({ view: "ask" });
   byId("question").focus();
+}
+
+/** Show an empty conversation. */
+export function leave() {
+  stop();
+  change({ conversation: newConversation() });
 }
 
 /** Open a conversation of this browser, at one of its answers; returns whether it is there.
@@ -66,7 +72,7 @@ export function open(id, answerId = null) {
   return true;
 }
 
-/** Return the address of an answer; it leads somewhere in this browser only. @param {string} id */
+/** Return the address of an answer. @param {string} id */
 export function linkTo(id) {
   return `${location.href.split("#")[0]}#c=${state.conversation.id}&a=${id}`;
 }

@@ -2,6 +2,7 @@
 import { embedded } from "./api.js";
 import { begin, open } from "./conversation.js";
 import { button, byId, element } from "./elements.js";
+import { restore } from "./navigation.js";
 import * as records from "./records.js";
 import { change, state, subscribe } from "./state.js";
 import { language, t } from "./words.js";
@@ -18,11 +19,10 @@ export function start() {
   if (embedded) return;
   subscribe((_, changed) => {
     if (changed.has("me")) own();
-    if (changed.has("conversation")) byId("notice").hidden = true;
+    if (changed.has("conversation") || changed.has("exchanges")) byId("notice").hidden = true;
     if (changed.has("conversation") || changed.has("exchanges")) remember();
     if (["me", "conversation", "exchanges", "unkept"].some((name) => changed.has(name))) list();
   });
-  addEventListener("hashchange", openLinked);
   addEventListener("storage", list);
   byId("open-conversations").addEventListener("click", toggle);
   byId("conversations").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
@@ -38,21 +38,10 @@ function own() {
   if (before === now) return;
   if (before) return begin(); // Somebody else's conversation is not shown to the next one.
   if (state.conversation.exchanges.length) records.keep(state.conversation);
-  else if (!openLinked()) open(kept() ?? "");
-}
-
-function openLinked() {
-  const asked = new URLSearchParams(location.hash.slice(1));
-  const id = asked.get("c");
-  if (!id) return false;
-  const found = open(id, asked.get("a"));
-  byId("notice").hidden = found;
-  if (!found) byId("notice").textContent = t("conversations.elsewhere");
-  return true;
+  restore(() => state.conversation.exchanges.length || open(kept() ?? ""));
 }
 
 function remember() {
-  if (location.hash.startsWith("#c=") && !location.hash.includes(state.conversation.id)) history.replaceState(null, "", location.pathname + location.search);
   try {
     sessionStorage.setItem(TAB, state.conversation.id);
   } catch {

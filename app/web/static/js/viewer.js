@@ -3,6 +3,7 @@ import { request } from "./api.js";
 import { byId, button, element } from "./elements.js";
 import { showPage } from "./pdf.js";
 import { dateOf, safe } from "./sources.js";
+import { change } from "./state.js";
 import { whyNot } from "./why.js";
 import { t } from "./words.js";
 
@@ -14,7 +15,7 @@ let open = null;
 /** @type {AbortController | null} */
 let asking = null;
 
-/** Listen for "open-document" {doc_id, title, quote, page, chunk, start, end, section, from}. */
+/** Listen for "open-document" {doc_id, title, quote, page, chunk, start, end, section, from} and "close-document". */
 export function start() {
   document.addEventListener("open-document", (event) => show(/** @type {CustomEvent} */ (event).detail));
   document.addEventListener("document-removed", (event) => {
@@ -27,6 +28,7 @@ export function start() {
     event.stopImmediatePropagation(); // The same key stops an answer.
     close();
   }, true);
+  document.addEventListener("close-document", close);
   document.addEventListener("signed-out", close);
   NARROW.addEventListener("change", coverRest);
 }
@@ -35,6 +37,7 @@ export function start() {
 async function show(detail) {
   const from = detail.from ?? (open ? open.from : /** @type {HTMLElement} */ (document.activeElement));
   open = { detail, shown: null, from };
+  tell();
   asking?.abort();
   asking = new AbortController();
   fill(head(detail.title ?? ""), element("p", { class: "wait", role: "status", text: t("viewer.loading") }));
@@ -59,6 +62,7 @@ export function close() {
   const { from } = open;
   asking?.abort();
   open = null;
+  tell();
   byId("viewer").hidden = true;
   byId("viewer").replaceChildren();
   coverRest();
@@ -152,7 +156,15 @@ async function pick(name) {
 
 /** Another page was asked for: the text goes there too. @param {number} page */
 function turn(page) {
-  if (open) open.detail = { ...open.detail, page };
+  if (!open) return;
+  open.detail = { ...open.detail, page };
+  tell();
+}
+
+/** Say which document is shown, and where in it. */
+function tell() {
+  const { from, ...shown } = open?.detail ?? {};
+  change({ document: open ? shown : null });
 }
 
 function scrollToMark() {
