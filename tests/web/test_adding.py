@@ -73,11 +73,12 @@ def test_a_dropped_file_is_in_the_list_and_in_answers_when_its_job_is_done(liste
 
 def test_the_button_adds_to_the_chosen_category_for_the_staff_only(listed):
     expect(listed.get_by_role("combobox", name="Who may see them")).to_have_value("internal")
+    expect(listed.locator("#upload-seen")).to_have_text("Only staff see these documents and get answers from them.")
     listed.get_by_role("combobox", name="Category").select_option("carrier")
     choose(listed, {"margins.md": "# Batam Margins\n\nThe margin in Batam is 3 %."})
     row = listed.locator("#documents-list ul[data-category=carrier] li").filter(has_text="Batam Margins")
 
-    expect(listed.locator("#upload-status")).to_contain_text("Who may see them: Internal (staff only)")
+    expect(listed.locator("#upload-status")).to_contain_text("Only staff see these documents")
     expect(row).to_contain_text("Staff only")
 
 
@@ -86,7 +87,7 @@ def test_what_is_added_for_everybody_is_said_to_be(listed):
     choose(listed, {"open.md": "# Batam Hours\n\nThe depot opens at 8."})
     row = listed.locator("#documents-list li").filter(has_text="Batam Hours")
 
-    expect(listed.locator("#upload-status")).to_contain_text("Who may see them: Everybody who may ask")
+    expect(listed.locator("#upload-status")).to_contain_text("Everybody who may ask sees these documents")
     expect(row).to_be_visible()
     expect(row).not_to_contain_text("Staff only")
 

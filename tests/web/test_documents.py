@@ -176,7 +176,9 @@ def test_a_removal_can_be_thought_over_and_waits_for_an_ingestion(listed, store,
     removes = listed.get_by_role("button", name=f"Remove {HTML_TITLE}")
     removes.click()
     dialog = listed.get_by_role("dialog")
+    expect(dialog).to_contain_text("Everybody who may ask sees it now.")
     expect(dialog).to_contain_text("Answers will no longer use it.")
+    expect(dialog).to_contain_text("their citations of it no longer open")
     assert violations(listed) == []
     listed.keyboard.press("Escape")
     expect(dialog).to_be_hidden()

@@ -1,13 +1,17 @@
 """Taking an answer along: copied in three forms, printed, and judged."""
 
 import re
+from io import BytesIO
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
+from pypdf import PdfReader
 
 from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, ask_and_wait
 
+LCL = "How early must I book an LCL shipment?"
+BOOKING = "Booking Procedure: Sea and Air Freight"
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
@@ -17,6 +21,11 @@ def answered(open_page, model) -> Page:
     page: Page = open_page(permissions=CLIPBOARD)
     ask_and_wait(page, GST)
     return page
+
+
+def pdf_text(pdf: bytes) -> str:
+    """Return the words of a printed page."""
+    return "\n".join(page.extract_text() for page in PdfReader(BytesIO(pdf)).pages)
 
 
 def clipboard(page: Page) -> str:
@@ -43,6 +52,27 @@ def test_as_markdown(answered):
     assert re.search(rf"1\. \[{re.escape(GST_GUIDE)}.*\]\(<https://", text)
 
 
+def test_for_a_customer_without_numbers_with_dates_and_public_links(answered):
+    answered.locator("[data-do=copy-customer]").click()
+    expect(answered.get_by_text("Copied for the customer").first).to_be_visible()
+
+    text = clipboard(answered)
+    assert text.startswith("Import GST in Singapore is 9 % of the CIF value plus any duty.\n\n- Goods by air")
+    assert text.count(GST_GUIDE) == 1
+    assert re.search(r"Sources:\n- Singapore GST Guide.*, as of Mar 12, 2026\n  https://", text)
+    assert "[1]" not in text
+
+
+def test_a_customer_is_told_no_internal_title_and_the_agent_is_warned(open_page, model):
+    model.say(LCL, f"Five working days before ETD [{BOOKING} > How early to book].")
+    page = open_page(permissions=CLIPBOARD)
+    ask_and_wait(page, LCL)
+    page.locator("[data-do=copy-customer]").click()
+
+    expect(page.locator(".said")).to_contain_text("It also uses internal documents")
+    assert clipboard(page) == "Five working days before ETD."
+
+
 def test_as_an_e_mail(answered, watch):
     watch.expected += ["mailto:"]  # The browser of the tests has no mail program.
     with answered.expect_request(lambda request: request.url.startswith("mailto:")) as handed:
@@ -51,8 +81,8 @@ def test_as_an_e_mail(answered, watch):
 
     told = parse_qs(urlsplit(handed.value.url).query)
     assert told["subject"] == [GST]
-    assert f"{GST}\r\n\r\nImport GST in Singapore is 9 %" in told["body"][0]
-    assert f"[1] {GST_GUIDE}" in told["body"][0]
+    assert told["body"][0].startswith("Import GST in Singapore is 9 %")
+    assert f"- {GST_GUIDE}, as of" in told["body"][0]
 
 
 @pytest.mark.parametrize("thumb", ["up", "down"])
@@ -88,4 +118,12 @@ def test_on_paper_stand_the_question_the_answer_and_its_sources(answered):
         expect(answered.locator(shown).first).to_be_visible()
     for hidden in ("#ask", "#header", "#conversations", ".actions"):
         expect(answered.locator(hidden).first).to_be_hidden()
-    assert answered.pdf()
+
+
+def test_in_landscape_an_answer_takes_the_whole_page_with_date_and_links(answered):
+    text = pdf_text(answered.pdf(format="A4", landscape=True))
+
+    assert "2026" in text.split(GST)[1].split("Import GST")[0]  # When it was asked.
+    assert "Import GST in Singapore is 9 % of the CIF value plus any duty" in text  # In one line.
+    assert "Mar 12, 2026" in text
+    assert "https://" in text

@@ -82,7 +82,9 @@ def language_of(request: Request) -> str:
 
 def _page(request: Request, visit: view.Visit, *, policy: str) -> Response:
     language = visit.language
+    microphone = "" if visit.embedded else "self"  # For dictation, which the browser does.
     headers = {
+        "Permissions-Policy": f"camera=(), geolocation=(), microphone=({microphone})",
         "Content-Security-Policy": policy,
         "Content-Language": language,
         "Cache-Control": "no-cache",

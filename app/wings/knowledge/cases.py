@@ -33,13 +33,16 @@ class Case(BaseModel):
     must_not_say: Texts = []
     must_cite: Texts = []
     must_decline: bool = False
+    outcome: Texts = []
+    intent: str | None = None
     audience: Literal["public", "internal"] = "internal"
     language: str | None = None
 
     @model_validator(mode="after")
     def _expects(self) -> "Case":
-        if not (self.must_say or self.must_not_say or self.must_cite or self.must_decline):
-            msg = "it expects nothing: add must_say, must_not_say, must_cite or must_decline"
+        told = (self.must_say, self.must_not_say, self.must_cite, self.must_decline, self.outcome, self.intent)
+        if not any(told):
+            msg = "it expects nothing: add must_say, must_not_say, must_cite, must_decline, outcome or intent"
             raise ValueError(msg)
         return self
 
@@ -108,6 +111,10 @@ def differences(case: Case, answer: Answer) -> list[str]:
     found += [f"must cite      {text!r}, but cites {shown}" for text in case.must_cite if not _names(text, names)]
     if case.must_decline and answer["outcome"] == "answered":
         found.append("must decline   but is answered")
+    if case.outcome and answer["outcome"] not in case.outcome:
+        found.append(f"outcome        {' or '.join(case.outcome)}, but is {answer['outcome']}")
+    if case.intent and case.intent != (intent := answer["metadata"].get("intent")):
+        found.append(f"intent         {case.intent}, but is {intent}")
     return found
 
 

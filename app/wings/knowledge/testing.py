@@ -55,6 +55,8 @@ def run_tests(
         write_atomically(junit, junit_xml(results))
     failed = sum(bool(result.differences) for result in results)
     seconds = sum(result.seconds for result in results)
+    for file, passed in _by_file(results).items():
+        show(f"{file}: {sum(passed)} of {len(passed)}")
     show(f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s")
     if failed:
         raise typer.Exit(1)
@@ -66,6 +68,14 @@ def run(cases: Sequence[FileCase], services: "Services") -> Iterator[Result]:
         started = time.perf_counter()
         answer = _answer(one, services)
         yield Result(one, answer, differences(one.case, answer), time.perf_counter() - started)
+
+
+def _by_file(results: Sequence[Result]) -> dict[str, list[bool]]:
+    """Return which cases of each file passed; nothing where there is one file."""
+    found: dict[str, list[bool]] = {}
+    for result in results:
+        found.setdefault(result.case.file, []).append(not result.differences)
+    return found if len(found) > 1 else {}
 
 
 def _answer(one: FileCase, services: "Services") -> Answer:

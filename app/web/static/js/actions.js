@@ -1,10 +1,11 @@
-// The row below an answer: copy it in three forms, link to it, ask again, say what one thinks of it.
+// The row below an answer: copy it in several forms, hear it, link to it, ask again, say what one thinks of it.
 import { announce } from "./announce.js";
 import { embedded } from "./api.js";
-import { asMail, asMarkdown, asText, copy, sendMail } from "./copy.js";
+import { asMail, asMarkdown, asText, copy, forCustomer, isInternal, sendMail, wordsOf } from "./copy.js";
 import { button, element } from "./elements.js";
 import { feedback } from "./feedback.js";
 import { state } from "./state.js";
+import { readButton } from "./voice.js";
 import { t } from "./words.js";
 
 const SHOWN_MS = 4000;
@@ -30,12 +31,15 @@ export function actions(exchange, shown, steps) {
   };
   /** @param {() => string} text @param {string} done */
   const copying = (text, done) => doing(() => copy(text()).then(() => done));
-  const mail = doing(async () => t((await sendMail(asMail(exchange, shown))) ? "copy.mail-copied" : "copy.mail-opened"));
+  const warned = (/** @type {string} */ done) => [done, isInternal(exchange) && t("copy.internal")].filter(Boolean).join(" ");
+  const mail = doing(async () => warned(t((await sendMail(asMail(exchange, shown))) ? "copy.mail-copied" : "copy.mail-opened")));
 
   const row = [
     has && button(t("copy.text"), copying(() => asText(exchange, shown), t("copy.text-done")), { icon: "copy", class: "quiet", does: "copy-text" }),
+    has && button(t("copy.customer"), copying(() => forCustomer(exchange, shown), warned(t("copy.customer-done"))), { icon: "customer", class: "quiet", does: "copy-customer" }),
     has && button(t("copy.markdown"), copying(() => asMarkdown(exchange), t("copy.markdown-done")), { icon: "markdown", alone: true, class: "quiet", does: "copy-markdown" }),
     has && button(t("copy.mail"), mail, { icon: "mail", alone: true, class: "quiet", does: "mail" }),
+    has && readButton(exchange, () => wordsOf(shown)),
     !embedded && button(t("copy.link"), copying(steps.link, t("copy.link-done")), { icon: "link", alone: true, class: "quiet", does: "link" }),
     button(t(whole ? "next.again" : "next.try-again"), steps.again, { icon: "again", alone: whole, class: whole ? "quiet" : "", does: "again" }),
     !whole && button(t("next.edit"), steps.edit, { icon: "edit", class: "quiet", does: "edit" }),

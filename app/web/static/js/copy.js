@@ -1,16 +1,40 @@
-// An answer to take along: as text with numbered sources, as markdown, as an e-mail, or as a link.
-import { placeOf, sourcesOf } from "./sources.js";
+// An answer to take along: as text with numbered sources, for a customer, as markdown, as an e-mail, or as a link.
+import { dateOf, placeOf, sourcesOf } from "./sources.js";
 import { t } from "./words.js";
 
 const LONGEST_MAILTO = 1900; // Some mail programs cut longer addresses.
 const BLOCKS = /^(P|DIV|H\d|UL|OL|LI|TR|TABLE|PRE|BLOCKQUOTE|HR)$/;
 
+/** Return an answer's words without the numbers of its sources. @param {HTMLElement} shown The answer as it is shown */
+export function wordsOf(shown) {
+  const bare = /** @type {HTMLElement} */ (shown.cloneNode(true));
+  for (const chip of bare.querySelectorAll(".chip")) chip.remove();
+  return tidy(textOf(bare)).replace(/ +(?=[.,;:!?])/g, "");
+}
+
+/** Return the answer for a customer: without numbers and internal titles, with the public documents, their dates and links.
+ * @param {import("./records.js").Exchange} exchange
+ * @param {HTMLElement} shown The answer as it is shown */
+export function forCustomer(exchange, shown) {
+  /** @type {Map<string | null, string>} */
+  const lines = new Map();
+  for (const { doc_id, audience, title, date, urls } of sourcesOf(exchange)) {
+    if (audience !== "public") continue;
+    const about = [title, date && t("source.date", { date: dateOf(date) })].filter(Boolean).join(", ");
+    lines.set(doc_id, [`- ${about}`, ...urls].join("\n  "));
+  }
+  return joined(wordsOf(shown), [...lines.values()]);
+}
+
+/** Return whether an answer rests on a document that is not known to be public.
+ * @param {import("./records.js").Exchange} exchange */
+export const isInternal = (exchange) => sourcesOf(exchange).some(({ audience }) => audience !== "public");
+
 /** Return the answer as text, with its sources by number.
  * @param {import("./records.js").Exchange} exchange
  * @param {HTMLElement} shown The answer as it is shown */
 export function asText(exchange, shown) {
-  const answer = textOf(shown).replace(/[ \t]+$/gm, "").replace(/\n{3,}/g, "\n\n").trim();
-  return joined(answer, sourcesOf(exchange).map((source) => `[${source.number}] ${cited(source)}${source.urls[0] ? ` ${source.urls[0]}` : ""}`));
+  return joined(tidy(textOf(shown)), sourcesOf(exchange).map((source) => `[${source.number}] ${cited(source)}${source.urls[0] ? ` ${source.urls[0]}` : ""}`));
 }
 
 /** Return the answer as markdown, with its sources by number.
@@ -34,11 +58,11 @@ export function asMarkdown(exchange) {
   return joined(letters.join("").trim(), sources);
 }
 
-/** Return subject and text of an e-mail.
+/** Return subject and text of an e-mail to a customer.
  * @param {import("./records.js").Exchange} exchange
  * @param {HTMLElement} shown */
 export function asMail(exchange, shown) {
-  return { subject: exchange.question.replace(/\s+/g, " "), text: `${exchange.question}\n\n${asText(exchange, shown)}` };
+  return { subject: exchange.question.replace(/\s+/g, " "), text: forCustomer(exchange, shown) };
 }
 
 /** Open the user's mail program, or copy the e-mail where it is too long for that; returns whether it was copied.
@@ -67,6 +91,9 @@ export async function copy(text) {
   field.remove();
   if (before instanceof HTMLElement) before.focus();
 }
+
+/** @param {string} text */
+const tidy = (text) => text.replace(/[ \t]+$/gm, "").replace(/\n{3,}/g, "\n\n").trim();
 
 /** @param {import("./sources.js").Source} source */
 const cited = (source) => [placeOf(source), source.organisation].filter(Boolean).join(", ");

@@ -122,7 +122,7 @@ function askToRemove(one, from) {
   const text = one.uploaded ? "documents.remove-uploaded" : "documents.remove-indexed";
   const error = element("p", { role: "alert" });
   const dialog = /** @type {HTMLDialogElement} */ (element("dialog", { id: "remove", "aria-labelledby": "remove-title", on: { close: () => { dialog.remove(); from.isConnected ? from.focus() : byId("documents-search").focus(); } } },
-    element("h2", { id: "remove-title", text: t("documents.remove-title", { title: one.title }) }), element("p", { text: t(text) }), error,
+    element("h2", { id: "remove-title", text: t("documents.remove-title", { title: one.title }) }), element("p", { text: t(`documents.seen-${one.audience}`) }), element("p", { text: t(text) }), element("p", { text: t("documents.remove-cited") }), error,
     element("div", { class: "buttons" }, button(t("dialog.cancel"), () => dialog.close(), { class: "quiet", does: "cancel" }),
       button(t("documents.remove"), remove, { class: "danger", does: "confirm-remove" }))));
   async function remove() {

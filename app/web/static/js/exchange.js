@@ -11,7 +11,7 @@ import { foldingButton } from "./folding.js";
 import { Growing, replace } from "./growing.js";
 import { banner, isExplained, nextSteps, offersDocuments, removed } from "./outcomes.js";
 import { related, sources } from "./parts.js";
-import { isUnanswered, levelOf, sourcesOf } from "./sources.js";
+import { isUnanswered, levelOf, sourcesOf, timeOf } from "./sources.js";
 import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
 
@@ -26,7 +26,7 @@ export class ExchangeView {
   constructor(exchange, steps) {
     this.exchange = exchange;
     this.steps = steps;
-    this.asked = element("h2", { class: "asked", text: exchange.question });
+    this.asked = element("h2", { class: "asked", text: exchange.question, data: { asked: timeOf(exchange.asked) } });
     this.status = element("p", { class: "status" });
     this.above = element("div", { class: "above" });
     this.answer = element("div", { class: "answer" });

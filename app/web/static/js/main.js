@@ -9,6 +9,7 @@ import { start as startNavigation } from "./navigation.js";
 import { start as startSession } from "./session.js";
 import { start as startTheme } from "./theme.js";
 import { start as startViewer } from "./viewer.js";
+import { start as startVoice } from "./voice.js";
 import { state, subscribe } from "./state.js";
 
 subscribe((_, changed) => {
@@ -22,6 +23,7 @@ startBox();
 startKeys();
 startDocuments();
 startViewer();
+startVoice();
 startNavigation();
 startSession();
 document.body.dataset.ready = "";

@@ -1,7 +1,7 @@
 // Finds what an answer is based on: the source's own words around each quote, and the turns that a next question follows.
 
 /** The source's words around a quote, and where they come from.
- * @typedef {{before: string, quote: string, after: string, organisation: string | null, date: string | null, category: string | null,
+ * @typedef {{before: string, quote: string, after: string, organisation: string | null, date: string | null, category: string | null, audience: string | null,
  *   chunk: number | null, start: number | null, end: number | null}} Shown
  */
 
@@ -45,6 +45,7 @@ function shownOf(quote, { content, metadata }) {
     organisation: metadata.source_org ?? null,
     date: metadata.last_updated ?? null,
     category: metadata.category ?? null,
+    audience: metadata.audience ?? null,
     chunk: metadata.chunk_index ?? null,
     start,
     end: start === null ? null : start + Array.from(quote).length,

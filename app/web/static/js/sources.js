@@ -2,7 +2,7 @@
 import { language, t } from "./words.js";
 
 /** @typedef {{number: number, index: number, title: string, section: string | null, page: number | null, doc_id: string | null,
- *   organisation: string | null, date: string | null, urls: string[]}} Source */
+ *   audience: string | null, organisation: string | null, date: string | null, urls: string[]}} Source */
 
 /** Return the sources by their numbers; `index` is the place of their first citation.
  * @param {import("./records.js").Exchange} exchange
@@ -18,8 +18,8 @@ export function sourcesOf(exchange) {
     if (known) known.urls = [...new Set([...known.urls, ...safe(citation.source_urls)])];
     else {
       const { title, section, page, doc_id } = citation;
-      const [organisation, date] = [passage?.organisation ?? null, passage?.date ?? null];
-      found.set(number, { number, index, title, section, page, doc_id, organisation, date, urls: safe(citation.source_urls) });
+      const { organisation = null, date = null, audience = null } = passage ?? {};
+      found.set(number, { number, index, title, section, page, doc_id, audience, organisation, date, urls: safe(citation.source_urls) });
     }
   });
   return [...found.values()].sort((one, other) => one.number - other.number);
@@ -50,3 +50,6 @@ export const levelOf = (level = "low") => level.toLowerCase().replace(/\W/g, "_"
 
 /** Return whether an outcome is a reply without an answer, which has no confidence. @param {string} [outcome] */
 export const isUnanswered = (outcome = "answered") => ["declined", "no_results", "unsure", "ungrounded"].includes(outcome);
+
+/** Return a date and time as its reader writes it. @param {number} [when] In milliseconds since 1970 */
+export const timeOf = (when) => new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }).format(when);

@@ -30,11 +30,15 @@ function frame() {
   const categories = ["", ...limits.categories.filter((/** @type {string} */ name) => name !== "internal")]; // The audience says that.
   const audience = (/** @type {string} */ value) => element("option", { value, text: t(`upload.${value}`) });
   const place = /** @type {HTMLElement} */ (byId("documents"));
+  const seen = element("p", { id: "upload-seen", role: "status" });
+  const chosen = /** @type {HTMLSelectElement} */ (element("select", { id: "upload-audience" }, ...limits.audiences.map(audience)));
+  chosen.addEventListener("change", () => { seen.textContent = t(`upload.seen-${chosen.value}`); });
+  seen.textContent = t(`upload.seen-${chosen.value}`);
   const zone = element("div", { id: "drop" }, element("p", { text: t("upload.drop") }),
     button(t("upload.choose"), () => input.click(), { does: "choose" }), input,
-    element("label", {}, t("upload.audience"), element("select", { id: "upload-audience" }, ...limits.audiences.map(audience))),
+    element("label", {}, t("upload.audience"), chosen),
     element("label", {}, t("upload.category"), element("select", { id: "upload-category" }, ...categories.map(option))),
-    element("p", { class: "facts", text: t("upload.limits", { endings: limits.endings.join(" "), mb: limits.max_mb, files: limits.max_files }) }));
+    seen, element("p", { class: "facts", text: t("upload.limits", { endings: limits.endings.join(" "), mb: limits.max_mb, files: limits.max_files }) }));
   // A file that misses the list must not take the place of the page.
   for (const name of ["dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
   // One listener each, however often the zone is made.
@@ -96,7 +100,7 @@ function follow(job, known) {
     const { state, message, report } = JSON.parse(event.data);
     if (state === "failed") return over(element("p", { role: "alert", text: message }), problems(known));
     over(element("p", { text: t("upload.done", { count: report.files, chunks: report.chunks }) }),
-      report.files && element("p", { text: `${t("upload.audience")}: ${t(`upload.${report.audience}`)}` }),
+      report.files && element("p", { text: t(`upload.seen-${report.audience}`) }),
       report.replaced.length && element("p", { text: t("upload.replaced", { names: report.replaced.join(", ") }) }),
       problems([...known, ...report.problems]), problems(report.warnings, "upload.warnings"));
   });
