@@ -1,7 +1,7 @@
 """The interfaces of what is plugged in (`app.hooks`) and has none in LangChain or `chains.ports`."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -145,3 +145,56 @@ class EventStore(Protocol):
 
     def close(self) -> None:
         """Leave the delivery to another process."""
+
+
+class AnswerLogError(WaypointError):
+    """Logged answers cannot be stored or read at the moment."""
+
+    stage = "answer_log"
+    code = "ANSWER_LOG_ERROR"
+
+
+class Rows(Protocol):
+    """What a statement returned; `rowcount` is how many rows it changed."""
+
+    @property
+    def rowcount(self) -> int:
+        """Return the number of rows that were changed."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the rows, each a sequence of values."""
+
+
+Execute = Callable[[str, Mapping[str, Any]], Rows]
+"""Executes a statement, with the values of its `:names`."""
+
+
+class AnswerDatabase(Protocol):
+    """The tables of logged answers. Every method raises AnswerLogError where it does not answer."""
+
+    @property
+    def place(self) -> str:
+        """Return where the answers are, without a secret."""
+
+    def transaction(self) -> AbstractContextManager[Execute]:
+        """Give what executes statements, one transaction at a time; all of the body's are kept, or none."""
+
+    def scrub(self) -> None:
+        """Let nothing on disk hold what was deleted, as far as the database can."""
+
+    def close(self) -> None:
+        """Close the connections; the next use opens new ones."""
+
+
+class AnswerLog(Observer, Protocol):
+    """Keeps the answers of a chain, without delaying or breaking them."""
+
+    def rate(self, trace_id: str, score: float, comment: str | None) -> bool:
+        """Put a user's score to an answer; return whether the answer was kept.
+
+        Raises:
+            AnswerLogError: it cannot be written.
+        """
+
+    def close(self) -> None:
+        """Write what is queued, and close the store."""

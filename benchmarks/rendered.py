@@ -106,6 +106,13 @@ def proof() -> str:
     return "\n\n".join([told("proof"), rows, summary])
 
 
+def answer_log() -> str:
+    """Return what the log costs an answer, with the date and the commit."""
+    values = read_figures()["answer_log"]["values"]
+    rows = table(("what", "median", "95 of 100 at most"), values["rows"])
+    return "\n\n".join([told("answer_log"), rows, f"{values['answers']:,} answers were logged."])
+
+
 def why_not() -> str:
     """Return how often `waypoint why` named the injected fault, with the date and the commit."""
     values = read_figures()["why"]["values"]

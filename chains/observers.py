@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from langchain_core.runnables import Runnable, ensure_config
 
 from chains.around import Around, Invocation
+from chains.audience import Audience, audience_in
 from chains.logs import get_logger
 from chains.output import merge
 from chains.state import Answer, Question
@@ -28,6 +29,7 @@ class Call:
     Attributes:
         question: The question with its options.
         metadata: The metadata of the call's config: `request_id`, `user_id`, `session_id` and the like.
+        audience: Which documents its caller sees.
         streamed: Whether the answer was streamed.
         answer: The whole answer; None while the call runs, and where it failed or the client left.
         error: What ended the call early; a client that leaves is a cancellation or GeneratorExit.
@@ -37,6 +39,7 @@ class Call:
 
     question: Mapping[str, Any]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    audience: Audience = "internal"
     streamed: bool = False
     answer: Answer | None = None
     error: BaseException | None = None
@@ -87,8 +90,8 @@ class ObservedRunnable(Around):
         """Report the call whose parts the body collects."""
         question, parts = invocation.question, list[Any]()
         asked = question if isinstance(question, Mapping) else {"question": question}
-        metadata = ensure_config(invocation.config).get("metadata") or {}
-        call = Call(dict(asked), dict(metadata), invocation.streamed)
+        config = ensure_config(invocation.config)
+        call = Call(dict(asked), dict(config.get("metadata") or {}), audience_in(config), invocation.streamed)
         started = self.clock()
         self._notify("started", call)
         try:

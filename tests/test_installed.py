@@ -111,7 +111,7 @@ def test_what_is_logged_goes_where_the_program_logs(host, installed):
     done = run(host, installed, "logging_host.py")
 
     assert done.stdout == ""
-    [line, _] = [line for line in done.stderr.splitlines() if line.startswith("waypoint.app.observability.answer_log ")]
+    [line, _] = [line for line in done.stderr.splitlines() if line.startswith("waypoint.app.observability.call_log ")]
     assert "outcome='answered'" in line
 
 

@@ -37,7 +37,7 @@ def ask(
         asked["threshold"] = threshold
     if language is not None:
         asked["language"] = language
-    services = open_services(settings)
+    services = open_services(settings, logs_answers=True)
     if json:
         answer = services.chain.invoke(asked)
         show(as_json(answer))

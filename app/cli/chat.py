@@ -17,7 +17,7 @@ WELCOME = "Ask a question, or /help for the commands. exit or Ctrl-D ends."
 
 def chat() -> None:
     """Answer questions in a conversation; each may refer to earlier ones."""
-    services = open_services()
+    services = open_services(logs_answers=True)
     conversation = Conversation(services.chain, most_characters=services.settings.limits.question_characters)
     if not sys.stdin.isatty():
         talk(conversation, (line for line in sys.stdin))

@@ -113,11 +113,11 @@ def read_settings() -> Settings:
     return settings
 
 
-def open_services(settings: Settings | None = None, *, serving: bool = False) -> "Services":
+def open_services(settings: Settings | None = None, *, serving: bool = False, logs_answers: bool = False) -> "Services":
     """Return the services; fill an empty index with the sample corpus, unless it has held a user's documents."""
     from app.wiring import Services
 
-    services = Services(settings or read_settings(), serving=serving)
+    services = Services(settings or read_settings(), serving=serving, logs_answers=logs_answers)
     if services.remote is not None:
         return services
     if services.store.count() == 0 and services.stored.holds_own_documents():

@@ -27,6 +27,7 @@ class Group(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     PREFIX: ClassVar[str] = ""
+    CHANGES_ANSWERS: ClassVar[bool] = True  # Of a wing's group: whether an answer depends on it.
 
     @classmethod
     def variables(cls) -> dict[str, str]:

@@ -73,6 +73,8 @@ _MEANT = {
     **dict.fromkeys(("REDIS_PASSWORD", "REDIS_DB"), "REDIS_URL"),
     **dict.fromkeys(("RABBITMQ_USER", "RABBITMQ_PASSWORD", "RABBITMQ_VHOST"), "RABBITMQ_URL"),
     "LOGLEVEL": "LOG_LEVEL",
+    "FEEDBACK_PATH": "ANSWER_LOG_PATH",
+    "FEEDBACK_MAX_MB": "ANSWER_LOG_MAX_MB",
 }
 _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)
 

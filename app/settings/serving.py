@@ -136,19 +136,6 @@ class PageSettings(Group):
     memory_mb: int = Field(1024, ge=512, description="Maximum memory for drawing one page, in MB")
 
 
-class FeedbackSettings(Group):
-    """Users' scores and comments."""
-
-    PREFIX: ClassVar[str] = "feedback_"
-
-    folder: Path | None = Field(
-        None,
-        validation_alias="feedback_path",
-        description="Folder for user feedback (`feedback.jsonl`); empty: `feedback` beside the index",
-    )
-    max_mb: Positive = Field(10, description="Maximum size of the feedback in MB; the older half is dropped beyond it")
-
-
 class AccessSettings(Group):
     """Who may ask, and how much."""
 

@@ -39,7 +39,6 @@ class Settings(BaseModel):
     ingestion: s.IngestionSettings
     uploads: s.UploadSettings
     pages: s.PageSettings
-    feedback: s.FeedbackSettings
     access: s.AccessSettings
     limits: s.LimitSettings
     web: s.WebSettings

@@ -101,6 +101,8 @@ class Services(Answering):
         async with AsyncExitStack() as life:
             life.push_async_callback(asyncio.to_thread, self.tracing.close)
             life.push_async_callback(close, self.models)
+            if self.answer_log is not None:
+                life.push_async_callback(asyncio.to_thread, self.answer_log.close)
             for service in (self.remote, self.moderation):
                 if service is not None:
                     life.push_async_callback(service.aclose)

@@ -35,7 +35,7 @@ RERANKING = ("reranker", "reranker_candidates", "reranker_model", "reranker_base
 
 def _depended_on(settings: Settings) -> set[str]:
     """Return the variables of what answers, of how chunks are cut, and of wings."""
-    groups = (*GROUPS, *(type(wing) for wing in settings.wings))
+    groups = (*GROUPS, *(type(wing) for wing in settings.wings if wing.CHANGES_ANSWERS))
     return {variable for group in groups for variable in group.variables()} - _PLACES | {"chunk_size", "chunk_overlap"}
 
 

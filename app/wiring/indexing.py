@@ -11,11 +11,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from app import hooks
-from app.adapters.feedback_file import MEGABYTE, FeedbackFile
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import Library, folder_beside
+from app.wiring.library import Library
 from app.wiring.models import embedding_model, token_counter
 from app.wiring.scope import sample_corpus
 from app.wiring.storage import IndexReader, stored_index
@@ -108,12 +107,6 @@ class Indexing:
     def words(self) -> "Words":
         """Return the word index of the store."""
         return self.index.current().words
-
-    @cached_property
-    def feedback(self) -> FeedbackFile:
-        """Return the file of users' scores and comments."""
-        folder = folder_beside(self.settings, self.settings.feedback.folder, "feedback")
-        return FeedbackFile(folder, max_bytes=self.settings.feedback.max_mb * MEGABYTE)
 
     def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
         """Update the index from files and addresses, by default the sample corpus.

@@ -8,8 +8,8 @@ from langchain_core.language_models import BaseChatModel
 
 from app import hooks
 from app.adapters.sessions.conversations import MemoryConversations
-from app.observability.answer_log import AnswerLog
-from app.ports import Outbox
+from app.observability.call_log import CallLog
+from app.ports import AnswerLog, Outbox
 from app.settings import Settings
 from app.wiring.access import Access
 from app.wiring.indexing import Indexing
@@ -27,6 +27,7 @@ class Serving(Indexing):
     """Who asks, and what observes it."""
 
     serving: bool = True  # Whether calls are counted and published as events; single commands need neither.
+    logs_answers: bool = False  # Whether answers are logged where nothing is served: `waypoint ask` and the like.
     models: dict[str, BaseChatModel] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -53,15 +54,24 @@ class Serving(Indexing):
         return metrics_of(self.settings, outbox=self.outbox, uploads=self.uploads, **parts)
 
     @cached_property
+    def answer_log(self) -> AnswerLog | None:
+        """Return the log of answers; None if it is off, or these services only test or measure."""
+        if not (self.serving or self.logs_answers):
+            return None
+        return next((made for make in hooks.each("answer_logs") if (made := make(self))), None)
+
+    @cached_property
     def observers(self) -> list[Observer]:
         """Return the observers of every call of the chain."""
-        observers: list[Observer] = [AnswerLog(questions=self.settings.logs.questions), *self.tracing.observers]
+        observers: list[Observer] = [CallLog(questions=self.settings.logs.questions), *self.tracing.observers]
         if self.serving:
             observers.append(self.metrics)
         if self.serving and self.outbox is not None:
             observers.append(
                 self.outbox.observer("offline" if self.settings.provider == "offline" else self.settings.llm.model)
             )
+        if self.answer_log is not None:
+            observers.append(self.answer_log)
         return observers
 
     @cached_property

@@ -70,7 +70,7 @@ async def test_a_question_and_its_score_arrive_as_events_that_can_be_joined(tmp_
         scored = await service.client.post("/api/feedback", json={"trace_id": trace_id, "score": 1, "comment": "Yes."})
         await await_until(lambda: len(service.taken.messages) == 4)
 
-    assert (scored.status_code, scored.json()) == (202, {"status": "accepted"})
+    assert (scored.status_code, scored.json()) == (202, {"status": "accepted", "kept": False})
     keys = [message.routing_key for message in service.taken.messages]
     assert keys == [
         "analytics.query.submitted",

@@ -7,7 +7,6 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from app.adapters.feedback_file import Feedback
 from app.adapters.sessions.identity import Scope
 from app.adapters.tracing.langsmith import Score
 from app.http.errors import RequestRefusedError
@@ -15,9 +14,9 @@ from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
 from app.http.questions import run_config
 from app.http.routes.json_route import bad_request_route
+from app.ports import AnswerLogError
 from app.wiring import Services
 from app.wiring.safety import safe_text
-from chains.clock import timestamp
 from chains.logs import get_logger
 
 COMMENT_MAX_CHARACTERS = 2000
@@ -36,13 +35,14 @@ class FeedbackBody(BaseModel):
 
 
 class FeedbackAccepted(BaseModel):
-    """The feedback is stored; other receivers get it in the background."""
+    """The feedback is accepted; receivers of events and traces get it in the background."""
 
     status: Literal["accepted"] = "accepted"
+    kept: bool = Field(description="Whether it is stored with its answer; not if answers are not logged, or no longer.")
 
 
 _RESPONSES = error_responses(400, 401, 403, 408, 413, 429, 500, 503)
-_RESPONSES |= ok_response({"status": "accepted"}, "Accepted", status=202)
+_RESPONSES |= ok_response({"status": "accepted", "kept": True}, "Accepted", status=202)
 
 
 @router.post("/api/feedback", status_code=202, responses=_RESPONSES)
@@ -51,7 +51,7 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""
     services, metadata = request.app.state.services, run_config(request)["metadata"]
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
-    await _keep(services, body)
+    kept = await _keep(services, body)
     if services.outbox:
         correlation_id = metadata.get("request_id") or str(uuid4())
         payload = feedback_payload(body, user_id=metadata.get("user_id"))
@@ -59,18 +59,20 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     if services.tracing.scores:
         services.tracing.scores.put(Score(body.trace_id, body.score, body.comment))
     log.info("feedback", trace_id=str(body.trace_id), score=body.score)
-    return FeedbackAccepted()
+    return FeedbackAccepted(kept=kept)
 
 
-async def _keep(services: Services, body: FeedbackBody) -> None:
-    """Write it to the file; if that fails, accept it only if another receiver does."""
-    kept = Feedback(timestamp(), str(body.trace_id), body.score, body.comment)
+async def _keep(services: Services, body: FeedbackBody) -> bool:
+    """Store it with its answer, and return whether it is; if that fails, accept it only if another receiver does."""
+    if services.answer_log is None:
+        return False
     try:
-        await asyncio.to_thread(services.feedback.add, kept)
-    except OSError as error:
-        log.error("feedback_not_kept", error=type(error).__name__)
+        return await asyncio.to_thread(services.answer_log.rate, str(body.trace_id), body.score, body.comment)
+    except AnswerLogError as error:
+        log.error("feedback_not_kept", error=str(error))
         if not (services.outbox or services.tracing.scores):
             raise RequestRefusedError(503, NOT_KEPT) from None
+        return False
 
 
 def feedback_payload(feedback: FeedbackBody, *, user_id: str | None) -> dict[str, Any]:

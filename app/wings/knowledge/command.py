@@ -1,4 +1,4 @@
-"""`waypoint verify` checks the certificate of an answer, `waypoint why` tells where one lost a document."""
+"""`waypoint verify` checks a certificate, `why` tells where an answer lost a document, `forget` deletes a user's."""
 
 import json
 from collections.abc import Mapping
@@ -87,3 +87,15 @@ def why_not(
     options: dict[str, Any] = {"audience": audience, "jurisdiction": jurisdiction, "top_k": top_k}
     for line in lines(why(asked, expect, open_services(), **options)):
         show(line)
+
+
+def forget(
+    user: Annotated[str, typer.Argument(help="The user's id, as sessions or keys name it.", show_default=False)],
+) -> None:
+    """Delete a user's answers and feedback from the log of answers, for good."""
+    from app.cli.ingest import read_settings
+    from app.wings.knowledge.answer_log import open_answers
+
+    answers = open_answers(read_settings())
+    forgotten = answers.forget(user)
+    show(f"Deleted {forgotten} answers of {one_line(user)!r} from {answers.database.place}.")

@@ -18,6 +18,6 @@ def mcp() -> None:
     from app.wings.mcp.server import run_stdio
 
     try:
-        asyncio.run(run_stdio(open_services()))
+        asyncio.run(run_stdio(open_services(logs_answers=True)))
     except* BrokenPipeError:
         raise typer.Exit from None  # The agent has left.

@@ -1,12 +1,13 @@
-"""What PostgreSQL offers: the index, conversations, and events that wait."""
+"""What PostgreSQL offers: the index, conversations, events that wait, and logged answers."""
 
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from app.adapters.stores.index import Recipe, StoredIndex
-from app.ports import EventStore, Trial
+from app.ports import AnswerDatabase, EventStore, Trial
 from app.settings import Settings
+from app.wings.postgres.answers import PostgresAnswers
 from app.wings.postgres.conversations import PostgresConversations
 from app.wings.postgres.database import Database
 from app.wings.postgres.events import PostgresEvents
@@ -38,6 +39,11 @@ def conversations(settings: Settings, _access: Access, _clock: Clock) -> Convers
 def events(settings: Settings) -> EventStore:
     """Return where the events of all hosts wait for the broker."""
     return PostgresEvents(database_of(settings, most_s=EVENTS_TIMEOUT_S), capacity=settings.of_variable("events_max"))
+
+
+def answers(settings: Settings) -> AnswerDatabase:
+    """Return the tables of logged answers."""
+    return PostgresAnswers(database_of(settings))
 
 
 def database_of(settings: Settings, *, most_s: float = math.inf) -> Database:

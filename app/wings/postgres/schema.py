@@ -8,7 +8,7 @@ from app.wings.postgres.database import Database
 from chains.errors import ConfigurationError, VectorStoreError
 
 SCHEMA = "waypoint"
-HEAD = "0005"
+HEAD = "0006"
 # Filters that leave few rows need the iterative scans of this version.
 LEAST_PGVECTOR = (0, 8)
 VERSION = f"SELECT version_num FROM {SCHEMA}.alembic_version"

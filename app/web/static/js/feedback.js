@@ -28,9 +28,9 @@ export function feedback(exchange, keep) {
     exchange.feedback = score;
     press();
     try {
-      await request("api/feedback", { method: "POST", body: { trace_id, score, ...(comment ? { comment } : {}) } });
+      const { kept } = await request("api/feedback", { method: "POST", body: { trace_id, score, ...(comment ? { comment } : {}) } });
       keep();
-      tell(score, comment !== undefined);
+      tell(score, comment !== undefined, kept);
     } catch (error) {
       exchange.feedback = before;
       press();
@@ -39,14 +39,14 @@ export function feedback(exchange, keep) {
     }
   }
 
-  /** @param {number} score @param {boolean} whole */
-  function tell(score, whole) {
-    const said = score === 0 ? t("feedback.undone") : whole ? t("feedback.thanks") : t("feedback.noted");
+  /** @param {number} score @param {boolean} whole @param {boolean} kept */
+  function tell(score, whole, kept) {
+    const said = score === 0 ? t("feedback.undone") : !kept ? t("feedback.unkept") : whole ? t("feedback.thanks") : t("feedback.noted");
     const undo = button(t("feedback.undo"), () => rate(0), { class: "quiet", does: "undo" });
     announce(said);
     place.hidden = false;
     const sent = place.contains(document.activeElement);
-    place.replaceChildren(element("p", {}, said, " ", score !== 0 && undo), ...(score !== 0 && !whole ? [form(score)] : []));
+    place.replaceChildren(element("p", {}, said, " ", score !== 0 && undo), ...(score !== 0 && !whole && kept ? [form(score)] : []));
     place.scrollIntoView({ block: "nearest" });
     if (sent) (score ? undo : buttons[1]).focus();
   }

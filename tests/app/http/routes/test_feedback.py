@@ -1,5 +1,5 @@
 import json
-import stat
+from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -55,23 +55,27 @@ async def test_a_body_that_does_not_fit_is_a_400_that_says_what_is_wrong(body, m
     assert response.json()["message"].startswith(message)
 
 
-async def test_a_comment_is_kept_without_personal_data_in_a_file_that_only_its_owner_reads(tmp_path):
-    services = Services(load_settings(chroma_path=tmp_path / "index" / "chroma"))
-    for score, comment in ((-1, "Out of date. Tell anna@example.org."), (1, None)):
-        assert (await give({"trace_id": TRACE, "score": score, "comment": comment}, services)).status_code == 202
+async def test_feedback_on_an_answer_that_is_not_logged_is_not_said_to_be_kept(tmp_path):
+    services = Services(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=True))
+    response = await give({"trace_id": TRACE, "score": -1, "comment": "Out of date."}, services)
 
-    file = tmp_path / "index" / "feedback" / "waypoint_kb" / "feedback.jsonl"
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [(line["trace_id"], line["score"], line["comment"]) for line in lines] == [
-        (TRACE, -1, "Out of date. Tell <EMAIL>."),
-        (TRACE, 1, None),
-    ]
-    assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(file.parent.stat().st_mode)) == (0o600, 0o700)
+    assert (response.status_code, response.json()) == (202, {"status": "accepted", "kept": False})
 
 
-async def test_a_comment_that_cannot_be_kept_is_not_said_to_be_noted(tmp_path):
+async def test_where_answers_are_not_logged_no_feedback_is_kept(tmp_path):
+    services = Services(load_settings(chroma_path=tmp_path / "index" / "chroma", answer_log=False))
+
+    assert (await give({"trace_id": TRACE, "score": 1}, services)).json() == {"status": "accepted", "kept": False}
+    assert not list(tmp_path.rglob("answers*"))
+
+
+def over(folder: Path) -> Services:
+    return Services(load_settings(answer_log=True, answer_log_path=folder))
+
+
+async def test_feedback_that_cannot_be_kept_is_refused(tmp_path):
     (tmp_path / "taken").write_text("a file where the folder should be")
-    response = await give({"trace_id": TRACE, "score": 1}, Services(load_settings(feedback_path=tmp_path / "taken")))
+    response = await give({"trace_id": TRACE, "score": 1}, over(tmp_path / "taken"))
 
     assert (response.status_code, response.json()["message"]) == (503, feedback.NOT_KEPT)
 

@@ -190,7 +190,8 @@ def test_tables_of_an_earlier_version_are_brought_up_to_date_and_their_index_is_
         "ALTER TABLE waypoint.chunks DROP COLUMN searched",
         "ALTER TABLE waypoint.terms DROP COLUMN public_chunks",
         "ALTER TABLE waypoint.indexes DROP COLUMN public_chunks, DROP COLUMN public_tokens",
-        "DROP TABLE waypoint.conversations, waypoint.events",
+        "DROP TABLE waypoint.conversations, waypoint.events, waypoint.answer_quotes, waypoint.answers",
+        "DROP TABLE waypoint.quotes, waypoint.answer_key",
         "DROP SEQUENCE waypoint.uses",
         "UPDATE waypoint.alembic_version SET version_num = '0001'",
     )

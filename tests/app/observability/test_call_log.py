@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from app.observability.answer_log import AnswerLog
+from app.observability.call_log import CallLog
 from chains.errors import LLMTimeoutError
 from chains.observers import Call
 
@@ -27,8 +27,8 @@ ANSWER: Any = {
 
 def logged(call: Call, **options: Any) -> dict[str, Any]:
     with capture_logs() as lines:
-        AnswerLog(**options).started(call)
-        AnswerLog(**options).ended(call)
+        CallLog(**options).started(call)
+        CallLog(**options).ended(call)
     [line] = lines
     return dict(line)
 

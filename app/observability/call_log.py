@@ -14,7 +14,7 @@ log = get_logger(__name__)
 HASH_CHARACTERS = 12
 
 
-class AnswerLog:
+class CallLog:
     """Logs an `answer` event for each question; the question's words only where `questions` says so."""
 
     def __init__(self, *, questions: bool = False) -> None:

@@ -1,0 +1,172 @@
+"""Keep each answer with its proof, and what users say of it, in a thread of its own."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from app import hooks
+from app.observability.tracing import SHUTDOWN_TIMEOUT_S
+from app.ports import AnswerDatabase, AnswerLogError
+from app.settings import Settings
+from app.wings.knowledge.answer_file import AnswerFile
+from app.wings.knowledge.answers import AnswerStore, LoggedAnswer, Nearest, Quote, pack
+from app.wings.knowledge.certificate import Certificate, certificate
+from app.wings.knowledge.settings import AnswerLogSettings
+from app.wiring.library import folder_beside
+from chains.errors import WaypointError
+from chains.logs import get_logger
+from chains.observers import Call
+from chains.ports import Entity
+from chains.safety.cleaning import clean
+from chains.state import Answer
+
+if TYPE_CHECKING:
+    from app.wiring import Services
+
+MOST_WAITING = 1000  # Answers that are not written yet.
+MOST_NEAREST = 5  # Documents.
+RATE_TIMEOUT_S = 10
+
+log = get_logger(__name__)
+
+
+def answer_log(services: "Services") -> "KeptAnswers | None":
+    """Return what keeps the answers; None where ANSWER_LOG is off."""
+    if not services.settings.wing(AnswerLogSettings).enabled:
+        return None
+    return KeptAnswers(open_answers(services.settings), services)
+
+
+def open_answers(settings: Settings) -> AnswerStore:
+    """Return the logged answers of the index; nothing is opened before it is used."""
+    chosen = settings.wing(AnswerLogSettings)
+    kind = settings.store.kind if settings.store.kind in hooks.names("answer_databases") else "sqlite"
+    database: AnswerDatabase = hooks.load("answer_databases", kind)(settings)
+    return AnswerStore(database, collection=settings.store.collection, days=chosen.days, max_mb=chosen.max_mb)
+
+
+def answer_file(settings: Settings) -> AnswerDatabase:
+    """Return the file in the folder ANSWER_LOG_PATH, or beside the index."""
+    return AnswerFile(folder_beside(settings, settings.wing(AnswerLogSettings).folder, "answers"))
+
+
+class KeptAnswers:
+    """Observes the calls of a chain, and keeps their answers; a store that fails costs the log, and no answer.
+
+    Python itself waits for the thread when the process ends, so that the answer of a single command is kept as well.
+    """
+
+    def __init__(self, store: AnswerStore, services: "Services") -> None:
+        self.store, self._services = store, services
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="answer log")
+        self._waiting = 0
+        self._failing = self._closed = False
+
+    def started(self, call: Call, /) -> None:
+        """Keep nothing yet."""
+
+    def ended(self, call: Call, /) -> None:
+        """Queue the answer; a failed call has none."""
+        if call.answer is None or self._closed or self._waiting >= MOST_WAITING:
+            return
+        self._waiting += 1
+        self._thread.submit(self._keep, call, call.answer, self.store.now())
+
+    def rate(self, trace_id: str, score: float, comment: str | None) -> bool:
+        """Put a user's score and comment to an answer, behind the answers that wait; return whether it is kept.
+
+        Raises:
+            AnswerLogError: it cannot be written.
+        """
+        kept = self._thread.submit(self.store.rate, trace_id, score, comment and redacted(comment))
+        try:
+            return kept.result(RATE_TIMEOUT_S)
+        except FutureTimeoutError as error:
+            msg = f"{self.store.database.place} does not answer"
+            raise AnswerLogError(msg) from error
+
+    def close(self) -> None:
+        """Write what is queued, for at most two seconds, and close the store."""
+        self._closed = True
+        with suppress(FutureTimeoutError):
+            self._thread.submit(self.store.database.close).result(SHUTDOWN_TIMEOUT_S)
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _keep(self, call: Call, answer: Answer, at: float) -> None:
+        try:
+            proof = _proof(answer, self._services)
+            self.store.add(self._logged(call, answer, proof, at), list(quotes(proof)) if proof else [])
+        except WaypointError as error:
+            if not self._failing:
+                tell = log.warning if self._services.serving else log.info
+                tell("answers_not_kept", error=str(error))
+            self._failing = True
+        else:
+            self._failing = False
+        finally:
+            self._waiting -= 1
+
+    def _logged(self, call: Call, answer: Answer, proof: Certificate | None, at: float) -> LoggedAnswer:
+        metadata, confidence, user_id = answer["metadata"], answer["confidence"], call.metadata.get("user_id")
+        question, searched = redacted(answer["question"]), redacted(metadata["search_query"])
+        return LoggedAnswer(
+            trace_id=metadata["trace_id"] or str(uuid4()),
+            at=at,
+            question=question,
+            search_query=None if searched == question else searched,
+            language=call.question.get("language"),
+            audience=call.audience,
+            outcome=answer["outcome"],
+            level=confidence["level"] if confidence else None,
+            confidence=confidence["score"] if confidence else None,
+            model=metadata["model"],
+            index_version=proof["index"] if proof else None,
+            asker=self.store.asker_of(user_id) if user_id else None,
+            nearest=nearest(answer),
+            packed=pack(proof) if proof and question is not None and not _says_more(answer) else None,
+        )
+
+
+def redacted(text: str) -> str | None:
+    """Return a text without personal data, whatever SAFETY_PII says; None where nothing can find such data."""
+    try:
+        return clean(text.encode("utf-8", "replace").decode(), hooks.load("checks", "pii")).text
+    except hooks.LeftOutError:
+        return None
+
+
+def nearest(answer: Answer) -> tuple[Nearest, ...]:
+    """Return the documents of the retrieved passages, each once, the best first."""
+    found: dict[str, Nearest] = {}
+    for passage in answer["documents"]:
+        doc_id, score = str(passage["metadata"].get("doc_id") or ""), passage["score"]
+        found.setdefault(doc_id, Nearest(doc_id, None if score is None else round(score, 3)))
+    return tuple(one for one in found.values() if one.doc_id)[:MOST_NEAREST]
+
+
+def quotes(proof: Certificate) -> Iterator[Quote]:
+    """Yield the words that an answer rests on, each once."""
+    found = {
+        Quote(source["doc_id"], source["title"], source["table_head"], source["quote"])
+        for sentence in proof["sentences"]
+        for source in sentence["sources"]
+        if source["doc_id"]
+    }
+    yield from sorted(found)
+
+
+def _proof(answer: Answer, services: "Services") -> Certificate | None:
+    """Return the certificate of an answer, whose question has no personal data; None where nothing was retrieved."""
+    if not answer["documents"]:
+        return None
+    return certificate({**answer, "question": redacted(answer["question"]) or ""}, services)
+
+
+def _says_more(answer: Answer) -> bool:
+    """Return whether the answer holds personal data that no passage does: such an answer's proof is not kept."""
+    find: Callable[[str], list[Entity]] = hooks.load("checks", "pii_entities")
+    found = (answer["answer"][entity.start : entity.end] for entity in find(answer["answer"]))
+    return any(not any(words in passage["content"] for passage in answer["documents"]) for words in found)

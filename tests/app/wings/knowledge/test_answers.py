@@ -1,0 +1,250 @@
+"""The logged answers, in a file and in PostgreSQL: one suite for both."""
+
+import sqlite3
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from app.ports import AnswerDatabase, AnswerLogError
+from app.wings.knowledge.answer_file import AnswerFile
+from app.wings.knowledge.answers import DAY_S, AnswerStore, LoggedAnswer, Nearest, Quote, pack
+from app.wings.postgres.answers import PostgresAnswers
+from app.wings.postgres.database import Database
+
+NOW = 1_800_000_000.0
+PROOF = {"question": "What is the GST rate?", "answer": "It is 9 %.", "sentences": []}
+RATE = Quote("gst", "GST Guide", "", "The rate is 9 %.")
+FEES = Quote("fees", "Fees", "| what | fee |", "| permit | S$ 2.88 |")
+
+
+def answer(**values) -> LoggedAnswer:
+    usual = LoggedAnswer(
+        trace_id=str(uuid4()),
+        at=NOW,
+        question="What is the GST rate?",
+        search_query=None,
+        language="id",
+        audience="public",
+        outcome="answered",
+        level="high",
+        confidence=0.9,
+        model="llama",
+        index_version="1",
+        asker=None,
+        nearest=(Nearest("gst", 0.8), Nearest("fees", None)),
+        packed=pack(PROOF),
+    )
+    return replace(usual, **values)
+
+
+@pytest.fixture(params=["file", "postgres"])
+def database(request, tmp_path) -> Iterator[AnswerDatabase]:
+    if request.param == "file":
+        opened: AnswerDatabase = AnswerFile(tmp_path / "answers")
+    else:
+        url = request.getfixturevalue("database_url")
+        opened = PostgresAnswers(Database(url, pool_size=2, timeout_s=10))
+    with closing(opened):
+        yield opened
+
+
+@pytest.fixture
+def store(database, collection) -> AnswerStore:
+    return AnswerStore(database, collection=collection, days=90, max_mb=1, now=lambda: NOW)
+
+
+def quotes_of(store: AnswerStore) -> list[str]:
+    with store.database.transaction() as execute:
+        query = "SELECT quote FROM quotes WHERE collection = :collection ORDER BY quote"
+        return [quote for (quote,) in execute(query, {"collection": store.collection})]
+
+
+def test_an_answer_is_read_as_it_was_added(store):
+    kept = answer(asker=store.asker_of("anna"), search_query="GST rate Singapore")
+    store.add(kept, [RATE, FEES])
+
+    assert list(store.answers()) == [kept]
+    assert store.find(kept.trace_id) == kept
+    assert kept.certificate == PROOF
+    assert store.count() == 1
+
+
+def test_answers_come_newest_first_and_from_a_time_on(store):
+    added = [answer(at=NOW - age) for age in (50, 40, 30)]
+    for one in added:
+        store.add(one)
+
+    assert [one.trace_id for one in store.answers()] == [one.trace_id for one in reversed(added)]
+    assert [one.trace_id for one in store.answers(since=NOW - 45)] == [added[2].trace_id, added[1].trace_id]
+
+
+def test_more_answers_than_one_page_are_all_read(store):
+    for number in range(501):
+        store.add(answer(question=str(number)))
+
+    assert [one.question for one in store.answers()] == [str(number) for number in range(500, -1, -1)]
+
+
+def test_words_that_many_answers_rest_on_are_kept_once_and_go_with_the_last_one(store):
+    asker = store.asker_of("anna")
+    store.add(answer(asker=asker), [RATE, FEES])
+    store.add(answer(), [RATE])
+    assert quotes_of(store) == [RATE.quote, FEES.quote]
+
+    store.forget("anna")
+    assert quotes_of(store) == [RATE.quote]
+
+
+def test_a_trace_is_kept_once(store):
+    kept = answer()
+    store.add(kept)
+    store.add(replace(kept, question="Another?"), [RATE])
+
+    assert (list(store.answers()), quotes_of(store)) == ([kept], [])
+
+
+def test_a_score_and_its_comment_are_those_given_last(store):
+    kept = answer()
+    store.add(kept)
+
+    assert store.rate(kept.trace_id, -1, "Out of date.")
+    assert store.rate(kept.trace_id, 1, None)
+    assert store.find(kept.trace_id) == replace(kept, score=1, comment=None)
+    assert not store.rate(str(uuid4()), 1, None)
+
+
+def test_a_user_s_answers_are_forgotten_and_nobody_else_s(store):
+    for user in ("anna", "ben", "anna"):
+        store.add(answer(asker=store.asker_of(user), question=user))
+
+    assert store.forget("anna") == 2
+    assert [one.question for one in store.answers()] == ["ben"]
+    assert store.forget("anna") == 0
+
+
+def test_the_hash_of_a_user_needs_the_key_of_the_log(store, tmp_path):
+    other = AnswerStore(AnswerFile(tmp_path / "other"), collection="c", days=1, max_mb=1)
+    again = AnswerStore(store.database, collection="another", days=1, max_mb=1)
+
+    assert store.asker_of("anna") == store.asker_of("anna") == again.asker_of("anna")
+    assert store.asker_of("anna") not in {other.asker_of("anna"), store.asker_of("ben")}
+    other.database.close()
+
+
+def test_answers_beyond_their_days_go(store):
+    for age in (91, 89):
+        store.add(answer(at=NOW - age * DAY_S, question=str(age)), [RATE if age == 91 else FEES])
+    store.trim()
+
+    assert [one.question for one in store.answers()] == ["89"]
+    assert quotes_of(store) == [FEES.quote]
+
+
+def test_the_oldest_answers_beyond_the_size_go(store):
+    for number in range(250):
+        store.add(answer(question=str(number), packed=bytes(10_000)))
+    store.trim()
+
+    kept = [int(str(one.question)) for one in store.answers()]
+    assert 80 <= len(kept) <= 105
+    assert kept == list(range(249, 249 - len(kept), -1))
+
+
+def test_answers_of_another_index_are_not_read(store):
+    other = AnswerStore(store.database, collection=f"{store.collection}_other", days=90, max_mb=1, now=store.now)
+    other.add(answer(), [RATE])
+
+    assert (list(store.answers()), store.count(), quotes_of(store)) == ([], 0, [])
+
+
+def test_many_processes_and_threads_lose_no_answer(store):
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda number: store.add(answer(question=str(number)), [RATE, FEES]), range(40)))
+
+    assert {one.question for one in store.answers()} == {str(number) for number in range(40)}
+
+
+# What only a file has.
+
+
+@pytest.fixture
+def file(tmp_path) -> Iterator[AnswerStore]:
+    with closing(AnswerFile(tmp_path / "answers")) as database:
+        yield AnswerStore(database, collection="c", days=90, max_mb=1, now=lambda: NOW)
+
+
+def everything(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+
+
+def test_the_file_is_for_its_owner_alone(file, tmp_path):
+    file.add(answer())
+
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "answers").iterdir()}
+    assert set(modes) >= {"answers.sqlite3", "answers.sqlite3-wal"}
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE((tmp_path / "answers").stat().st_mode) == 0o700
+
+
+def test_what_was_forgotten_is_in_no_file_any_more_while_another_process_has_it_open(file, tmp_path):
+    file.count()
+    other = sqlite3.connect(tmp_path / "answers" / "answers.sqlite3")
+    file.add(answer(asker=file.asker_of("anna"), question="zebra " * 900, comment="giraffe"), [RATE])
+    file.add(answer(question="kept"))
+    assert other.execute("SELECT count(*) FROM answers").fetchone() == (2,)
+    assert b"zebra" in everything(tmp_path / "answers")
+
+    file.forget("anna")
+
+    held = everything(tmp_path / "answers")
+    assert [word in held for word in (b"zebra", b"giraffe", RATE.quote.encode(), b"kept")] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+    other.close()
+
+
+def test_a_reader_that_holds_the_old_words_is_told_of(file, tmp_path, monkeypatch):
+    monkeypatch.setattr("app.wings.knowledge.answer_file.BUSY_S", 0.05)
+    file.add(answer(asker=file.asker_of("anna")))
+    reader = sqlite3.connect(tmp_path / "answers" / "answers.sqlite3", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM answers").fetchall()
+
+    with pytest.raises(AnswerLogError, match="another process reads; run this again"):
+        file.forget("anna")
+    reader.close()
+
+
+@pytest.mark.parametrize("content", [b"not a database, but long enough to be read as one", None])
+def test_a_file_that_cannot_be_used_is_named(tmp_path, content):
+    folder = tmp_path / "answers"
+    if content is None:
+        folder.write_text("a file where the folder should be")
+    else:
+        folder.mkdir()
+        (folder / "answers.sqlite3").write_bytes(content)
+
+    with (
+        closing(AnswerFile(folder)) as database,
+        pytest.raises(AnswerLogError, match=r"answers\.sqlite3 cannot be used"),
+    ):
+        AnswerStore(database, collection="c", days=1, max_mb=1).count()
+
+
+def test_a_file_of_a_later_version_is_left_alone(file, tmp_path):
+    file.add(answer())
+    with closing(sqlite3.connect(tmp_path / "answers" / "answers.sqlite3")) as connection:
+        connection.execute("PRAGMA user_version = 9")
+    file.database.close()
+
+    with pytest.raises(AnswerLogError, match="it is of version 9, not 1; move it away"):
+        file.count()
