@@ -1,4 +1,4 @@
-"""What a question costs by model: the tokens that were measured, times list prices."""
+"""What a question costs by model: the measured tokens, and the most that settings allow, times list prices."""
 
 from benchmarks.figures import read_figures
 from benchmarks.tables import table
@@ -10,20 +10,35 @@ PRICES = {
     "OpenAI, gpt-5-mini": (0.25, 2.00),
     "a model on your own machine, or none": (0.0, 0.0),
 }
+# Tokens of a prompt and an answer with the default settings: docs/models.md, LLM_MAX_TOKENS.
+MOST = (4000, 500)
 
 
 def cost_table() -> str:
-    """Return what a thousand questions cost with each model, in dollars."""
-    read, written = tokens()
+    """Return what a thousand questions cost with each model, in dollars: of the mean length, and of the longest."""
+    lengths = (mean_tokens(), MOST)
     rows = [
-        (name, f"{prompt:.2f} / {answer:.2f}", f"{1000 * (read * prompt + written * answer) / 1e6:.2f}")
+        (name, f"{prompt:.2f} / {answer:.2f}", *(f"{_dollars(length, prompt, answer):.2f}" for length in lengths))
         for name, (prompt, answer) in PRICES.items()
     ]
-    head = ("model", "$ for a million tokens, prompt / answer", f"$ for 1,000 questions of {read:,} / {written} tokens")
-    return table(head, rows)
+    heads = (
+        f"$ for 1,000 {kind} questions of {read:,} / {written} tokens"
+        for kind, (read, written) in zip(("mean", "longest"), lengths, strict=True)
+    )
+    return table(("model", "$ for a million tokens, prompt / answer", *heads), rows)
 
 
-def tokens() -> tuple[int, int]:
+def mean_tokens() -> tuple[int, int]:
     """Return the mean tokens of a prompt and of an answer of the large model."""
-    lines = {line[0]: line[-1] for line in read_figures()["models"]["values"]["lines"]}
-    return tuple(int(lines[name].replace(",", "")) for name in ("tokens of a prompt, mean", "tokens written, mean"))  # type: ignore[return-value]
+    lines = {line[0]: int(line[-1].replace(",", "")) for line in _lines() if line[0].startswith("tokens ")}
+    return lines["tokens of a prompt, mean"], lines["tokens written, mean"]
+
+
+def _lines() -> list[list[str]]:
+    lines: list[list[str]] = read_figures()["models"]["values"]["lines"]
+    return lines
+
+
+def _dollars(length: tuple[int, int], prompt: float, answer: float) -> float:
+    """Return what a thousand questions of a length cost."""
+    return 1000 * (length[0] * prompt + length[1] * answer) / 1e6
