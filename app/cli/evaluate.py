@@ -125,7 +125,7 @@ def evaluate(
 def _measured(cases: Sequence["Case"], rows: Sequence["Row"]) -> list["Metric"]:
     from evals.metrics import SAMPLES
     from evals.metrics import evaluate as measure
-    from evals.table import counts_text, table_text
+    from evals.output import counts_text, table_text
 
     metrics = measure(cases, rows, samples=SAMPLES)
     show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
@@ -135,8 +135,8 @@ def _measured(cases: Sequence["Case"], rows: Sequence["Row"]) -> list["Metric"]:
 def _compared(cases: Sequence["Case"], paths: tuple[Path, Path]) -> list["Metric"]:
     """Print what changed between two files of rows; return the metrics of the second."""
     from evals.compare import compare, comparison_text
-    from evals.kept_rows import read_rows
     from evals.metrics import evaluate as measure
+    from evals.rows import read_rows
 
     known = {case.id for case in cases}
     before, after = (read_rows(path, known) for path in paths)

@@ -133,19 +133,13 @@ class Provider:
         with self._attempt(request) as (reservation, wait):
             self.clock.sleep(wait)
             reply = compat.generate(self.model, **self._arguments(request))
-            result = readable(reply, request.longest_reply)
-            _reconcile(reservation, result.generations[0].message)
-            _describe_retries(request, result.generations[0].message)
-            return result
+            return _read(request, reservation, reply)
 
     async def _agenerate(self, request: Request) -> ChatResult:
         with self._attempt(request) as (reservation, wait):
             await self.clock.asleep(wait)
             reply = await compat.agenerate(self.model, **self._arguments(request))
-            result = readable(reply, request.longest_reply)
-            _reconcile(reservation, result.generations[0].message)
-            _describe_retries(request, result.generations[0].message)
-            return result
+            return _read(request, reservation, reply)
 
     def _open(self, request: Request) -> tuple[list[ChatGenerationChunk], Chunks]:
         """Return the chunks up to the first words, and the rest of the stream."""
@@ -221,6 +215,14 @@ class Provider:
         log.warning("answer_broke_off", error=type(error).__name__)
         model = getattr(self.model, "model_name", None)
         return broken_off(model, prompt_tokens=request.prompt_tokens(), completion_tokens=words)
+
+
+def _read(request: Request, reservation: Reservation, reply: ChatResult) -> ChatResult:
+    """Return what may be read of a reply, and count its tokens."""
+    result = readable(reply, request.longest_reply)
+    _reconcile(reservation, result.generations[0].message)
+    _describe_retries(request, result.generations[0].message)
+    return result
 
 
 def _reconcile(reservation: Reservation, message: BaseMessage) -> None:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from evals.kept_rows import RowsError, read_rows
 from evals.output import rows_file
+from evals.rows import RowsError, read_rows
 from tests.evals.test_metrics import chunk, row
 
 GOOD = row("1", cited=["gst"], retrieved=[chunk("gst", "9 %")])

@@ -4,9 +4,9 @@ from html.parser import HTMLParser
 import pytest
 
 from evals.metrics import Bin, Metric, evaluate
+from evals.output import counts_text, table_text
 from evals.plots import bars, curves, diagram, spans
 from evals.report import html_report
-from evals.table import counts_text, table_text
 from evals.worst import reason, worst
 from tests.evals.test_metrics import GST, case, chunk, row
 

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 from bs4 import BeautifulSoup
 
 from app.adapters.documents.html import PARSER, main_part, markdown_of, words_of
-from app.wings.office.archives import open_archive
+from app.wings.office.office import open_archive
 from chains.errors import IngestionError
 from chains.ingestion.source import SourceText, open_file, require_words, title_of
 

@@ -6,8 +6,7 @@ import mammoth
 from bs4 import BeautifulSoup
 
 from app.adapters.documents.html import PARSER, markdown_of, words_of
-from app.wings.office.archives import open_archive
-from app.wings.office.office import office_properties
+from app.wings.office.office import office_properties, open_archive
 from chains.ingestion.source import SourceText, open_file, title_of
 
 # Beside mammoth's own: the document's title as a heading, and no pictures, which would be text of a megabyte.

@@ -7,8 +7,7 @@ from typing import Any
 from pptx import Presentation
 
 from app.adapters.documents.rows import one_line, rows_text
-from app.wings.office.archives import open_archive
-from app.wings.office.office import office_properties
+from app.wings.office.office import office_properties, open_archive
 from chains.errors import IngestionError
 from chains.ingestion.source import MAX_NAME, Page, SourceText, open_file, storable, title_of
 

@@ -11,8 +11,7 @@ from typing import Any
 import openpyxl
 
 from app.adapters.documents.rows import one_line, rows_text
-from app.wings.office.archives import open_archive
-from app.wings.office.office import office_properties
+from app.wings.office.office import office_properties, open_archive
 from chains.ingestion.source import SourceText, open_file, read_text, require_words, title_of
 
 # What is not unpacked: pictures and attached files.

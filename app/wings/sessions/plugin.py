@@ -12,7 +12,7 @@ from chains.conversations import ConversationStore
 def conversations(settings: Settings, access: Access, _clock: Clock) -> ConversationStore:
     """Return where the conversations of sessions are kept in Redis."""
     with from_extra("redis", "SESSION_BACKEND=redis"):
-        from app.wings.sessions.redis_conversations import RedisConversations
+        from app.wings.sessions.redis_sessions import RedisConversations
 
     return RedisConversations(access.redis, ttl_s=settings.session.ttl, capacity=settings.session.capacity)
 

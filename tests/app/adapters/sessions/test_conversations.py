@@ -12,7 +12,7 @@ from app.adapters.sessions.conversations import MOST_CHARACTERS, MOST_TURNS, Mem
 from app.wings.postgres.conversations import PostgresConversations
 from app.wings.postgres.database import Database
 from app.wings.postgres.schema import check_schema
-from app.wings.sessions.redis_conversations import ORDER, PREFIX, RedisConversations
+from app.wings.sessions.redis_sessions import ORDER, PREFIX, RedisConversations
 from chains.conversations import ConversationStore
 from chains.errors import SessionError, SessionNotFoundError
 from chains.history import Turn

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.wings.sessions.redis_conversations import ORDER, PREFIX
+from app.wings.sessions.redis_sessions import ORDER, PREFIX
 from tests.access import bearer, key_entry, open_redis, serving, settings_over
 from tests.fakes import Reply
 from tests.prompted import asked as asked_words
