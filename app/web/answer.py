@@ -15,29 +15,34 @@ Citation = Mapping[str, Any]
 
 
 def render(
-    text: str, citations: Sequence[Citation] = (), *, language: str = words.DEFAULT
+    text: str,
+    citations: Sequence[Citation] = (),
+    *,
+    questions: Sequence[str] = (),
+    language: str = words.DEFAULT,
 ) -> tuple[str, list[int | None]]:
     """Return the HTML of an answer to which nothing is added, and the number of each citation.
 
     Args:
         text: The answer as it came.
         citations: Those of the answer object; their `start` and `end` are places in `text`.
+        questions: Those of a message that holds several; the answer's parts get them as headings.
         language: Of the chips' labels.
     """
     table = words.languages()[language]
     numbers = numbers_of(citations)
     pairs = enumerate(zip(citations, numbers, strict=True))
-    return markdown.render(text, [_chip(text, table, index, *pair) for index, pair in pairs]), numbers
+    return markdown.render(text, [_chip(text, table, index, *pair) for index, pair in pairs], questions), numbers
 
 
-def render_growing(text: str, *, language: str = words.DEFAULT) -> tuple[str, int]:
+def render_growing(text: str, *, questions: Sequence[str] = (), language: str = words.DEFAULT) -> tuple[str, int]:
     """Return the HTML of what has come of an answer, and how many of its characters that shows.
 
     Its citations are unknown yet: its markers become chips that lead nowhere.
     """
     shown = steady(text)
     label = words.text(words.languages()[language], "chip.pending")
-    return markdown.render(shown, _pending(shown, label)), same_length(text, shown)
+    return markdown.render(shown, _pending(shown, label), questions), same_length(text, shown)
 
 
 def numbers_of(citations: Sequence[Citation]) -> list[int | None]:

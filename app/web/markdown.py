@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from app.web.chips import Chip, place_chips, put_placeholders, without_bidi
+from app.web.parts import under_headings
 
 TAGS = {
     *("p", "br", "hr", "strong", "em", "s", "blockquote", "ul", "ol", "li", "code", "pre", "a", "div"),
@@ -26,11 +27,11 @@ SCHEMES = {"http", "https", "mailto"}
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 
 
-def render(answer: str, chips: Sequence[Chip] = ()) -> str:
-    """Return the HTML of an answer, with its chips in place."""
+def render(answer: str, chips: Sequence[Chip] = (), questions: Sequence[str] = ()) -> str:
+    """Return the HTML of an answer, with its chips in place; the parts for several questions have headings."""
     marked, placed = put_placeholders(answer, chips)
     clean = nh3.clean(
-        _markdown().render(without_bidi(marked)),
+        _markdown().render(without_bidi(under_headings(marked, questions))),
         tags=TAGS,
         attributes=ATTRIBUTES,
         url_schemes=SCHEMES,

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait, box
+from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, REFUSAL, ask, ask_and_wait, box
 from tests.web.axe import violations
 from tests.web.outcomes import DEGRADED, say_outcomes
 
@@ -233,3 +233,20 @@ def test_the_first_sentence_keeps_its_citations_when_the_rest_of_its_paragraph_i
     expect(exchange.locator(".answer .chip").first).to_be_visible()
     expect(exchange.locator(".answer .more")).to_be_hidden()
     expect(exchange.locator(".answer .more")).to_contain_text("relieved")
+
+
+def test_an_e_mail_with_two_questions_is_answered_under_two_headings_with_a_summary(page, model):
+    statement = (
+        "Our customer in Jurong has asked for the rate in writing because his accountant wants to see it by Friday."
+    )
+    mail = f"Dear desk,\n\n{GST} Which team plays football in Perth?\n\n{statement}\n\nRegards\nJo"
+    first, _, _ = GST_ANSWER.replace("**", "").partition("\n")
+    model.say(mail, f"1. {first}\n\n2. {REFUSAL}")
+    box(page).fill(mail)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    exchange = page.locator("article.exchange")
+    expect(exchange).to_have_attribute("data-state", "done")
+
+    expect(exchange.locator(".answer h3")).to_have_text([f"1. {GST}", "2. Which team plays football in Perth?"])
+    expect(exchange.locator(".parts-summary")).to_have_text("2 questions, 1 answered. Without an answer: 2.")
+    assert violations(page) == []

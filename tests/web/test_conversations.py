@@ -66,6 +66,51 @@ def test_a_deleted_one_is_gone_after_a_reload_too_unless_it_is_taken_back(two):
     assert GST not in two.evaluate("JSON.stringify(localStorage)")
 
 
+def test_a_conversation_is_renamed_by_keyboard_and_keeps_its_name(two):
+    current = two.locator("#conversations li:has([aria-current])")
+    current.get_by_role("button", name="Rename").press("Enter")
+    field = two.get_by_role("textbox", name="New name")
+    expect(field).to_be_focused()
+    assert violations(two) == []
+    field.fill("Incoterms for Jo")
+    field.press("Enter")
+    expect(current.locator(".name")).to_have_text("Incoterms for Jo")
+    expect(current.get_by_role("button", name="Rename")).to_be_focused()
+    current.get_by_role("button", name="Rename").press("Enter")
+    field.fill("Something else")
+    field.press("Escape")
+    ask_and_wait(two, "And the freight?")
+    two.reload()
+
+    expect(current.locator(".name")).to_have_text("Incoterms for Jo")
+
+
+def test_a_conversation_is_saved_as_markdown_with_sources(two):
+    two.locator("#conversations li[data-id] button.open").last.click()
+    with two.expect_download() as download:
+        two.get_by_role("button", name="Save as markdown").click()
+    text = download.value.path().read_text(encoding="utf-8")
+
+    assert download.value.suggested_filename == "What-is-the-GST-rate-on-imports-into-Singapore.md"
+    assert text.startswith(f"# {GST}\n\nConversation of ")
+    assert f"## {GST}\n\nImport GST in Singapore is **9 %** of the CIF value plus any duty [1]." in text
+    assert "1. [Singapore GST Guide" in text
+
+
+def test_printing_shows_the_conversation_whole_and_nothing_around_it(open_page):
+    page = open_page(viewport=SIZES["phone"])
+    ask_and_wait(page, GST)
+    page.evaluate("window.print = () => { window.printed = true; }")
+    page.locator("#open-conversations").click()
+    page.get_by_role("button", name="Print or save as PDF").click()
+    assert page.evaluate("window.printed")
+    page.emulate_media(media="print")
+
+    expect(page.locator(".answer li").first).to_be_visible()
+    for around in ("#header", "#ask", "#conversations", ".unfold"):
+        expect(page.locator(around).first).to_be_hidden()
+
+
 def test_conversations_are_never_sent(open_page):
     page = open_page()
     sent = []

@@ -5,6 +5,7 @@ import { button, byId, element } from "./elements.js";
 import { restore } from "./navigation.js";
 import * as records from "./records.js";
 import { change, state, subscribe } from "./state.js";
+import { saveTranscript } from "./transcript.js";
 import { language, t } from "./words.js";
 
 const TAB = "waypoint:conversation";
@@ -95,7 +96,43 @@ function item(conversation) {
   };
   const name = element("button", { type: "button", class: "open", title, "aria-current": current ? "true" : null, on: { click: choose } }, element("span", { class: "name", text: title }), element("span", { class: "when", text: when(changed) }));
   const remove = button(t("conversations.delete", { title }), () => drop(conversation), { icon: "remove", alone: true, class: "quiet", does: "delete" });
-  return element("li", { data: { id } }, name, remove);
+  return element("li", { data: { id } }, name, remove, current && tools(conversation));
+}
+
+/** What can be done with the conversation that is open. @param {records.Conversation} conversation */
+function tools(conversation) {
+  const made = element("div", { class: "tools" },
+    button(t("conversations.rename"), () => askName(conversation, made), { icon: "edit", alone: true, class: "quiet", does: "rename" }),
+    button(t("conversations.save"), () => saveTranscript(state.conversation), { icon: "markdown", alone: true, class: "quiet", does: "save" }),
+    button(t("conversations.print"), () => print(), { icon: "print", alone: true, class: "quiet", does: "print" }));
+  return made;
+}
+
+/** Let the user type another name in place of the tools; Enter or leaving the field keeps it, Escape does not.
+ * @param {records.Conversation} conversation @param {HTMLElement} place */
+function askName({ title }, place) {
+  const field = /** @type {HTMLInputElement} */ (element("input", { maxlength: records.TITLE_CHARACTERS, "aria-label": t("conversations.name") }));
+  let isDone = false;
+  const done = (/** @type {boolean} */ keep) => {
+    if (isDone) return; // What takes the field away takes its focus, too.
+    isDone = true;
+    if (keep && field.value.trim()) {
+      state.conversation.title = field.value.trim();
+      records.keep(state.conversation);
+    }
+    list();
+    byId("conversations").querySelector("[data-do='rename']")?.focus();
+  };
+  field.value = title;
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation(); // Escape closes the list, too.
+    done(event.key === "Enter");
+  });
+  field.addEventListener("blur", () => done(true));
+  place.replaceChildren(field);
+  field.select();
 }
 
 /** @param {records.Conversation} conversation */

@@ -14,6 +14,7 @@ const ICONS = {
   mail: "M3 6h18v12H3zM3 7l9 6 9-6",
   markdown: "M3 6h18v12H3zM6 15V9l3 3 3-3v6M17 9v6M15 13l2 2 2-2",
   outside: "M14 4h6v6M20 4l-9 9M18 14v6H4V6h6",
+  print: "M7 8V3h10v5M7 17H4V8h16v9h-3M7 14h10v7H7z",
   remove: "M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13",
   speaker: "M4 9h4l5-4v14l-5-4H4zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11",
   stop: "M8 3h8l5 5v8l-5 5H8l-5-5V8zM8 12h8",

@@ -10,7 +10,7 @@ import { failure } from "./failure.js";
 import { foldingButton } from "./folding.js";
 import { Growing, replace } from "./growing.js";
 import { banner, isExplained, nextSteps, offersDocuments, removed } from "./outcomes.js";
-import { related, sources } from "./parts.js";
+import { partsSummary, related, sources } from "./parts.js";
 import { isUnanswered, levelOf, sourcesOf, timeOf } from "./sources.js";
 import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
@@ -19,6 +19,7 @@ import { t } from "./words.js";
  * @typedef {{again: () => void, edit: () => void, begin: () => void, keep: () => void, link: () => string}} Steps */
 
 const RENDER_AGAIN_MS = 3000;
+const LONGEST_HEADING = 240;
 
 /** The place of one exchange in the conversation. */
 export class ExchangeView {
@@ -26,7 +27,10 @@ export class ExchangeView {
   constructor(exchange, steps) {
     this.exchange = exchange;
     this.steps = steps;
-    this.asked = element("h2", { class: "asked", text: exchange.question, data: { asked: timeOf(exchange.asked) } });
+    const isLong = exchange.question.length > LONGEST_HEADING; // A pasted e-mail; its own words are scrolled.
+    this.asked = element("h2", { class: isLong ? "asked long" : "asked", tabindex: isLong ? 0 : null, text: exchange.question, data: { asked: timeOf(exchange.asked) } });
+    /** @type {Node | null} */
+    this.summary = null;
     this.status = element("p", { class: "status" });
     this.above = element("div", { class: "above" });
     this.answer = element("div", { class: "answer" });
@@ -37,7 +41,7 @@ export class ExchangeView {
 
   /** Show that the documents are searched; what an earlier try has shown goes away. */
   search() {
-    this.growing = new Growing(this.answer);
+    this.growing = new Growing(this.answer, this.exchange.question);
     for (const place of [this.above, this.answer, this.below]) place.replaceChildren();
     this.#say(t("answer.searching"));
     this.#mark();
@@ -69,7 +73,7 @@ export class ExchangeView {
 
   #surround() {
     const { exchange } = this;
-    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), confidence(exchange), banner(exchange)].filter(Boolean)));
+    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), this.summary, confidence(exchange), banner(exchange)].filter(Boolean)));
     const below = exchange.state === "done" ? [sources(exchange), closest(exchange), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
@@ -90,9 +94,10 @@ export class ExchangeView {
     const final = exchange.state === "done";
     try {
       const citations = final ? (exchange.citations ?? []) : [];
-      const { html, numbers } = await request("page/render", { method: "POST", body: { answer, citations, final } });
+      const { html, numbers, parts } = await request("page/render", { method: "POST", body: { answer, citations, final, question: exchange.question } });
       if (final) exchange.numbers = numbers;
       replace(this.answer, html);
+      this.summary = parts > 1 ? partsSummary(this.answer) : null;
       connect(this.answer, exchange);
       return true;
     } catch {

@@ -13,9 +13,10 @@ function plain(text) {
 
 /** An answer that grows in an element. */
 export class Growing {
-  /** @param {HTMLElement} place */
-  constructor(place) {
+  /** @param {HTMLElement} place @param {string} question */
+  constructor(place, question) {
     this.place = place;
+    this.question = question;
     this.text = "";
     this.shown = 0; // How many characters the rendered part shows.
     this.ended = false;
@@ -47,7 +48,7 @@ export class Growing {
     const text = this.text;
     this.last = performance.now();
     try {
-      const { html, length } = await request("page/render", { method: "POST", body: { answer: text, final: false } });
+      const { html, length } = await request("page/render", { method: "POST", body: { answer: text, question: this.question, final: false } });
       if (this.ended) return;
       this.shown = length;
       this.rest.remove();

@@ -1,4 +1,4 @@
-// What stands below an answer: its sources and related documents.
+// What stands around an answer: how many of its questions are answered, its sources and related documents.
 import { element, icon } from "./elements.js";
 import { dateOf, domainOf, placeOf, sourcesOf } from "./sources.js";
 import { t } from "./words.js";
@@ -44,6 +44,21 @@ export function documentChips(documents) {
     return element("li", {}, chip);
   });
   return element("ul", { class: "document-chips" }, ...items);
+}
+
+/** Return one line on the parts of an answer to several questions: how many are answered, and which are not.
+ * @param {HTMLElement} answer As it is shown */
+export function partsSummary(answer) {
+  const headings = [...answer.querySelectorAll("h3")];
+  const isAnswered = (/** @type {Element} */ heading) => {
+    let next = heading.nextElementSibling;
+    while (next && next.tagName !== "H3" && !next.querySelector(".chip:not([data-kind=unmatched])")) next = next.nextElementSibling;
+    return next !== null && next.tagName !== "H3";
+  };
+  const open = headings.map((heading, at) => (isAnswered(heading) ? 0 : at + 1)).filter(Boolean);
+  if (headings.length < 2) return null;
+  const text = t(open.length ? "parts.some" : "parts.all", { count: headings.length, answered: headings.length - open.length, open: open.join(", ") });
+  return element("p", { class: "parts-summary", text });
 }
 
 /** @param {string} name @param {...(Node | null | undefined | false)} children */

@@ -10,7 +10,7 @@ import { state } from "./state.js";
 
 export const MOST_CONVERSATIONS = 100;
 export const MOST_EXCHANGES = 50;
-const TITLE_CHARACTERS = 120;
+export const TITLE_CHARACTERS = 120;
 
 const prefix = () => `waypoint:${state.me?.user_id || "local"}:`;
 
