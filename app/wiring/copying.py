@@ -19,7 +19,7 @@ from chains.ingestion.writing import DOC_ID
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
 
-    from app.adapters.stores.index import Contents, Snapshot
+    from app.adapters.stores.index import Snapshot
     from chains.ports import Progress
 
 CHUNKS_AT_ONCE = 1000
@@ -68,7 +68,7 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "
     return copied
 
 
-def _copy(origin: "Snapshot", target: "Contents", ready: ReadyVectors, progress: "Progress") -> int:
+def _copy(origin: "Snapshot", target: "Snapshot", ready: ReadyVectors, progress: "Progress") -> int:
     ids = origin.store.ids()
     done = 0
     for batch in batch_iterate(CHUNKS_AT_ONCE, ids):

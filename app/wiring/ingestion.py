@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
-from app.adapters.stores.index import Change, Contents, StoredIndex
+from app.adapters.stores.index import Change, Snapshot, StoredIndex
 from app.settings import Settings
 from app.wiring.remote import fetch
 from app.wiring.safety import suspicious_of
@@ -173,7 +173,7 @@ class Ingestion:
             raise IngestionError(msg)
 
 
-def _keep_scopes(change: Change[Any], paths: list[Path]) -> list[Problem]:
+def _keep_scopes(change: Change, paths: list[Path]) -> list[Problem]:
     """Store the scope files of the folders in the index, and return their problems."""
     _, sources = change.latest.records()
     known = change.latest.scopes()
@@ -183,7 +183,7 @@ def _keep_scopes(change: Change[Any], paths: list[Path]) -> list[Problem]:
     return problems
 
 
-def _index(contents: Contents) -> Index:
+def _index(contents: Snapshot) -> Index:
     records, sources = contents.records()
     if contents.store.count() == 0:  # An emptied or deleted store holds nothing, whatever the records say.
         for some in (records, sources):

@@ -15,7 +15,7 @@ from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_
 from chains.state import Redirect, Searching
 
 if TYPE_CHECKING:
-    from app.adapters.stores.index import Contents, Snapshot
+    from app.adapters.stores.index import Snapshot
 
 
 def scope_gate(
@@ -43,13 +43,13 @@ def scope_gate(
     return CurrentScope(lambda: gates(index()))
 
 
-def in_force(contents: "Contents") -> dict[str, str]:
+def in_force(contents: "Snapshot") -> dict[str, str]:
     """Return the scope files by folder; none if any folder lacks one, because it may answer anything."""
     scopes = contents.scopes()
     return {} if None in scopes.values() else {root: text for root, text in scopes.items() if text}
 
 
-def describe_scope(settings: Settings, contents: "Contents") -> str:
+def describe_scope(settings: Settings, contents: "Snapshot") -> str:
     """Return a sentence on which questions are declined before the search."""
     if not settings.scope.enabled:
         return "SCOPE_ENABLED=false: no question is declined before the search"

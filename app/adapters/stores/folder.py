@@ -28,11 +28,13 @@ SCOPES = "scopes.json"
 
 
 @dataclass(frozen=True, eq=False)
-class FolderContents:
-    """The chunks of an index in their store, and the folder of the records of them."""
+class FolderSnapshot:
+    """An index as it was opened: its store, the folder of its records, and the index of its words."""
 
     store: Store
     folder: Path
+    words: LexicalIndex
+    version: str | None
 
     def records(self) -> "tuple[RecordManager, RecordManager]":
         """Open the records: the chunks of each document, and the sources of the documents."""
@@ -67,14 +69,6 @@ class FolderContents:
     def transaction(self) -> AbstractContextManager[object]:
         """Files know no transaction: what a run that was killed left is put right by the next one."""
         return nullcontext()
-
-
-@dataclass(frozen=True, eq=False)
-class FolderSnapshot(FolderContents):
-    """An index as it was opened, with the index of its words."""
-
-    words: LexicalIndex
-    version: str | None
 
 
 class FileBackedIndex(StoredIndex):
@@ -156,15 +150,15 @@ class ChangedInPlace(FileBackedIndex):
         words.align(store)
         return FolderSnapshot(store, words.folder, words, version)
 
-    def change(self, *, reset: bool) -> Change[FolderContents]:
+    def change(self, *, reset: bool) -> Change:
         """Begin an ingestion: in place, or beside the index for a `reset`."""
         if not reset:
             before = self.open()
-            return Change[FolderContents](before, lambda: self._begin(before), lambda _: self._renew_version())
+            return Change(before, lambda: self._begin(before), lambda _: self._renew_version())
         building = self.folder / "building"
         shutil.rmtree(building, ignore_errors=True)
         make_private_folder(building)
-        target = FolderContents(self._open_beside(), building)
+        target = FolderSnapshot(self._open_beside(), building, self._words(building), None)
         return Change(target, lambda: target, self._replace, target)
 
     @abstractmethod
@@ -179,12 +173,12 @@ class ChangedInPlace(FileBackedIndex):
     def _swap(self) -> None:
         """Put the store that was built beside in the place of the one in use."""
 
-    def _begin(self, before: FolderContents) -> FolderContents:
+    def _begin(self, before: FolderSnapshot) -> FolderSnapshot:
         # What is kept while the index changes, or after a run that was killed, is of a version that the end replaces.
         self._renew_version()
         return before
 
-    def _replace(self, target: FolderContents) -> None:
+    def _replace(self, target: FolderSnapshot) -> None:
         self._renew_version()
         target.records()  # They exist even if nothing was written.
         self._swap()

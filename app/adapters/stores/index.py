@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -82,12 +82,20 @@ class Recipe:
     fields: Fields
 
 
-class Contents(Protocol):
-    """The chunks of an index in their store, the records of them, and the scope files of their folders."""
+class Snapshot(Protocol):
+    """An index as it was opened: its chunks, their words and records, and the scope files of their folders."""
 
     @property
     def store(self) -> Store:
         """The store of the chunks."""
+
+    @property
+    def words(self) -> Words:
+        """The index of the words."""
+
+    @property
+    def version(self) -> str | None:
+        """What the version of the index was when it was opened."""
 
     def records(self) -> "tuple[RecordManager, RecordManager]":
         """Open the records: the chunks of each document, and the sources of the documents.
@@ -119,42 +127,27 @@ class Contents(Protocol):
     def transaction(self) -> AbstractContextManager[object]:
         """Make what the body writes one change, where the store can: readers see all of it or nothing."""
 
-
-class Snapshot(Contents, Protocol):
-    """An index as it was opened, with the index of its words."""
-
-    @property
-    def words(self) -> Words:
-        """The index of the words."""
-
-    @property
-    def version(self) -> str | None:
-        """What the version of the index was when it was opened."""
-
     def __hash__(self) -> int:
         """Return a number of its own: no two openings are alike."""
 
 
-Target = TypeVar("Target", bound=Contents)
-
-
 @dataclass
-class Change(Generic[Target]):
+class Change:
     """One ingestion's hold on an index: `before` is what it starts from; nothing is written until it asks to."""
 
-    before: Target
-    prepare: Callable[[], Target]
-    finish: Callable[[Target], object]
-    _target: Target | None = field(default=None)
+    before: Snapshot
+    prepare: Callable[[], Snapshot]
+    finish: Callable[[Any], object]
+    _target: Snapshot | None = field(default=None)
 
-    def writable(self) -> Target:
+    def writable(self) -> Snapshot:
         """Return what to write into; it may be another copy than `before`."""
         if self._target is None:
             self._target = self.prepare()
         return self._target
 
     @property
-    def latest(self) -> Target:
+    def latest(self) -> Snapshot:
         """Return what was written so far, or what the ingestion starts from."""
         return self._target or self.before
 
@@ -215,7 +208,7 @@ class StoredIndex(ABC):
         """
 
     @abstractmethod
-    def change(self, *, reset: bool) -> Change[Any]:
+    def change(self, *, reset: bool) -> Change:
         """Begin an ingestion, under the lock; with `reset` it starts from nothing.
 
         Raises:

@@ -127,12 +127,14 @@ UPDATE {SCHEMA}.indexes SET scopes = CAST(:scopes AS jsonb), version = version +
 
 
 @dataclass(frozen=True, eq=False)
-class PostgresContents:
-    """The chunks of an index, the records of them and their scope files, in one database."""
+class PostgresSnapshot:
+    """An index as it was opened: its chunks, their words, their records and their scope files, in one database."""
 
     database: Database
     partition: Partition
     store: PostgresStore
+    words: PostgresWords
+    version: str | None
 
     def records(self) -> tuple[PostgresRecords, PostgresRecords]:
         """Open the records: the chunks of each document, and the sources of the documents."""
@@ -163,11 +165,3 @@ class PostgresContents:
 
     def _records(self, namespace: str) -> PostgresRecords:
         return PostgresRecords(self.database, self.partition.number, namespace)
-
-
-@dataclass(frozen=True, eq=False)
-class PostgresSnapshot(PostgresContents):
-    """An index as it was opened, with the index of its words."""
-
-    words: PostgresWords
-    version: str | None

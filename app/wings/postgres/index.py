@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from app.adapters.stores.index import FORMAT, Change, Recipe, StoredIndex, check_label
-from app.wings.postgres.contents import PostgresContents, PostgresSnapshot
+from app.wings.postgres.contents import PostgresSnapshot
 from app.wings.postgres.database import Database
 from app.wings.postgres.partition import Partition
 from app.wings.postgres.schema import SCHEMA, check_schema
@@ -115,28 +115,18 @@ class PostgresIndex(StoredIndex):
             made_with=state.embedding_model,
             embedding_model=self.recipe.embedding_model,
         )
-        partition = Partition(state.number)
-        words = PostgresWords(
-            self._database,
-            partition,
-            size=Size(state.chunks, state.tokens),
-            public=Size(state.public_chunks, state.public_tokens),
-            tokenizer=self._tokenizer,
-        )
-        return PostgresSnapshot(
-            self._database, partition, self._store(partition), words, f"{state.number}.{state.version}"
-        )
+        return self._opened(state)
 
-    def change(self, *, reset: bool) -> Change[PostgresContents]:
+    def change(self, *, reset: bool) -> Change:
         """Begin an ingestion: in place, or beside the index for a `reset`."""
         self._clean()
         if not reset:
             before = self.open()
-            return Change[PostgresContents](before, lambda: before, partial(self._count_anew, before.store.count()))
+            return Change(before, lambda: before, partial(self._count_anew, before.store.count()))
         with self._checked().transaction() as connection:
-            partition = self._make(connection)
+            made = self._make(connection)
         # The vectors are indexed when all are there, which takes a fraction of the time.
-        target = PostgresContents(self._database, partition, self._store(partition, indexed=False))
+        target = self._opened(made, indexed=False)
         return Change(target, lambda: target, self._publish, target)
 
     def _checked(self) -> Database:
@@ -149,31 +139,40 @@ class PostgresIndex(StoredIndex):
         row = connection.execute(text(CURRENT), {"name": self._collection}).one_or_none()
         return _State(*row) if row else None
 
-    def _store(self, partition: Partition, **options: bool) -> PostgresStore:
-        return PostgresStore(self._database, partition, self.recipe, tokenizer=self._tokenizer, **options)
+    def _opened(self, state: _State, **options: bool) -> PostgresSnapshot:
+        partition = Partition(state.number)
+        store = PostgresStore(self._database, partition, self.recipe, tokenizer=self._tokenizer, **options)
+        words = PostgresWords(
+            self._database,
+            partition,
+            size=Size(state.chunks, state.tokens),
+            public=Size(state.public_chunks, state.public_tokens),
+            tokenizer=self._tokenizer,
+        )
+        return PostgresSnapshot(self._database, partition, store, words, f"{state.number}.{state.version}")
 
     def _make_first(self, connection: Connection) -> _State:
         connection.execute(text(MAKE_ALONE), {"name": self._collection})
         if state := self._state(connection):  # Another process was faster.
             return state
-        number = self._make(connection).number
-        connection.execute(text(USE), {"name": self._collection, "index": number})
-        return _State(number, 1, self.recipe.embedding_model, FORMAT, 0, 0, 0, 0)
+        made = self._make(connection)
+        connection.execute(text(USE), {"name": self._collection, "index": made.number})
+        return made
 
-    def _make(self, connection: Connection) -> Partition:
+    def _make(self, connection: Connection) -> _State:
         made = {"name": self._collection, "model": self.recipe.embedding_model, "format": FORMAT}
         partition = Partition(connection.execute(text(MAKE), made).scalar_one())
         partition.create(connection)
-        return partition
+        return _State(partition.number, 1, self.recipe.embedding_model, FORMAT, 0, 0, 0, 0)
 
-    def _publish(self, target: PostgresContents) -> None:
+    def _publish(self, target: PostgresSnapshot) -> None:
         with self._database.transaction() as connection:
             target.store.index_vectors(connection)
             target.partition.analyze(connection)
             connection.execute(text(USE), {"name": self._collection, "index": target.partition.number})
         self._clean()
 
-    def _count_anew(self, before: int, target: PostgresContents) -> None:
+    def _count_anew(self, before: int, target: PostgresSnapshot) -> None:
         """Let the server plan for as many rows as there are, where they have become much more or fewer."""
         if abs(target.store.count() - before) > GROWTH * before:
             with self._database.transaction() as connection:

@@ -69,7 +69,7 @@ class FolderIndex(FileBackedIndex):
                 raise
         return self.open()  # It was replaced meanwhile.
 
-    def change(self, *, reset: bool) -> Change[FolderSnapshot]:
+    def change(self, *, reset: bool) -> Change:
         """Begin an ingestion: nothing is copied before the first write."""
         if reset:
             target = self._begin(uuid4().hex, after="", save_every=self._seldom())

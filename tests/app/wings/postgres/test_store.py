@@ -274,7 +274,9 @@ def test_few_chunks_are_searched_by_the_index_of_vectors_as_many_are(database_ur
     index = PostgresIndex(database, collection, recipe())
     with index.locked():
         change = index.change(reset=True)
-        change.writable().store.add_documents([chunk(f"word{number}") for number in range(2000)])
+        written = change.writable().store
+        assert isinstance(written, store.PostgresStore)
+        written.add_documents([chunk(f"word{number}") for number in range(2000)])
         change.publish()
     opened = index.open()
     opened.store.nearest(WordEmbeddings().embed_query("word7"), 10, {})
