@@ -142,3 +142,8 @@ def certified() -> str:
     """Return how often a certified high confidence broke its promise, with the date and the commit."""
     values = read_figures()["certify"]["values"]
     return f"{told('certify')}\n\n{table(values['columns'], values['rows'])}"
+
+
+def insights() -> str:
+    """Return how long a report of the logged answers takes, with the date and the commit."""
+    return f"{told('insights')}\n\n{table(('what', 'measured'), read_figures()['insights']['values']['rows'])}"

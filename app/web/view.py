@@ -66,6 +66,16 @@ def document(shown: Mapping[str, Any], language: str) -> str:
     )
 
 
+def insights(found: Any, *, days: int, language: str) -> str:
+    """Return the page of what to write next; `found` is what `waypoint insights` reports of the last `days`."""
+    table = words.languages()[language]
+    return (
+        _environment()
+        .get_template("insights.html.jinja")
+        .render(found=found, days=days, language=language, t=partial(words.text, table), static=assets.address)
+    )
+
+
 @cache
 def _shown_by_scripts() -> frozenset[str]:
     """Return the keys of the texts that the page's modules show; the other texts need not be sent twice."""

@@ -80,6 +80,7 @@ def test_who_may_not_add_or_remove_is_offered_neither(page):
     expect(page.locator("#documents-list ul[data-category=internal] li").first).to_be_visible()
 
     expect(page.locator("#drop")).to_have_count(0)
+    expect(page.locator("#documents-insights")).to_be_hidden()
     expect(page.locator("[data-do=remove]")).to_have_count(0)
 
 

@@ -1,6 +1,7 @@
 """GET /: the page; /embed: the page in a frame; /widget.js: a script that embeds it; /static: its files."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from starlette.responses import HTMLResponse
@@ -78,6 +79,13 @@ def language_of(request: Request) -> str:
     """Return the visitor's language: from the address, the cookie, or the browser's preference."""
     asked, kept = request.query_params.get("lang"), request.cookies.get("lang")
     return words.choose(asked, kept, request.headers.get("accept-language", ""))
+
+
+def insights_page(request: Request, found: Any, *, days: int) -> Response:
+    """Return the page of what to write next, in the visitor's language."""
+    language = language_of(request)
+    headers = {"Content-Language": language, "Vary": "Accept, Accept-Language, Cookie"}
+    return HTMLResponse(view.insights(found, days=days, language=language), headers=headers)
 
 
 def _page(request: Request, visit: view.Visit, *, policy: str) -> Response:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MOST_WAITING = 1000  # Answers that are not written yet.
 MOST_NEAREST = 5  # Documents.
 RATE_TIMEOUT_S = 10
+UNLOGGED = "unlogged"  # In the metadata of a call's config: nobody wants this answer, so it is not logged.
 
 log = get_logger(__name__)
 
@@ -70,7 +71,7 @@ class KeptAnswers:
 
     def ended(self, call: Call, /) -> None:
         """Queue the answer; a failed call has none."""
-        if call.answer is None or self._closed or self._waiting >= MOST_WAITING:
+        if call.answer is None or UNLOGGED in call.metadata or self._closed or self._waiting >= MOST_WAITING:
             return
         self._waiting += 1
         self._thread.submit(self._keep, call, call.answer, self.store.now())

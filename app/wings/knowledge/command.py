@@ -1,13 +1,15 @@
-"""`waypoint verify` checks a certificate, `why` tells where an answer lost a document, `forget` deletes a user's."""
+"""`waypoint verify`, `why`, `forget` and `insights`: check answers, explain them, delete them, and learn from them."""
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from app.cli.rendering import complain, show
+from app.cli.rendering import as_json, complain, show
 from app.wings.knowledge.verification import Verdict, verify
 from chains.audience import Audience
 from chains.errors import ConfigurationError
@@ -99,3 +101,44 @@ def forget(
     answers = open_answers(read_settings())
     forgotten = answers.forget(user)
     show(f"Deleted {forgotten} answers of {one_line(user)!r} from {answers.database.place}.")
+
+
+def insights(
+    json_out: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    since: Annotated[str, typer.Option(help="How far back: days or weeks, like 30d or 8w.")] = "30d",
+    draft: Annotated[
+        tuple[int, Path] | None,
+        typer.Option(metavar="N FOLDER", help="Write a document and its test for the N-th group of questions."),
+    ] = None,
+) -> None:
+    """Say what to write next: questions without a sure answer by meaning, the use of documents, the share answered."""
+    from app.cli.ingest import open_services, read_settings
+    from app.wings.knowledge.answer_log import open_answers
+    from app.wings.knowledge.drafts import draft as write_draft
+    from app.wings.knowledge.insights import insights as insights_of
+    from app.wings.knowledge.insights import told
+
+    seconds = _seconds(since)
+    services = open_services(read_settings())
+    store = open_answers(services.settings)
+    found = insights_of(store.answers(since=store.now() - seconds), services, now=store.now())
+    if draft is not None:
+        number, folder = draft
+        if not 0 < number <= len(found.gaps):
+            msg = f"--draft {number}: there are {len(found.gaps)} groups of questions without a sure answer"
+            raise ConfigurationError(msg)
+        for file in write_draft(found.gaps[number - 1], folder):
+            show(f"Wrote {file}")
+    elif json_out:
+        show(as_json(asdict(found)))
+    else:
+        for line in told(found):
+            show(line)
+
+
+def _seconds(since: str) -> float:
+    """Return how many seconds a number of days or weeks is."""
+    if not (found := re.fullmatch(r"(\d{1,4})([dw])", since)):
+        msg = f"--since {since!r} is no number of days or weeks; write 30d or 8w"
+        raise ConfigurationError(msg)
+    return int(found[1]) * {"d": 1, "w": 7}[found[2]] * 86_400.0

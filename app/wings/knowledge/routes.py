@@ -1,19 +1,25 @@
-"""POST /api/certificate: an answer with what proves it; POST /api/why: where an answer lost a document."""
+"""POST /api/certificate: an answer's proof; POST /api/why: where it lost a document; GET /insights: what to write."""
 
+from contextlib import closing
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from app.adapters.sessions.identity import Scope
+from app.http.errors import RequestRefusedError
 from app.http.openapi import ANSWER, error_responses, ok_response
-from app.http.policy import Policy
-from app.http.questions import QUERY_SCHEMA, TopK
+from app.http.policy import Policy, no_question
+from app.http.questions import QUERY_SCHEMA, TopK, identity_of
 from app.http.routes.json_route import bad_request_route
+from app.http.routes.page import insights_page
 from app.http.routes.query import QueryBody, asked
+from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answers import DAY_S
 from app.wings.knowledge.certificate import Certificate, certificate
+from app.wings.knowledge.insights import Insights, insights
 from app.wings.knowledge.verification import VERSION
 from app.wings.knowledge.why import Reason, why
 from app.wiring import Services
@@ -90,5 +96,18 @@ def routes(services: Services) -> APIRouter:
     def why_not(body: WhyBody) -> Reason:
         """Name the first place at which an answer lost a document, and what brings it back; for staff."""
         return why(check_question(body.query, QUERY_MAX_CHARACTERS), body.document, services, top_k=body.top_k)
+
+    @router.get("/insights", responses=errors, response_model=Insights)
+    @Policy(access=Scope.INGEST, questions=no_question)
+    def what_to_write(request: Request, days: Annotated[int, Query(ge=1, le=3650)] = 30) -> Any:
+        """Say what to write next, from what everybody asked: a page for browsers, JSON for everything else."""
+        if identity_of(request).audience != "internal":
+            raise RequestRefusedError(403, "This needs the scopes ingest and ask:internal")
+        store = open_answers(services.settings)
+        with closing(store.database):
+            found = insights(store.answers(since=store.now() - days * DAY_S), services, now=store.now())
+        if "text/html" in request.headers.get("accept", ""):
+            return insights_page(request, found, days=days)
+        return found
 
     return router

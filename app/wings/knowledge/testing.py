@@ -39,8 +39,17 @@ def run_tests(
         str | None, typer.Option(help="Commit: name the answers that the documents' changes since then changed.")
     ] = None,
     junit: Annotated[Path | None, typer.Option(dir_okay=False, help="File for the results as JUnit XML.")] = None,
+    propose: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False, help="Write tests from the logged answers that users rated well, and ask nothing."
+        ),
+    ] = None,
 ) -> None:
     """Ask the questions of *.tests.yaml files, and check what the answers say, cite or decline; exit 1 if one fails."""
+    if propose is not None:
+        _propose(propose)
+        return
     cases = read_cases(path)
     before = _answers_at(path if path.is_dir() else path.parent, changed_since, cases) if changed_since else []
     services = open_services()
@@ -60,6 +69,19 @@ def run_tests(
     show(f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s")
     if failed:
         raise typer.Exit(1)
+
+
+def _propose(file: Path) -> None:
+    """Write the proposed tests; none where no answer was rated well."""
+    from app.wings.knowledge.answer_log import open_answers
+    from app.wings.knowledge.drafts import proposed, write_new
+
+    store = open_answers(read_settings())
+    if not (text := proposed(store.answers())):
+        msg = f"no logged answer that cites a document was rated well ({store.database.place})"
+        raise ConfigurationError(msg)
+    write_new(file, text)
+    show(f"Wrote {file}: read the tests before you keep them.")
 
 
 def run(cases: Sequence[FileCase], services: "Services") -> Iterator[Result]:

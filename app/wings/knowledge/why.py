@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
+from app.wings.knowledge.answer_log import UNLOGGED
 from chains.audience import Audience
 from chains.context import format_context
 from chains.errors import QuestionError
@@ -74,7 +75,10 @@ def why(
         change = f"write `jurisdiction: {jurisdiction}` into its front matter, or ask without the filter"
         return Reason("jurisdiction", told, change)
     asked: dict[str, Any] = {"question": question} | ({} if top_k is None else {"top_k": top_k})
-    config: RunnableConfig = {"configurable": {"audience": audience, "jurisdiction": jurisdiction}}
+    config: RunnableConfig = {
+        "configurable": {"audience": audience, "jurisdiction": jurisdiction},
+        "metadata": {UNLOGGED: True},
+    }
     answer = services.chain.invoke(asked, config)  # type: ignore[arg-type] # A Question.
     return _lost_in(answer, entry, services) or _unfound(answer, entry, services, config, top_k)
 

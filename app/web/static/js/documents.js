@@ -1,5 +1,5 @@
 // The list of documents: search, categories, opening one, removing one.
-import { request } from "./api.js";
+import { address, request } from "./api.js";
 import { byId, button, element } from "./elements.js";
 import { change, state, subscribe } from "./state.js";
 import { showUpload } from "./upload.js";
@@ -54,6 +54,7 @@ function frame() {
     box,
     element("div", { id: "documents-categories", role: "group", "aria-label": t("documents.categories") }),
     element("p", { id: "documents-count", role: "status" }),
+    element("a", { id: "documents-insights", href: address("insights"), hidden: true, text: t("insights.title") }),
     element("div", { id: "documents-list" }),
   ];
 }
@@ -76,6 +77,7 @@ async function list(offset = 0) {
 /** @param {any} found @param {number} offset */
 function show(found, offset) {
   showUpload(found);
+  byId("documents-insights").hidden = !found.upload || state.me?.audience !== "internal";
   byId("documents-count").textContent = t(found.total === 1 ? "documents.count-one" : "documents.count", { count: found.total });
   const all = Object.values(found.categories).reduce((sum, count) => sum + count, 0);
   byId("documents-categories").replaceChildren(filter("", t("documents.all"), all),

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from app.http.server import create_app
 from app.settings import load_settings
+from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.why import why
 from app.wiring import Services
 from tests.access import bearer, key_entry
@@ -34,8 +35,8 @@ def services(tmp_path_factory) -> Services:
     return services
 
 
-def changed(services: Services, **settings: Any) -> Services:
-    return Services(services.settings.replace(**settings), serving=False)
+def changed(services: Services, *, serving: bool = False, **settings: Any) -> Services:
+    return Services(services.settings.replace(**settings), serving=serving)
 
 
 @pytest.mark.parametrize("expected", ["gst.md", "01_regulatory_gst", "gst guide", "01_regulatory/gst.md"])
@@ -117,7 +118,7 @@ def test_the_command_says_place_and_change(waypoint, tmp_path):
 
 def test_staff_asks_over_http_and_others_may_not(services):
     keys = [key_entry("staff", "staff-key", "ask:internal"), key_entry("desk", "desk-key", "ask+ingest")]
-    guarded = changed(services, auth_mode="api_key", api_keys=SecretStr(",".join(keys)))
+    guarded = changed(services, serving=True, answer_log=True, auth_mode="api_key", api_keys=SecretStr(",".join(keys)))
     body = {"query": RATE, "document": "vat.md", "topK": 1}
     with served(create_app(guarded)) as url:
         found = httpx.post(f"{url}/api/why", json=body, headers=bearer("staff-key"))
@@ -126,4 +127,5 @@ def test_staff_asks_over_http_and_others_may_not(services):
 
     assert found.json() == asdict(why(RATE, "vat.md", services, top_k=1))
     assert refused == [401, 403]
+    assert open_answers(guarded.settings).count() == 0
     assert (empty.status_code, empty.json()["message"]) == (400, "Query cannot be empty")

@@ -1,0 +1,239 @@
+"""What to write next: logged questions without a sure answer by meaning, the use of documents, the share answered."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from app.wings.knowledge.answers import DAY_S, LoggedAnswer
+from chains.audience import Audience, audience_of
+from chains.text.letters import one_line
+
+if TYPE_CHECKING:
+    from app.wiring import Services
+
+LIKE = 0.65  # The cosine from which on two questions are of one group.
+HALF_LIFE_DAYS = 14  # A question counts half after so many days.
+MOST_QUESTIONS = 2000  # Different ones that are compared, the newest: each has to be embedded.
+MOST_GROUPS = 20
+EXAMPLES = NEAREST = 3
+# Outcomes without a sure answer; small talk, redirections and failures of the model say nothing about the documents.
+UNSURE = frozenset({"no_results", "unsure", "declined", "ungrounded"})
+COUNTED = UNSURE | {"answered", "degraded"}
+LOW = frozenset({"low", "very_low", "Low"})
+
+Why = Literal["no passage", "passage found, not convincing", "withheld from this audience", "answered, rated badly"]
+
+
+@dataclass(frozen=True, slots=True)
+class NearDocument:
+    """A document that is near to a group's question, and the similarity of its best passage; None if unknown."""
+
+    doc_id: str
+    title: str
+    audience: Audience
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Questions of one meaning without a sure answer: how often and when last asked, and why they have none."""
+
+    question: str
+    asked: int
+    last: str
+    why: Why
+    audience: Audience
+    examples: list[str]
+    comments: list[str]
+    documents: list[NearDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentUse:
+    """How many answers cite a document, and how many of these were rated badly."""
+
+    doc_id: str
+    title: str
+    cited: int
+    wrong: int
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """The questions of a week (ISO 8601), and how many were answered."""
+
+    week: str
+    asked: int
+    answered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insights:
+    """What the logged answers say about the documents; `never_cited` are titles."""
+
+    asked: int
+    answered: int
+    weeks: list[Week]
+    gaps: list[Gap]
+    documents: list[DocumentUse]
+    never_cited: list[str]
+
+
+def insights(answers: Iterable[LoggedAnswer], services: "Services", *, now: float) -> Insights:
+    """Return what the answers say about the documents.
+
+    Args:
+        answers: the logged answers, the newest first.
+        services: what answers, for the nearest documents as they are now.
+        now: in seconds since 1970.
+    """
+    counted = [one for one in answers if one.outcome in COUNTED]
+    lacking = [one for one in counted if one.question and lacks_answer(one)]
+    groups = sorted(grouped(lacking, services.embedder), key=lambda group: -_weight(group, now))
+    documents = list(_uses(counted))
+    entries = {} if services.remote else services.library.catalogue("internal").entries
+    cited = {one.doc_id for one in documents}
+    return Insights(
+        asked=len(counted),
+        answered=sum(one.outcome == "answered" for one in counted),
+        weeks=list(_weeks(counted)),
+        gaps=[_gap(group, services) for group in groups[:MOST_GROUPS]],
+        documents=sorted(documents, key=lambda one: (-one.wrong, -one.cited, one.title)),
+        never_cited=[entry.title for doc_id, entry in entries.items() if doc_id not in cited],
+    )
+
+
+def lacks_answer(answer: LoggedAnswer) -> bool:
+    """Return whether a question ended without a sure answer, or with a bad score."""
+    if answer.outcome == "answered":
+        return answer.level in LOW if answer.score is None else answer.score < 0
+    return answer.outcome in UNSURE
+
+
+def grouped(answers: Sequence[LoggedAnswer], embeddings: Embeddings) -> list[list[LoggedAnswer]]:
+    """Return the answers in groups of one meaning, the same ones for the same answers.
+
+    Questions of the same words are one. From the most frequent on, each joins the nearest leader of a group, or leads
+    a group of its own (leader clustering).
+    """
+    same: dict[str, list[LoggedAnswer]] = defaultdict(list)
+    for one in answers:
+        same[" ".join(re.findall(r"\w+", str(one.question).casefold()))].append(one)
+    alike = sorted(list(same.values())[:MOST_QUESTIONS], key=len, reverse=True)
+    if not alike:
+        return []
+    vectors = np.asarray(embeddings.embed_documents([str(some[0].question) for some in alike]), dtype=np.float32)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    leaders, groups = list[int](), list[list[LoggedAnswer]]()
+    for place, some in enumerate(alike):
+        likeness = vectors[leaders] @ vectors[place] if leaders else np.zeros(1)
+        best = int(likeness.argmax())
+        if likeness[best] >= LIKE:
+            groups[best] += some
+        else:
+            leaders.append(place)
+            groups.append(list(some))
+    return groups
+
+
+def _weight(group: Sequence[LoggedAnswer], now: float) -> float:
+    """Return how often and how lately the questions were asked."""
+    return math.fsum(math.exp2(-max(0.0, now - one.at) / (HALF_LIFE_DAYS * DAY_S)) for one in group)
+
+
+def _gap(group: Sequence[LoggedAnswer], services: "Services") -> Gap:
+    questions = list(dict.fromkeys(str(one.question) for one in group))
+    audience: Audience = "public" if 2 * sum(one.audience == "public" for one in group) >= len(group) else "internal"
+    documents = list(_nearest(group[0].search_query or questions[0], services))[:NEAREST]
+    return Gap(
+        question=questions[0],
+        asked=len(group),
+        last=_date(max(one.at for one in group)),
+        why=_why(group, audience, documents),
+        audience=audience,
+        examples=questions[1 : EXAMPLES + 1],
+        comments=[one.comment for one in group if one.comment][:EXAMPLES],
+        documents=documents,
+    )
+
+
+def _why(group: Sequence[LoggedAnswer], audience: Audience, documents: Sequence[NearDocument]) -> Why:
+    if audience == "public" and documents and documents[0].audience == "internal":
+        return "withheld from this audience"
+    outcome = Counter(one.outcome for one in group).most_common(1)[0][0]
+    if outcome == "answered":
+        bad = any(one.score is not None and one.score < 0 for one in group)
+        return "answered, rated badly" if bad else "passage found, not convincing"
+    return "no passage" if outcome == "no_results" else "passage found, not convincing"
+
+
+def _nearest(question: str, services: "Services") -> Iterator[NearDocument]:
+    """Yield the nearest documents of all audiences, each once, the best first."""
+    found = services.retriever.invoke(question, {"configurable": {"audience": "internal"}}, threshold=0.0)
+    seen = set()
+    for chunk in found:
+        metadata = chunk.metadata
+        doc_id = str(metadata.get("doc_id") or "")
+        if doc_id not in seen:
+            seen.add(doc_id)
+            score = metadata.get("score")
+            title = str(metadata.get("title") or doc_id)
+            yield NearDocument(doc_id, title, audience_of(metadata), None if score is None else round(score, 2))
+
+
+def _uses(answers: Sequence[LoggedAnswer]) -> Iterator[DocumentUse]:
+    """Yield how often each cited document is cited, and how often wrongly, as users say."""
+    titles, cited, wrong = dict[str, str](), Counter[str](), Counter[str]()
+    for one in answers:
+        proof = one.certificate if one.outcome == "answered" else None
+        sources = [source for sentence in (proof or {}).get("sentences", ()) for source in sentence["sources"]]
+        found = {source["doc_id"]: source["title"] for source in sources if source["doc_id"]}
+        titles |= {doc_id: title for doc_id, title in found.items() if doc_id not in titles}
+        cited.update(found.keys())
+        wrong.update(found.keys() if one.score is not None and one.score < 0 else ())
+    yield from (DocumentUse(doc_id, title, cited[doc_id], wrong[doc_id]) for doc_id, title in titles.items())
+
+
+def _weeks(answers: Sequence[LoggedAnswer]) -> Iterator[Week]:
+    asked, answered = Counter[str](), Counter[str]()
+    for one in answers:
+        year, number, _ = datetime.fromtimestamp(one.at, UTC).isocalendar()
+        week = f"{year}-W{number:02}"
+        asked[week] += 1
+        answered[week] += one.outcome == "answered"
+    yield from (Week(week, asked[week], answered[week]) for week in sorted(asked))
+
+
+def _date(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).date().isoformat()
+
+
+def told(found: Insights) -> Iterator[str]:
+    """Yield what a terminal shows."""
+    share = f", {found.answered / found.asked:.0%} answered".replace("%", " %") if found.asked else ""
+    yield f"{found.asked} questions{share}"
+    for week in found.weeks:
+        yield f"  {week.week}  {week.asked:6} asked  {100 * week.answered / week.asked:3.0f} % answered"
+    yield "\nWhat to write next" if found.gaps else "\nNo question lacks an answer."
+    for number, gap in enumerate(found.gaps, 1):
+        yield f"{number:3}. {one_line(gap.question)}"
+        yield f"     asked {gap.asked} times, last on {gap.last}: {gap.why}"
+        yield from (f"     also: {one_line(example)}" for example in gap.examples)
+        yield from (f"     said: {one_line(comment)}" for comment in gap.comments)
+        yield f"     nearest: {', '.join(map(_near, gap.documents)) or 'nothing'}"
+    if found.documents:
+        yield "\nDocuments          cited  rated badly"
+        yield from (f"  {one.cited:20} {one.wrong:12}  {one_line(one.title)}" for one in found.documents)
+    if found.never_cited:
+        yield f"\nNever cited: {', '.join(map(one_line, found.never_cited))}"
+
+
+def _near(one: NearDocument) -> str:
+    return one_line(one.title) + ("" if one.score is None else f" ({one.score:.2f})")

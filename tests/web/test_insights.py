@@ -1,0 +1,66 @@
+"""What to write next, as staff sees it in a browser."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import expect
+
+from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answers import DAY_S, LoggedAnswer
+from tests.web.axe import violations
+from tests.web.service import serving, settings_over
+from tests.web.test_appearance import SCHEMES, SIZES, WIDTHS, overflow
+from tests.web.test_documents import open_list
+
+DOG = "Can you ship a dog to Japan?"
+ASKED = {
+    DOG: "no_results",
+    "Is it possible to ship dogs to Japan?": "no_results",
+    "<b>Who</b> drives to Johor on a Sunday, a word as long as Donaudampfschifffahrtsgesellschaftskapitaen?": "unsure",
+    "What is the GST rate?": "answered",
+}
+
+
+@pytest.fixture(scope="module")
+def url(corpus, model, tmp_path_factory) -> Iterator[str]:
+    """A service with a few logged answers."""
+    store = Path(shutil.copytree(corpus, tmp_path_factory.mktemp("insights") / "store"))
+    answers = open_answers(settings_over(store, model.url))
+    one = LoggedAnswer("", 0, "", None, None, "public", "", "high", 0.9, None, None, None)
+    for number, (question, outcome) in enumerate(ASKED.items()):
+        at = answers.now() - number * DAY_S
+        answers.add(replace(one, trace_id=str(uuid4()), at=at, question=question, outcome=outcome))
+    with serving(store, model) as url:
+        yield url
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_groups_of_questions_fit_and_axe_finds_nothing(open_page, width, scheme):
+    page = open_page("/insights", viewport=SIZES[width], color_scheme=scheme)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("What to write next")
+    expect(page.locator("main")).to_contain_text("4 questions in 30 days, 25 % of them answered.")
+    expect(page.locator("ol > li").first).to_contain_text("Asked: 2, last on")
+    expect(page.locator("ol > li h2").last).to_contain_text("<b>Who</b> drives")
+    assert overflow(page) <= 0
+    assert violations(page) == []
+
+
+def test_who_looks_after_the_documents_finds_it_beside_them(page):
+    open_list(page)
+    page.get_by_role("link", name="What to write next").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("What to write next")
+
+
+def test_it_is_in_the_visitors_language_and_leads_to_the_nearest_documents(open_page):
+    page = open_page("/insights?lang=de", locale="de-DE")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    page.locator("ol > li a").first.click()
+
+    expect(page.locator("main.document h1")).to_be_visible()
