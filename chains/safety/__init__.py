@@ -10,8 +10,7 @@ a stream they are gone before they are shown.
 from chains.safety.cleaning import CleanQuestions, clean, sanitize
 from chains.safety.moderation import Moderate
 from chains.safety.output_check import OutputCheck, SystemPrompt
-from chains.safety.safety import Safety
-from chains.safety.screening import CheckQuestion, Reason, RiskThresholds
+from chains.safety.screening import CheckQuestion, Reason, RiskThresholds, Safety
 
 __all__ = [
     "CheckQuestion",

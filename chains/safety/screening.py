@@ -1,7 +1,8 @@
-"""Check a question before anything is searched, and drop passages that look like an attack."""
+"""What a chain checks: a question before anything is searched, passages that look like an attack, the words shown."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from threading import Lock
 from typing import Literal
@@ -10,8 +11,9 @@ from cachetools import LRUCache, cached
 
 from chains.blocking import SafetyVerdict, is_blocked
 from chains.question import question_of
-from chains.safety.output_check import canary_of
-from chains.state import Passage, Question, Retrieved
+from chains.safety.moderation import Moderate
+from chains.safety.output_check import OutputCheck, SystemPrompt, canary_of, protected
+from chains.state import Contextualised, Passage, Question, Retrieved
 
 Reason = Literal["injection", "pii", "moderation"]
 Action = Literal["none", "guarded", "blocked"]
@@ -125,3 +127,36 @@ def suspicious_chunks(texts: Sequence[str], is_suspicious: IsSuspicious) -> set[
     pairs = [place for place in range(len(texts) - 1) if not {place, place + 1} & alone]
     across = {place for place in pairs if is_suspicious(f"{texts[place]} {texts[place + 1]}")}
     return alone | across | {place + 1 for place in across}
+
+
+@dataclass(frozen=True)
+class Safety:
+    """What is checked, for `build_chain(safety=...)`.
+
+    Attributes:
+        question: The check of a question before anything is searched.
+        prompt: The system prompt, which no answer may recite.
+        guard: The system message before a suspicious question.
+        is_suspicious: Returns whether a passage looks like an attack, and is not shown; None drops none.
+        moderate: Asks a moderator whether the question may be answered, while passages are retrieved; None asks none.
+    """
+
+    question: CheckQuestion
+    prompt: SystemPrompt
+    guard: str = ""
+    is_suspicious: IsSuspicious | None = None
+    moderate: Moderate | None = None
+
+    @cached_property
+    def screen(self) -> Screen:
+        """Return what tells the passages that may go on."""
+        return Screen(remembered(self.is_suspicious) if self.is_suspicious else None)
+
+    def output_check(self, state: Contextualised) -> OutputCheck:
+        """Return the check of one answer's words."""
+        verdict = state.get("safety")
+        return OutputCheck(state["context"]["passages"], self.prompt, verdict["canary"] if verdict else "")
+
+    def fenced(self, state: Contextualised) -> Contextualised:
+        """Return the state with its documents fenced, and for a suspicious question the guard before it."""
+        return protected(state, self.guard)

@@ -8,8 +8,9 @@ from typing import Any
 import pypdfium2
 
 from app.adapters.documents import limits
-from app.adapters.documents.pdf import MOST_PIXELS, drawn_page, open_pdf, page_lines
+from app.adapters.documents.pdf import open_pdf, page_lines
 from app.adapters.documents.pdf_lines import text_of
+from app.adapters.documents.picture import MOST_PIXELS, drawn_page
 from chains.text.letters import letters, placed_letters
 
 # The wanted words of a longer page are looked for in its first characters only.
