@@ -196,5 +196,12 @@ class AnswerLog(Observer, Protocol):
             AnswerLogError: it cannot be written.
         """
 
+    def uses(self) -> Mapping[str, int]:
+        """Return how many kept answers rest on each document, by its id.
+
+        Raises:
+            AnswerLogError: it cannot be read.
+        """
+
     def close(self) -> None:
         """Write what is queued, and close the store."""

@@ -4,9 +4,10 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from app.wiring import Services
 from tests.web.asking import GST, GST_ANSWER, GST_GUIDE, PDF_ANSWER, PDF_QUESTION, ask_and_wait
@@ -86,6 +87,43 @@ def test_a_category_narrows_the_list_and_all_widens_it_again(listed):
     listed.locator("[data-do=category][data-category='']").click()
 
     expect(titles(listed)).to_have_count(everything)
+
+
+def test_thousands_of_documents_come_as_they_are_scrolled_to_in_the_chosen_order(listed):
+    asked = many_documents(listed)
+    listed.get_by_role("combobox", name="Sort by").select_option("updated")
+    expect(listed.locator("#documents-count")).to_have_text("5000 documents")
+    rows = listed.locator("#documents-list li")
+    expect(rows).to_have_count(100)
+    expect(listed.locator("#documents-list h2")).to_have_count(0)
+    expect(rows.first).to_contain_text("No date")
+    expect(rows.first).to_contain_text("Used in answers: 3")
+    rows.last.scroll_into_view_if_needed()
+
+    expect(rows).to_have_count(200)
+    assert asked[-1]["sort"] == ["updated"]
+    assert violations(listed) == []
+
+
+def many_documents(page: Page) -> list[dict[str, list[str]]]:
+    """Answer the page's requests for the list with 5,000 documents; return what was asked for."""
+    asked: list[dict[str, list[str]]] = []
+
+    def answer(route: Route) -> None:
+        wanted = parse_qs(urlsplit(route.request.url).query)
+        asked.append(wanted)
+        offset = int(wanted["offset"][0])
+        found = route.fetch(url=route.request.url.replace(f"offset={offset}", "offset=0")).json()
+        one = found["documents"][0]
+        found["total"] = 5000
+        found["documents"] = [
+            one | {"doc_id": f"d{number}", "title": f"Document {number}", "used": 3, "warnings": ["undated"]}
+            for number in range(offset, offset + 100)
+        ]
+        route.fulfill(json=found)
+
+    page.route("**/api/documents?*", answer)
+    return asked
 
 
 def test_words_find_documents_and_no_match_says_so(listed):

@@ -1,8 +1,10 @@
 """GET /api/documents and /documents/{doc_id}: the list of documents, and one with the quoted words marked."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
@@ -14,6 +16,7 @@ from app.adapters.sessions.identity import Identity, Scope
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import identity_of
 from app.http.routes.page import language_of
+from app.ports import AnswerLogError
 from app.web import document, view
 from app.wiring import Services
 from app.wiring.library import UPLOAD_CATEGORIES, Library
@@ -21,6 +24,7 @@ from app.wiring.storage import parser
 from chains.library import Entry, Kind, around, locate, parts_of
 
 MOST_LISTED = 500
+OLD = timedelta(days=365)
 UNKNOWN = "There is no such document."
 
 router = APIRouter(tags=["Documents"])
@@ -28,6 +32,8 @@ router = APIRouter(tags=["Documents"])
 DocId = Annotated[str, Path(description="From the list, or from a citation.", examples=["01_regulatory_gst"])]
 Quoted = Annotated[str, Query(max_length=4000, description="Words to mark in the document.")]
 Offset = Annotated[int, Query(ge=0, le=2**40)]
+Sorting = Literal["category", "title", "updated", "added", "used"]
+Warning = Literal["undated", "old", "same_title"]
 
 
 class ListedDocument(BaseModel):
@@ -48,6 +54,10 @@ class ListedDocument(BaseModel):
     removable: bool = Field(description="Whether the caller may remove it.")
     uploaded: bool = Field(description="Whether it was added here; its file is deleted with it.")
     sample: bool = Field(description="Whether it belongs to the sample corpus.")
+    used: int | None = Field(None, description="How many logged answers rest on it; null for others than staff.")
+    warnings: list[Warning] = Field(
+        [], description="What its owner should look at: no date, more than a year old, a title of two documents."
+    )
 
 
 class UploadLimits(BaseModel):
@@ -106,6 +116,8 @@ _EXAMPLE: dict[str, Any] = {
     "removable": True,
     "uploaded": False,
     "sample": False,
+    "used": 4,
+    "warnings": [],
 }
 _ADDABLE = {
     "samples": 0,
@@ -121,19 +133,27 @@ _ERRORS = error_responses(401, 403, 422, 500, 503)
 )
 def list_documents(
     request: Request,
+    *,
     search: Annotated[str, Query(max_length=200, description="Words of the document's metadata.")] = "",
     category: Annotated[str, Query(max_length=300)] = "",
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 100,
+    sort: Annotated[
+        Sorting, Query(description="The oldest, the newest in the index, or the most used first.")
+    ] = "category",
 ) -> DocumentList:
-    """Return the documents that the caller may see."""
+    """Return the documents that the caller may see; staff sees too how often they are used, and what to look at."""
     identity = identity_of(request)
     services: Services = request.app.state.services
     library = services.library
     found = _search(library.catalogue().entries.values(), search)
     counts = Counter(entry.category for entry in found)
-    chosen = [entry for entry in found if category in {"", entry.category}]
+    uses = _uses(services) if identity.audience == "internal" else None
+    titles = Counter(entry.title for entry in library.catalogue().entries.values())
+    chosen = sorted((entry for entry in found if category in {"", entry.category}), key=_order(sort, uses or {}))
     listed = [_listed(library, entry, identity) for entry in chosen[offset : offset + limit]]
+    if identity.audience == "internal":
+        listed = [_for_staff(one, uses, titles) for one in listed]
     may_add = identity.may(Scope.INGEST) and services.remote is None
     return DocumentList(
         total=len(chosen),
@@ -219,6 +239,50 @@ def _listed(library: Library, entry: Entry, identity: Identity) -> ListedDocumen
         uploaded=source is not None and library.is_uploaded(source),
         sample=source is not None and library.is_sample(source),
     )
+
+
+def _uses(services: Services) -> Mapping[str, int] | None:
+    """Return how many answers rest on each document; None where no answers are kept, or they cannot be read."""
+    with suppress(AnswerLogError):
+        return services.answer_log.uses() if services.answer_log else None
+    return None
+
+
+def _order(sort: Sorting, uses: Mapping[str, int]) -> Callable[[Entry], tuple[object, ...]]:
+    """Return the key of an order; entries that are alike in it stay in the order of their categories and titles."""
+    orders: dict[Sorting, Callable[[Entry], tuple[object, ...]]] = {
+        "category": lambda _: (),
+        "title": lambda entry: (entry.title.casefold(),),
+        "updated": lambda entry: (entry.last_updated,),
+        "added": lambda entry: (-_timestamp(entry.ingested_at),),
+        "used": lambda entry: (-uses.get(entry.doc_id, 0),),
+    }
+    return orders[sort]
+
+
+def _timestamp(text: str | None) -> float:
+    return datetime.fromisoformat(text).timestamp() if text else 0.0
+
+
+def _for_staff(one: ListedDocument, uses: Mapping[str, int] | None, titles: Mapping[str, int]) -> ListedDocument:
+    used = None if uses is None else uses.get(one.doc_id, 0)
+    return one.model_copy(update={"used": used, "warnings": list(_warnings(one, titles))})
+
+
+def _warnings(one: ListedDocument, titles: Mapping[str, int]) -> Iterable[Warning]:
+    updated = _date(one.last_updated)
+    if updated is None:
+        yield "undated"
+    elif datetime.now(UTC).date() - updated > OLD:
+        yield "old"
+    if titles[one.title] > 1:
+        yield "same_title"
+
+
+def _date(text: str) -> date | None:
+    with suppress(ValueError):
+        return date.fromisoformat(text[:10])
+    return None
 
 
 def _words_at(chunks: Sequence[Document], start: int, end: int) -> str:

@@ -89,6 +89,10 @@ class KeptAnswers:
             msg = f"{self.store.database.place} does not answer"
             raise AnswerLogError(msg) from error
 
+    def uses(self) -> dict[str, int]:
+        """Return how many kept answers rest on each document, by its id."""
+        return self.store.uses()
+
     def close(self) -> None:
         """Write what is queued, for at most two seconds, and close the store."""
         self._closed = True

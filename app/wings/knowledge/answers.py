@@ -104,6 +104,10 @@ DELETE FROM answers WHERE collection = :collection AND id <= (SELECT max(id) FRO
     (SELECT id, sum(size) OVER (ORDER BY id DESC) AS total FROM answers WHERE collection = :collection) AS sized
     WHERE total > :most)
 """
+USES = """
+SELECT quotes.doc_id, count(DISTINCT answer_quotes.answer) FROM quotes
+JOIN answer_quotes ON answer_quotes.quote = quotes.id WHERE quotes.collection = :collection GROUP BY quotes.doc_id
+"""
 DROP_UNUSED = "DELETE FROM quotes WHERE NOT EXISTS (SELECT 1 FROM answer_quotes WHERE answer_quotes.quote = quotes.id)"
 KEY = "SELECT value FROM answer_key"
 MAKE_KEY = "INSERT INTO answer_key (one, value) VALUES (1, :value) ON CONFLICT DO NOTHING"
@@ -182,6 +186,11 @@ class AnswerStore:
             return int(
                 next(iter(execute("SELECT count(*) FROM answers WHERE collection = :collection", self._of({}))))[0]
             )
+
+    def uses(self) -> dict[str, int]:
+        """Return how many answers rest on each document, by its id."""
+        with self.database.transaction() as execute:
+            return {str(doc_id): int(count) for doc_id, count in execute(USES, self._of({}))}
 
     def asker_of(self, user_id: str) -> str:
         """Return the hash that stands for a user: nobody who lacks the key of this log can guess whom it stands for."""

@@ -1,4 +1,4 @@
-// The list of documents: search, categories, opening one, removing one.
+// The list of documents: search, categories, order, opening one, removing one. It is asked for in pages, as it is scrolled.
 import { address, request } from "./api.js";
 import { byId, button, element } from "./elements.js";
 import { change, state, subscribe } from "./state.js";
@@ -8,13 +8,20 @@ import { t } from "./words.js";
 
 const PAGE = 100;
 const TYPING_MS = 200;
+const ORDERS = ["category", "title", "updated", "added", "used"];
 
 let category = "";
 let search = "";
+let sort = "category";
 /** @type {AbortController | null} */
 let asking = null;
 /** @type {ReturnType<typeof setTimeout>} */
 let waiting;
+
+const scrolled = new IntersectionObserver((seen) => {
+  const [one] = seen.filter(({ isIntersecting }) => isIntersecting);
+  if (one) /** @type {HTMLElement} */ (one.target).click();
+}, { rootMargin: "600px" });
 
 /** Listen for "open-documents", "documents-changed", and the button in the header. */
 export function start() {
@@ -53,17 +60,24 @@ function frame() {
     element("div", { id: "upload" }),
     box,
     element("div", { id: "documents-categories", role: "group", "aria-label": t("documents.categories") }),
-    element("p", { id: "documents-count", role: "status" }),
     element("a", { id: "documents-insights", href: address("insights"), hidden: true, text: t("insights.title") }),
+    element("div", { class: "documents-head" }, element("p", { id: "documents-count", role: "status" }), order()),
     element("div", { id: "documents-list" }),
   ];
+}
+
+function order() {
+  const chosen = /** @type {HTMLSelectElement} */ (element("select", { id: "documents-sort", on: { change: () => { sort = chosen.value; list(); } } },
+    ...ORDERS.map((value) => element("option", { value, text: t(`documents.by-${value}`) }))));
+  chosen.value = sort;
+  return element("label", { class: "order" }, t("documents.sort"), chosen);
 }
 
 /** Ask for the documents; `offset` of them are on screen. */
 async function list(offset = 0) {
   asking?.abort();
   asking = new AbortController();
-  const wanted = new URLSearchParams({ search, category, offset: String(offset), limit: String(PAGE) });
+  const wanted = new URLSearchParams({ search, category, sort, offset: String(offset), limit: String(PAGE) });
   try {
     show(await request(`api/documents?${wanted}`, { signal: asking.signal }), offset);
   } catch (error) {
@@ -85,9 +99,12 @@ function show(found, offset) {
   const place = byId("documents-list");
   if (!offset) place.replaceChildren();
   place.querySelector('[data-do="more"]')?.remove();
-  for (const one of found.documents) listOf(place, one.category).append(row(one));
+  byId("documents-sort").querySelector("[value=used]").hidden = !found.documents.some((/** @type {any} */ { used }) => used !== null);
+  for (const one of found.documents) listOf(place, sort === "category" ? one.category : "").append(row(one));
   if (offset + found.documents.length < found.total) {
-    place.append(button(t("documents.more"), () => list(offset + PAGE), { does: "more" }));
+    const more = button(t("documents.more"), () => { scrolled.disconnect(); list(offset + PAGE); }, { does: "more" });
+    place.append(more);
+    scrolled.observe(more);
   }
 }
 
@@ -99,13 +116,13 @@ function filter(name, label, count) {
   return made;
 }
 
-/** Return the list of a category: documents come in the order of their categories.
+/** Return the list of a category, where documents come in the order of their categories; else the only one.
  * @param {HTMLElement} place @param {string} name */
 function listOf(place, name) {
   const last = /** @type {HTMLElement | null} */ (place.querySelector("ul:last-of-type"));
   if (last?.dataset.category === name) return last;
   const made = element("ul", { data: { category: name } });
-  place.append(element("h2", { text: categoryName(name) }), made);
+  place.append(.../** @type {Node[]} */ ([name && element("h2", { text: categoryName(name) }), made].filter(Boolean)));
   return made;
 }
 
@@ -116,7 +133,9 @@ function row(one) {
   const removes = one.removable && button(t("documents.remove"), () => askToRemove(one, removes), { icon: "remove", alone: true, class: "quiet", does: "remove" });
   if (removes) removes.setAttribute("aria-label", t("documents.remove-named", { title }));
   const badge = one.audience === "internal" && element("span", { class: "badge", text: t("documents.internal") });
-  return element("li", { data: { docId: doc_id } }, element("div", {}, opens, badge, element("p", { class: "facts", text: factsOf(one) })), removes);
+  const warnings = one.warnings.map((/** @type {string} */ name) => element("span", { class: "badge warning", text: t(`documents.${name}`) }));
+  const facts = [factsOf(one), one.used !== null && t("documents.used", { count: one.used })].filter(Boolean).join(" · ");
+  return element("li", { data: { docId: doc_id } }, element("div", {}, opens, badge, ...warnings, element("p", { class: "facts", text: facts })), removes);
 }
 
 /** @param {any} one @param {HTMLElement} from */

@@ -11,11 +11,15 @@ from fastapi.testclient import TestClient
 
 from app.adapters.documents.pages import IndexedPage, PdfPages
 from app.http.server import create_app
+from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answers import Quote
 from app.wiring import Services
 from benchmarks.documents import pdf
 from tests.access import bearer, key_entry, settings_over
+from tests.app.wings.knowledge.test_answers import answer as logged_answer
 from tests.hostile_files import content, names
 
+KEYS = ",".join([key_entry("staff", "staff", "ask:internal+ingest"), key_entry("public", "public", "ask")])
 STAFF, PUBLIC = bearer("staff"), bearer("public")
 RATES = "The rate of storage is nine percent\nof the value of the goods"
 GUIDE = (
@@ -43,9 +47,8 @@ def corpus(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(corpus) -> Iterator[TestClient]:
-    keys = ",".join([key_entry("staff", "staff", "ask:internal+ingest"), key_entry("public", "public", "ask")])
     services = Services(
-        settings_over(corpus.parent, "http://127.0.0.1:1", auth_mode="api_key", api_keys=keys, warm_up=False)
+        settings_over(corpus.parent, "http://127.0.0.1:1", auth_mode="api_key", api_keys=KEYS, warm_up=False)
     )
     services.ingest([corpus])
     app = create_app(services)
@@ -102,7 +105,40 @@ def test_the_list_says_what_is_known_of_each_document(client):
         "removable": True,
         "uploaded": False,
         "sample": False,
+        "used": 0,
+        "warnings": ["undated"],
     }
+
+
+def test_the_list_comes_in_the_order_that_is_asked_for_with_use_and_warnings_for_staff(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name, updated in (("a_new", "2999-01-01"), ("b_old", "2020-01-01"), ("c_none", ""), ("d_same", "2999-01-01")):
+        title = "Same" if name[0] in "bd" else name
+        (folder / f"{name}.md").write_text(f"---\ntitle: {title}\nlast_updated: '{updated}'\n---\n\nWords of {name}.\n")
+    services = Services(
+        settings_over(tmp_path, "http://127.0.0.1:1", answer_log=True, allow_anonymous=True, api_keys=KEYS)
+    )
+    services.ingest([folder])
+    answers = open_answers(services.settings)
+    for _ in range(2):
+        answers.add(logged_answer(), [Quote("c_none", "", "", "Words"), Quote("c_none", "", "", "of c_none.")])
+    answers.add(logged_answer(), [Quote("b_old", "Same", "", "Words")])
+    with TestClient(create_app(services)) as client:
+        found = {sort: listed(client, sort=sort)["documents"] for sort in ("title", "updated", "used")}
+        public = listed(client, {})["documents"]
+
+    ids = {sort: [one["doc_id"] for one in documents] for sort, documents in found.items()}
+    assert ids["title"] == ["a_new", "c_none", "b_old", "d_same"]
+    assert ids["updated"][:2] == ["c_none", "b_old"]
+    assert [(one["doc_id"], one["used"]) for one in found["used"][:3]] == [("c_none", 2), ("b_old", 1), ("a_new", 0)]
+    assert {one["doc_id"]: one["warnings"] for one in found["title"]} == {
+        "a_new": [],
+        "b_old": ["old", "same_title"],
+        "c_none": ["undated"],
+        "d_same": ["same_title"],
+    }
+    assert {(one["used"], *one["warnings"]) for one in public} == {(None,)}
 
 
 def test_the_list_is_cut_searched_and_counted(client):

@@ -101,6 +101,13 @@ def test_words_that_many_answers_rest_on_are_kept_once_and_go_with_the_last_one(
     assert quotes_of(store) == [RATE.quote]
 
 
+def test_the_use_of_a_document_is_how_many_answers_rest_on_it(store):
+    store.add(answer(), [RATE, FEES])
+    store.add(answer(), [RATE, Quote("gst", "GST Guide", "", "Other words.")])
+
+    assert store.uses() == {"gst": 2, "fees": 1}
+
+
 def test_a_trace_is_kept_once(store):
     kept = answer()
     store.add(kept)
