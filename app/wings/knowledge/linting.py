@@ -12,15 +12,11 @@ import typer
 
 from app.cli.ingest import read_settings
 from app.cli.rendering import as_json, complain, progress_bar, show
-from app.wings.knowledge.conflicts import find_conflicts
-from app.wings.knowledge.duplicates import find_boilerplate, find_duplicates
-from app.wings.knowledge.linted import Document, Finding, Reading
 from app.wings.knowledge.settings import LintSettings
-from app.wings.knowledge.upkeep import find_broken_links, find_old, find_unreachable, find_untitled
-from chains.ingestion.text_files import LOADERS
 
 if TYPE_CHECKING:
     from app.settings import Settings
+    from app.wings.knowledge.linted import Document, Finding
     from app.wiring import Services
     from chains.ports import Progress
 
@@ -53,6 +49,7 @@ def lint(
 def after_ingestion(services: "Services", paths: Sequence[str]) -> Iterator[str]:
     """Yield a line about the Markdown and plain text below the paths, for the end of `waypoint ingest`."""
     from app.wiring import sample_corpus
+    from chains.ingestion.text_files import LOADERS
 
     folders = [Path(path) for path in paths if Path(path).exists()] if paths else [sample_corpus()]
     _, findings = read_and_lint(folders, services.settings, endings=set(LOADERS))
@@ -68,12 +65,13 @@ def read_and_lint(
     progress: "Progress | None" = None,
     *,
     endings: set[str] | None = None,
-) -> tuple[list[Document], list[Finding]]:
+) -> "tuple[list[Document], list[Finding]]":
     """Return the documents below the paths, and what there is to find in them, by file and line.
 
     Raises:
         IngestionError: a path is neither a folder nor a file that can be read.
     """
+    from app.wings.knowledge.linted import Reading
     from app.wiring.storage import parser
 
     with closing(parser(settings)) as reader:
@@ -83,8 +81,12 @@ def read_and_lint(
     return documents, sorted([*reading.findings, *found])
 
 
-def findings_of(documents: Sequence[Document], *, max_age_days: int = 0) -> list[Finding]:
+def findings_of(documents: "Sequence[Document]", *, max_age_days: int = 0) -> "list[Finding]":
     """Return what there is to find in documents that were read."""
+    from app.wings.knowledge.conflicts import find_conflicts
+    from app.wings.knowledge.duplicates import find_boilerplate, find_duplicates
+    from app.wings.knowledge.upkeep import find_broken_links, find_old, find_unreachable, find_untitled
+
     return [
         *find_conflicts(documents),
         *find_duplicates(documents),
