@@ -31,6 +31,7 @@ class Me(BaseModel):
     scopes: list[Scope]
     audience: Literal["public", "internal"]
     feedback: bool
+    shares: bool
     model: str | None
     version: str
 
@@ -74,6 +75,7 @@ def me(request: Request, response: Response) -> Me:
         scopes=sorted(identity.scopes),
         audience=identity.audience,
         feedback=identity.may(Scope.FEEDBACK),
+        shares=services.answer_log is not None,
         model=None if settings.provider == "offline" else settings.llm.model,
         version=request.app.version,
     )

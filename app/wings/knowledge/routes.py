@@ -20,6 +20,7 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import DAY_S
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wings.knowledge.insights import Insights, insights
+from app.wings.knowledge.shared import shared_answers
 from app.wings.knowledge.verification import VERSION
 from app.wings.knowledge.why import Reason, why
 from app.wiring import Services
@@ -77,7 +78,7 @@ EXAMPLE = Certificate(
 
 
 def routes(services: Services) -> APIRouter:
-    """Return the route."""
+    """Return the routes."""
     router = APIRouter(
         tags=["Waypoint"],
         route_class=bad_request_route(
@@ -110,4 +111,5 @@ def routes(services: Services) -> APIRouter:
             return insights_page(request, found, days=days)
         return found
 
+    router.include_router(shared_answers(services))
     return router

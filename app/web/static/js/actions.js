@@ -40,7 +40,7 @@ export function actions(exchange, shown, steps) {
     has && button(t("copy.markdown"), copying(() => asMarkdown(exchange), t("copy.markdown-done")), { icon: "markdown", alone: true, class: "quiet", does: "copy-markdown" }),
     has && button(t("copy.mail"), mail, { icon: "mail", alone: true, class: "quiet", does: "mail" }),
     has && readButton(exchange, () => wordsOf(shown)),
-    !embedded && button(t("copy.link"), copying(steps.link, t("copy.link-done")), { icon: "link", alone: true, class: "quiet", does: "link" }),
+    !embedded && button(t("copy.link"), copying(steps.link, t(state.me?.shares ? "copy.link-shared" : "copy.link-done")), { icon: "link", alone: true, class: "quiet", does: "link" }),
     button(t(whole ? "next.again" : "next.try-again"), steps.again, { icon: "again", alone: whole, class: whole ? "quiet" : "", does: "again" }),
     !whole && button(t("next.edit"), steps.edit, { icon: "edit", class: "quiet", does: "edit" }),
     said,

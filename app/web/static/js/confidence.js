@@ -14,7 +14,7 @@ export function confidence({ confidence: found, metadata, outcome = "answered" }
   const level = levelOf(found.level);
   const badge = element("button", { type: "button", class: "badge", text: t(`confidence.${level}`) });
   explain(badge, () => card(found, metadata));
-  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && outcome === "answered" && element("span", { class: "reason", lang: "en", text: found.reason }));
+  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && found.reason && outcome === "answered" && element("span", { class: "reason", lang: "en", text: found.reason }));
 }
 
 /** @param {any} found @param {any} metadata */
@@ -22,7 +22,7 @@ function card(found, metadata) {
   const percent = Math.round(Math.max(0, Math.min(1, found.score)) * 100);
   return [
     element("p", { class: "card-title", text: t("confidence.score", { percent }) }),
-    element("p", { lang: "en", text: found.reason }),
+    ...(found.reason ? [element("p", { lang: "en", text: found.reason })] : []),
     ...(metadata ? [element("p", { class: "card-about figures", text: figures(metadata) })] : []),
   ];
 }

@@ -72,9 +72,10 @@ export function open(id, answerId = null) {
   return true;
 }
 
-/** Return the address of an answer. @param {string} id */
-export function linkTo(id) {
-  return `${location.href.split("#")[0]}#c=${state.conversation.id}&a=${id}`;
+/** Return the address of an answer, with what a colleague's page finds it by. @param {Exchange} exchange */
+function linkTo({ id, metadata }) {
+  const trace = metadata?.trace_id ?? state.conversation.shared;
+  return `${location.href.split("#")[0]}#c=${state.conversation.id}&a=${id}${trace ? `&t=${trace}` : ""}`;
 }
 
 /** Ask once more. @param {Conversation} conversation @param {ExchangeView} view */
@@ -175,7 +176,7 @@ function add(exchange) {
     edit: () => document.dispatchEvent(new CustomEvent("edit-question", { detail: exchange.question })),
     begin,
     keep: () => save(conversation),
-    link: () => linkTo(exchange.id),
+    link: () => linkTo(exchange),
   });
   byId("exchanges").append(view.article);
   return view;

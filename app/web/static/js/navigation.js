@@ -3,6 +3,8 @@
 import { embedded } from "./api.js";
 import { leave, open } from "./conversation.js";
 import { byId } from "./elements.js";
+import { sharedConversation } from "./shared.js";
+import { dateOf } from "./sources.js";
 import { change, state, subscribe } from "./state.js";
 import { t } from "./words.js";
 
@@ -46,7 +48,7 @@ const isNamed = () => location.hash.includes("=");
 
 function address() {
   const { conversation, view, document: shown } = state;
-  const named = Object.entries({ c: conversation.exchanges.length && conversation.id, view: view === "documents" && view, doc: shown?.doc_id, page: shown?.page });
+  const named = Object.entries({ c: conversation.exchanges.length && conversation.id, t: conversation.shared, view: view === "documents" && view, doc: shown?.doc_id, page: shown?.page });
   const words = new URLSearchParams(named.filter(([, value]) => value).map(([name, value]) => [name, String(value)]));
   return words.size ? `#${words}` : "";
 }
@@ -55,13 +57,30 @@ function apply() {
   const wanted = new URLSearchParams(location.hash.slice(1));
   const [id, answer, view] = [wanted.get("c"), wanted.get("a"), wanted.get("view") === "documents" ? "documents" : "ask"];
   if (id && (id !== state.conversation.id || answer)) {
-    const found = open(id, answer);
+    const [found, trace] = [open(id, answer), wanted.get("t")];
     if (!found) leave();
-    tell(found ? "" : t("conversations.elsewhere"));
+    tell(found || trace ? "" : t("conversations.elsewhere"));
+    if (!found && trace) showShared(trace, id, answer);
   } else if (!id && state.conversation.exchanges.length) leave();
   change({ view });
   showDocument(wanted.get("doc"), wanted.get("page"));
   current = address();
+}
+
+/** Show a colleague's answer, or say why not. @param {string} trace @param {string} id @param {string | null} answer */
+async function showShared(trace, id, answer) {
+  const asked = location.hash;
+  try {
+    const conversation = await sharedConversation(trace, id, answer);
+    if (location.hash !== asked) return;
+    change({ conversation });
+    current = address();
+    tell(t("shared.from", { date: dateOf(new Date(conversation.changed).toISOString()) }));
+  } catch (error) {
+    if (!error.message || location.hash !== asked) throw error;
+    if (error.status === 401) document.dispatchEvent(new CustomEvent("sign-in-needed"));
+    tell(error.status === 401 ? t("shared.sign-in") : error.message);
+  }
 }
 
 /** @param {string | null} doc_id @param {string | null} page */

@@ -6,7 +6,7 @@ import { state } from "./state.js";
  * @typedef {{id: string, question: string, asked: number, state: string, answer?: string, outcome?: string, citations?: any[],
  *   passages?: any[], sources?: any[], related_docs?: any[], closest?: any[], draft?: string, confidence?: any, metadata?: any, feedback?: number,
  *   replaced?: boolean, numbers?: (number | null)[]}} Exchange
- * @typedef {{id: string, title: string, changed: number, exchanges: Exchange[]}} Conversation */
+ * @typedef {{id: string, title: string, changed: number, exchanges: Exchange[], shared?: string}} Conversation */
 
 export const MOST_CONVERSATIONS = 100;
 export const MOST_EXCHANGES = 50;

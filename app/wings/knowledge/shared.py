@@ -1,0 +1,132 @@
+"""GET /api/answers/{trace_id}: a logged answer, for a colleague of the one who asked."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, HTTPException, Path, Request
+from pydantic import BaseModel, Field
+
+from app.http.openapi import error_responses, ok_response
+from app.http.questions import identity_of
+from app.http.routes.json_route import JsonRoute
+from app.ports import AnswerLogError
+from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answers import LoggedAnswer
+from app.wings.knowledge.settings import AnswerLogSettings
+from chains.citations.markers import find_markers
+
+if TYPE_CHECKING:
+    from app.wiring import Services
+
+STRANGER = "Sign in to open this answer: it is shown to colleagues only."
+NOT_KEPT = "This service keeps no answers, so a link opens only in the browser it was copied from."
+GONE = "This answer is no longer kept, or it held personal data. Ask the question again."
+INTERNAL = "This answer rests on internal documents, which you may not see. Ask a colleague who may."
+CHANGED = "A document that this answer rests on was removed, or you may not see it. Ask the question again."
+BUSY = "The answer cannot be read at the moment. Try again soon."
+
+
+class SharedCitation(BaseModel):
+    """What a sentence rests on, as a citation of an answer; `place` is where the quote stands in its document."""
+
+    start: int
+    end: int
+    number: int | None = None
+    attributed: bool
+    matched: bool = True
+    title: str
+    section: str
+    page: int | None
+    doc_id: str | None
+    quote: str
+    support: float
+    place: tuple[int, int]
+
+
+class SharedAnswer(BaseModel):
+    """An answer as it was given; `asked_at` is in seconds since 1970, the question without personal data."""
+
+    question: str
+    answer: str
+    outcome: str
+    asked_at: float
+    level: str | None = Field(description="Of its confidence.")
+    score: float | None
+    citations: list[SharedCitation]
+
+
+_EXAMPLE = {
+    "question": "What is the GST rate?",
+    "answer": "It is 9 % [GST Guide > Rate].",
+    "outcome": "answered",
+    "asked_at": 1795599000.0,
+    "level": "high",
+    "score": 0.9,
+    "citations": [],
+}
+
+
+def shared_answers(services: "Services") -> APIRouter:
+    """Return the route."""
+    router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
+    is_kept = services.settings.wing(AnswerLogSettings).enabled
+    responses = error_responses(401, 403, 404, 422, 429, 500, 503) | ok_response(_EXAMPLE)
+
+    @router.get("/api/answers/{trace_id}", responses=responses)
+    def answer(request: Request, trace_id: Annotated[UUID, Path(description="From its metadata.")]) -> SharedAnswer:
+        """Return a logged answer to a signed-in caller who sees at least what the asker saw."""
+        identity = identity_of(request)
+        if identity.user_id is None and identity.audience == "public":
+            raise HTTPException(403, STRANGER)
+        found = _find(services, str(trace_id)) if is_kept else None
+        if found is None or found.certificate is None:
+            raise HTTPException(404, GONE if is_kept else NOT_KEPT)
+        if found.audience == "internal" != identity.audience:
+            raise HTTPException(403, INTERNAL)
+        shown = shared(found)
+        cited = {one.doc_id for one in shown.citations if one.doc_id}
+        if cited != services.library.present(cited, identity.audience):
+            raise HTTPException(404, CHANGED)
+        return shown
+
+    return router
+
+
+def shared(logged: LoggedAnswer) -> SharedAnswer:
+    """Return what a colleague is shown of an answer whose certificate was kept."""
+    certificate = logged.certificate or {}
+    return SharedAnswer(
+        question=logged.question or "",
+        answer=certificate["answer"],
+        outcome=logged.outcome,
+        asked_at=logged.at,
+        level=logged.level,
+        score=logged.confidence,
+        citations=list(_citations(certificate)),
+    )
+
+
+def _find(services: "Services", trace_id: str) -> LoggedAnswer | None:
+    store = open_answers(services.settings)
+    try:
+        return store.find(trace_id)
+    except AnswerLogError as error:
+        raise HTTPException(503, BUSY) from error
+    finally:
+        store.database.close()
+
+
+def _citations(certificate: dict[str, Any]) -> Iterator[SharedCitation]:
+    """Yield the citations of each sentence, in the places of its markers; those without one stand at its end."""
+    markers = find_markers(certificate["answer"])
+    for sentence in certificate["sentences"]:
+        start, end = sentence["start"], sentence["end"]
+        inside = [marker for marker in markers if start <= marker.start and marker.end <= end]
+        for at, source in enumerate(sentence["sources"]):
+            place = (inside[at].start, inside[at].end) if at < len(inside) else (start, end)
+            told = {name: source[name] for name in ("title", "section", "page", "doc_id", "quote", "support")}
+            attributed = at >= len(inside)
+            yield SharedCitation(
+                start=place[0], end=place[1], attributed=attributed, place=source["characters"], **told
+            )

@@ -1,0 +1,123 @@
+"""A link to a logged answer opens for colleagues who may see it, and says why not to others."""
+
+import time
+from collections.abc import Iterator
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from app.http.server import create_app
+from app.wings.knowledge import shared
+from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answers import LoggedAnswer, pack
+from app.wiring import Services
+from tests.access import bearer, key_entry
+from tests.fakes import FakeGroq, Reply, fake_groq
+from tests.served import ANSWER, QUESTION, served, small_services
+from tests.waiting import wait_until
+
+KEYS = ",".join(
+    [
+        key_entry("anna", "anna-key", "ask"),
+        key_entry("ben", "ben-key", "ask"),
+        key_entry("staff", "staff-key", "ask:internal"),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def groq() -> Iterator[FakeGroq]:
+    with fake_groq() as groq:
+        yield groq
+
+
+@pytest.fixture(scope="module")
+def services(groq: FakeGroq, tmp_path_factory) -> Services:
+    settings = {"auth_mode": "none", "allow_anonymous": True, "api_keys": KEYS, "answer_log": True}
+    return small_services(tmp_path_factory.mktemp("shared"), groq, **settings)
+
+
+@pytest.fixture(scope="module")
+def client(services) -> Iterator[httpx.Client]:
+    with served(create_app(services)) as url, httpx.Client(base_url=url) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _logged(monkeypatch, groq) -> None:
+    monkeypatch.delenv("ANSWER_LOG")
+    groq.replies[:] = [Reply(ANSWER)]
+
+
+def asked(client: httpx.Client, services: Services, key: str) -> str:
+    answer = client.post("/api/query", json={"query": QUESTION}, headers=bearer(key)).json()
+    trace_id = str(answer["metadata"]["traceId"])
+    wait_until(lambda: open_answers(services.settings).find(trace_id) is not None)
+    return trace_id
+
+
+def told(client: httpx.Client, trace_id: str, key: str | None) -> tuple[int, str]:
+    response = client.get(f"/api/answers/{trace_id}", headers=bearer(key) if key else {})
+    return response.status_code, response.json().get("message", "")
+
+
+def test_a_colleague_reads_the_answer_with_its_citations(client, services):
+    trace_id = asked(client, services, "anna-key")
+    found = client.get(f"/api/answers/{trace_id}", headers=bearer("ben-key")).json()
+
+    assert (found["question"], found["outcome"]) == (QUESTION, "answered")
+    [citation] = found["citations"]
+    assert found["answer"][citation["start"] : citation["end"]].startswith("[")
+    assert citation["quote"]
+
+
+def test_an_internal_answer_opens_for_staff_only(client, services):
+    trace_id = asked(client, services, "staff-key")
+
+    assert told(client, trace_id, "staff-key")[0] == 200
+    assert told(client, trace_id, "anna-key") == (403, shared.INTERNAL)
+
+
+def test_a_stranger_learns_nothing_not_even_whether_there_is_an_answer(client, services):
+    known = asked(client, services, "anna-key")
+
+    assert told(client, known, None) == told(client, str(uuid4()), None) == (403, shared.STRANGER)
+    embedded = client.get(f"/api/answers/{known}", headers=bearer("anna-key") | {"X-Waypoint-Embed": "1"})
+    assert embedded.status_code == 403
+
+
+def test_an_answer_that_is_gone_or_without_proof_is_told_of(client, services):
+    trace_id = str(uuid4())
+    bare = LoggedAnswer(trace_id, time.time(), None, None, None, "public", "answered", None, None, None, None, None)
+    open_answers(services.settings).add(bare)
+
+    assert told(client, str(uuid4()), "anna-key") == (404, shared.GONE)
+    assert told(client, trace_id, "anna-key") == (404, shared.GONE)
+
+
+def test_an_answer_whose_document_is_gone_is_not_shown(client, services):
+    trace_id = str(uuid4())
+    source = {
+        "title": "Old",
+        "section": "",
+        "page": None,
+        "doc_id": "old",
+        "quote": "x",
+        "support": 1,
+        "characters": [0, 1],
+    }
+    proof = pack({"answer": "It was 7 %.", "sentences": [{"start": 0, "end": 11, "sources": [source]}]})
+    gone = LoggedAnswer(
+        trace_id, time.time(), "What?", None, None, "public", "answered", None, None, None, None, None, packed=proof
+    )
+    open_answers(services.settings).add(gone)
+
+    assert told(client, trace_id, "anna-key") == (404, shared.CHANGED)
+
+
+def test_a_service_without_a_log_says_so(groq, tmp_path):
+    services = small_services(tmp_path, groq, answer_log=False)
+    with served(create_app(services)) as url:
+        response = httpx.get(f"{url}/api/answers/{uuid4()}")
+    assert (response.status_code, response.json()["message"]) == (404, shared.NOT_KEPT)
