@@ -19,7 +19,7 @@ from app.http.routes.query import QueryBody, asked
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import DAY_S
 from app.wings.knowledge.certificate import Certificate, certificate
-from app.wings.knowledge.insights import Insights, insights
+from app.wings.knowledge.insights import DocumentUse, Gap, Insights, NearDocument, Week, insights
 from app.wings.knowledge.shared import shared_answers
 from app.wings.knowledge.verification import VERSION
 from app.wings.knowledge.why import Reason, why
@@ -39,6 +39,25 @@ WHY_EXAMPLE = Reason(
     "outranked",
     "its best passage, GST Guide > Rate, is number 15 of all, behind VAT Guide > Rate (similarity 0.60, 0.04 less)",
     "RETRIEVAL_TOP_K=15 (now 10), or the question's words in a heading",
+)
+INSIGHTS_EXAMPLE = Insights(
+    asked=40,
+    answered=31,
+    weeks=[Week("2026-W47", 40, 31)],
+    gaps=[
+        Gap(
+            question="Can you ship a dog to Japan?",
+            asked=3,
+            last="2026-11-20",
+            why="no passage",
+            audience="public",
+            examples=["Is it possible to send dogs to Japan?"],
+            comments=[],
+            documents=[NearDocument("02_carriers_guide", "Carrier Guide", "public", 0.41)],
+        )
+    ],
+    documents=[DocumentUse("01_regulatory_gst", "GST Guide", 12, 1)],
+    never_cited=["VAT Guide"],
 )
 EXAMPLE = Certificate(
     version=VERSION,
@@ -98,7 +117,7 @@ def routes(services: Services) -> APIRouter:
         """Name the first place at which an answer lost a document, and what brings it back; for staff."""
         return why(check_question(body.query, QUERY_MAX_CHARACTERS), body.document, services, top_k=body.top_k)
 
-    @router.get("/insights", responses=errors, response_model=Insights)
+    @router.get("/insights", responses=errors | ok_response(asdict(INSIGHTS_EXAMPLE)), response_model=Insights)
     @Policy(access=Scope.INGEST, questions=no_question)
     def what_to_write(request: Request, days: Annotated[int, Query(ge=1, le=3650)] = 30) -> Any:
         """Say what to write next, from what everybody asked: a page for browsers, JSON for everything else."""
