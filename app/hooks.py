@@ -35,6 +35,7 @@ KINDS = {
     "uploads": "(settings, library, ingestion) -> Uploads",
     "doctor": "(services) -> Iterable[app.ports.Trial], for `waypoint doctor`",
     "ingested": "(services, paths) -> Iterable[str], what `waypoint ingest` says at its end, a line each",
+    "index_changes": "(services) -> nothing; called after each change of the index, by a command or over HTTP",
     "answer_logs": "(services) -> AnswerLog, or None where the settings want none",
     "answer_databases": "sqlite, or the name of a VECTOR_STORE_TYPE that keeps them too: (settings) -> AnswerDatabase",
     "certificates": "(answer, services) -> what proves the answer, as values for JSON",

@@ -92,6 +92,13 @@ class Outbox(Protocol):
     def publish(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
         """Take an event, from any thread; while nothing runs, it is dropped."""
 
+    def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
+        """Publish an event, or, where nothing runs, store it for the next process that delivers.
+
+        Raises:
+            EventStoreError: it cannot be stored.
+        """
+
     def observer(self, model: str) -> Observer:
         """Return what publishes the events of each call; `model` is the one asked where a call names none."""
 

@@ -96,7 +96,11 @@ class Indexing:
         """Return the ingestion, which changes the index."""
         from app.wiring.ingestion import Ingestion
 
-        return Ingestion(self.settings, self.stored, sample_corpus())
+        return Ingestion(self.settings, self.stored, sample_corpus(), self._changed)
+
+    def _changed(self) -> None:
+        for tell in hooks.each("index_changes"):
+            tell(self)
 
     @property
     def store(self) -> "Store":

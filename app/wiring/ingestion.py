@@ -1,6 +1,6 @@
 """Update an index from folders, under a lock; readers see the result as a whole."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,11 +59,12 @@ PLAIN = EngineChoice()
 
 @dataclass(frozen=True)
 class Ingestion:
-    """Updates the index `into`; `sample` is the folder of the sample corpus."""
+    """Updates the index `into`; `sample` is the folder of the sample corpus, `changed` is called after each change."""
 
     settings: Settings
     into: StoredIndex
     sample: Path
+    changed: Callable[[], None] = lambda: None
 
     def run(
         self,
@@ -134,6 +135,8 @@ class Ingestion:
             change.publish()
         if reset:
             align_records(_index(self.into.open()))
+        if not dry_run:
+            self.changed()
         return report
 
     def remove(self, doc_id: str) -> None:
@@ -149,6 +152,7 @@ class Ingestion:
         writer.remove([sources.named(doc_id) or Source(doc_id, "", "")])
         _keep_scopes(change, [])
         change.publish()
+        self.changed()
 
     def _embedding_by(self, engine: Engine) -> StoredIndex:
         recipe = self.into.recipe

@@ -117,3 +117,14 @@ async def test_answers_do_not_wait_for_a_broker_that_is_away_and_every_event_arr
     assert [event["timestamp"] for event in events] == sorted(event["timestamp"] for event in events)
     of_one = [event["eventType"] for event in events if event["payload"]["query"] == answered[-1]]
     assert of_one == ["QuerySubmitted", "ResponseGenerated", "AnswerGenerated"]
+
+
+async def test_an_event_that_a_command_leaves_is_delivered_by_the_service_that_runs_next(tmp_path, place):
+    async with desk(tmp_path, place) as service:
+        left = place.outbox(service.proxy.port, service.taken.exchange)
+        await asyncio.to_thread(left.leave, "AnswerRecalled", {"traceId": "t1"}, correlation_id="c1")
+        await await_until(lambda: service.taken.messages)
+
+    [event] = service.taken.events
+    assert (event["eventType"], event["payload"]) == ("AnswerRecalled", {"traceId": "t1"})
+    assert service.taken.messages[0].routing_key == "answer.recalled"

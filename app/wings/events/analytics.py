@@ -18,6 +18,7 @@ ROUTING_KEYS = {
     "ResponseGenerated": "analytics.response.generated",
     "AnswerGenerated": "chat.answer.generated",
     "FeedbackReceived": "analytics.feedback.received",
+    "AnswerRecalled": "answer.recalled",
 }
 
 

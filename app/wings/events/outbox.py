@@ -77,6 +77,14 @@ class Outbox:
         """Take an event, from any thread."""
         self.submit(message(event, payload, correlation_id=correlation_id))
 
+    def leave(self, event: str, payload: dict[str, Any], *, correlation_id: str) -> None:
+        """Publish an event, or, where nothing runs, store it for the next process that delivers."""
+        if self._loop is not None:
+            self.publish(event, payload, correlation_id=correlation_id)
+            return
+        with closing(self._open_store()) as store:
+            store.put([message(event, payload, correlation_id=correlation_id)])
+
     def observer(self, model: str) -> Observer:
         """Return what publishes the events of each call; `model` is the one asked where a call names none."""
         return Events(self.submit, model=model)

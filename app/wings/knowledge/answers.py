@@ -84,16 +84,17 @@ class Quote(NamedTuple):
 
 
 COLUMNS = [field.name for field in fields(LoggedAnswer)]
-SELECT = f"SELECT id, {', '.join(COLUMNS)} FROM answers WHERE collection = :collection"
+FIELDS = ", ".join(f"answers.{name}" for name in COLUMNS)
+SELECT = f"SELECT answers.id, {FIELDS} FROM answers WHERE collection = :collection"
 ADD = f"""
 INSERT INTO answers (collection, size, {", ".join(COLUMNS)})
 VALUES (:collection, :size, {", ".join(f":{name}" for name in COLUMNS)}) ON CONFLICT (trace_id) DO NOTHING RETURNING id
 """
-# Words that were missing may be there again, or the answer is of the index before: the next check tells.
+# Words that were missing are there again, or the answer is of an index before: the next check tells.
 ADD_QUOTE = """
 INSERT INTO quotes (id, collection, doc_id, title, table_head, quote, found_in)
 VALUES (:id, :collection, :doc_id, :title, :table_head, :quote, :doc_id)
-ON CONFLICT (id) DO UPDATE SET fingerprint = NULL
+ON CONFLICT (id) DO UPDATE SET fingerprint = CASE WHEN quotes.found_in IS NULL THEN NULL ELSE quotes.fingerprint END
 """
 ADD_LINK = "INSERT INTO answer_quotes (answer, quote) VALUES (:answer, :quote) ON CONFLICT DO NOTHING"
 RATE = "UPDATE answers SET score = :score, comment = :comment WHERE trace_id = :trace_id"
@@ -171,14 +172,14 @@ class AnswerStore:
         """Yield the answers from a time on, in seconds since 1970, the newest first."""
         last = None
         while rows := self._page(since, last):
-            yield from (_read(row[1:]) for row in rows)
+            yield from (read_answer(row[1:]) for row in rows)
             last = rows[-1][0]
 
     def find(self, trace_id: str) -> LoggedAnswer | None:
         """Return the answer of a trace; None where there is none."""
         with self.database.transaction() as execute:
             found = execute(f"{SELECT} AND trace_id = :trace_id", self._of({"trace_id": trace_id}))
-            return next((_read(row[1:]) for row in found), None)
+            return next((read_answer(row[1:]) for row in found), None)
 
     def count(self) -> int:
         """Return the number of answers."""
@@ -225,7 +226,8 @@ def _values(answer: LoggedAnswer, collection: str) -> dict[str, Any]:
     return values | {"collection": collection, "size": size}
 
 
-def _read(row: Sequence[Any]) -> LoggedAnswer:
+def read_answer(row: Sequence[Any]) -> LoggedAnswer:
+    """Return the answer of a row of `FIELDS`."""
     values = dict(zip(COLUMNS, row, strict=True))
     values["nearest"] = tuple(Nearest(*one) for one in json.loads(values["nearest"]))
     return LoggedAnswer(**values)

@@ -11,13 +11,11 @@ from uuid import uuid4
 
 import pytest
 
-from app.ports import AnswerDatabase, AnswerLogError
+from app.ports import AnswerLogError
 from app.wings.knowledge.answer_file import AnswerFile
 from app.wings.knowledge.answers import DAY_S, AnswerStore, LoggedAnswer, Nearest, Quote, pack
-from app.wings.postgres.answers import PostgresAnswers
-from app.wings.postgres.database import Database
+from tests.app.wings.knowledge.conftest import NOW
 
-NOW = 1_800_000_000.0
 PROOF = {"question": "What is the GST rate?", "answer": "It is 9 %.", "sentences": []}
 RATE = Quote("gst", "GST Guide", "", "The rate is 9 %.")
 FEES = Quote("fees", "Fees", "| what | fee |", "| permit | S$ 2.88 |")
@@ -41,22 +39,6 @@ def answer(**values) -> LoggedAnswer:
         packed=pack(PROOF),
     )
     return replace(usual, **values)
-
-
-@pytest.fixture(params=["file", "postgres"])
-def database(request, tmp_path) -> Iterator[AnswerDatabase]:
-    if request.param == "file":
-        opened: AnswerDatabase = AnswerFile(tmp_path / "answers")
-    else:
-        url = request.getfixturevalue("database_url")
-        opened = PostgresAnswers(Database(url, pool_size=2, timeout_s=10))
-    with closing(opened):
-        yield opened
-
-
-@pytest.fixture
-def store(database, collection) -> AnswerStore:
-    return AnswerStore(database, collection=collection, days=90, max_mb=1, now=lambda: NOW)
 
 
 def quotes_of(store: AnswerStore) -> list[str]:
@@ -127,12 +109,13 @@ def test_a_score_and_its_comment_are_those_given_last(store):
 
 
 def test_a_user_s_answers_are_forgotten_and_nobody_else_s(store):
-    for user in ("anna", "ben", "anna"):
+    anna, ben = f"anna of {store.collection}", "ben"
+    for user in (anna, ben, anna):
         store.add(answer(asker=store.asker_of(user), question=user))
 
-    assert store.forget("anna") == 2
-    assert [one.question for one in store.answers()] == ["ben"]
-    assert store.forget("anna") == 0
+    assert store.forget(anna) == 2
+    assert [one.question for one in store.answers()] == [ben]
+    assert store.forget(anna) == 0
 
 
 def test_the_hash_of_a_user_needs_the_key_of_the_log(store, tmp_path):

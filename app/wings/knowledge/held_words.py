@@ -1,0 +1,96 @@
+"""Find which documents hold given words, and which words of a text come nearest to others."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from langchain_core.documents import Document
+
+from app.adapters.stores.index import Snapshot
+from app.wiring.library import chunks_by_id
+from chains.library import parts_of
+from chains.text.sentences import sentence_bounds
+
+# Numbers with their sign, separators and unit, comparisons before a number, and words. Other marks, white space, case
+# and Markdown's emphasis may differ where words are the same.
+_TOKEN = re.compile(r"(?:(?<!\w)[-\u2212])?\d+(?:[.,:/-]\d+)*|[<>≤≥±~]=?(?=\s*\d)|[%‰°$€£¥]|[^\W\d_]+")
+ANCHOR = 4  # Tokens by which a text is looked up before it is compared whole.
+LIKE_ENOUGH = 0.5  # Of the tokens of two sentences, how many have to be the same.
+DOCUMENTS_AT_ONCE = 50
+
+Tokens = tuple[str, ...]
+
+
+class Words(NamedTuple):
+    """Words that a document has to hold: those of a quote, and those of the head of its table, which may be none."""
+
+    quote: Tokens
+    head: Tokens = ()
+
+
+def tokens_of(text: str) -> Tokens:
+    """Return the words, numbers and units of a text in one case and form."""
+    return tuple(_TOKEN.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def text_of(chunks: Sequence[Document]) -> str:
+    """Return the text of a document, with the heads of its tables behind it: some readers keep them apart."""
+    ordered = sorted(chunks, key=lambda chunk: int(chunk.metadata["chunk_index"]))
+    heads = dict.fromkeys(str(chunk.metadata.get("table_head") or "") for chunk in ordered)
+    return "\n\n".join([*(part.text for part in parts_of(ordered)), *heads])
+
+
+def documents_of(index: Snapshot, doc_ids: Iterable[str]) -> Iterator[tuple[str, Tokens]]:
+    """Yield the documents that the index has of these, each with its tokens."""
+    wanted = list(doc_ids)
+    for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
+        ids = {doc_id: index.words.chunks_of(doc_id) for doc_id in wanted[start : start + DOCUMENTS_AT_ONCE]}
+        chunks = chunks_by_id(index, [id_ for some in ids.values() for id_ in some])
+        for doc_id, some in ids.items():
+            if found := [chunks[id_] for id_ in some if id_ in chunks]:
+                yield doc_id, tokens_of(text_of(found))
+
+
+def holders(wanted: Mapping[int, Words], documents: Iterable[tuple[str, Tokens]]) -> Iterator[tuple[int, str]]:
+    """Yield which document holds which words, for any number of both: the time grows with their sum."""
+    by_anchor: dict[Tokens, list[int]] = {}
+    for key, words in wanted.items():
+        by_anchor.setdefault(words.quote[:ANCHOR], []).append(key)
+    lengths = sorted({len(anchor) for anchor in by_anchor})
+    for doc_id, held in documents:
+        found: set[int] = set()
+        for place in range(len(held)):
+            for length in lengths:
+                for key in by_anchor.get(held[place : place + length], ()):
+                    quote = wanted[key].quote
+                    if key not in found and held[place : place + len(quote)] == quote:
+                        found.add(key)
+        yield from ((key, doc_id) for key in found if _holds(held, wanted[key].head))
+
+
+def _holds(held: Tokens, words: Tokens) -> bool:
+    return f" {' '.join(words)} " in f" {' '.join(held)} " if words else True
+
+
+def nearest_words(quote: str, texts: Iterable[str]) -> str | None:
+    """Return the sentences of the texts that are most like a quote; None where none is like it."""
+    wanted = Counter(tokens_of(quote))
+    number = max(1, sum(1 for _ in sentence_bounds(quote)))
+    scored = [(_likeness(wanted, Counter(tokens_of(one))), one) for text in texts for one in _windows(text, number)]
+    score, best = max(scored, default=(0.0, ""))
+    return best if score >= LIKE_ENOUGH else None
+
+
+def _windows(text: str, number: int) -> Iterator[str]:
+    """Yield each run of so many sentences."""
+    bounds = list(sentence_bounds(text))
+    for place in range(max(1, len(bounds) - number + 1) if bounds else 0):
+        window = bounds[place : place + number]
+        yield text[window[0][0] : window[-1][1]]
+
+
+def _likeness(first: Counter[str], second: Counter[str]) -> float:
+    """Return the share of tokens that both have (Dice's coefficient)."""
+    return 2 * (first & second).total() / max(1, first.total() + second.total())
