@@ -1,6 +1,5 @@
 """A link to a logged answer opens for colleagues who may see it, and says why not to others."""
 
-import time
 from collections.abc import Iterator
 from uuid import uuid4
 
@@ -88,16 +87,16 @@ def test_a_stranger_learns_nothing_not_even_whether_there_is_an_answer(client, s
 
 
 def test_an_answer_that_is_gone_or_without_proof_is_told_of(client, services):
-    trace_id = str(uuid4())
-    bare = LoggedAnswer(trace_id, time.time(), None, None, None, "public", "answered", None, None, None, None, None)
-    open_answers(services.settings).add(bare)
+    trace_id, log = str(uuid4()), open_answers(services.settings)
+    bare = LoggedAnswer(trace_id, log.now(), None, None, None, "public", "answered", None, None, None, None, None)
+    log.add(bare)
 
     assert told(client, str(uuid4()), "anna-key") == (404, shared.GONE)
     assert told(client, trace_id, "anna-key") == (404, shared.GONE)
 
 
 def test_an_answer_whose_document_is_gone_is_not_shown(client, services):
-    trace_id = str(uuid4())
+    trace_id, log = str(uuid4()), open_answers(services.settings)
     source = {
         "title": "Old",
         "section": "",
@@ -109,9 +108,9 @@ def test_an_answer_whose_document_is_gone_is_not_shown(client, services):
     }
     proof = pack({"answer": "It was 7 %.", "sentences": [{"start": 0, "end": 11, "sources": [source]}]})
     gone = LoggedAnswer(
-        trace_id, time.time(), "What?", None, None, "public", "answered", None, None, None, None, None, packed=proof
+        trace_id, log.now(), "What?", None, None, "public", "answered", None, None, None, None, None, packed=proof
     )
-    open_answers(services.settings).add(gone)
+    log.add(gone)
 
     assert told(client, trace_id, "anna-key") == (404, shared.CHANGED)
 
