@@ -135,7 +135,9 @@ class CiteSources:
             replacement=text if text != written else None,
             unsupported=found.unsupported if is_shown else [],
             draft=answer if outcome == "ungrounded" else "",
-            disagreement=find_disagreement(answer, found.citations, shown) if outcome == "answered" else None,
+            disagreement=find_disagreement(answer, found.citations, shown, asked.text)
+            if outcome == "answered"
+            else None,
         )
 
     def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:

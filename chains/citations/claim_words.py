@@ -12,10 +12,10 @@ def _stems(words: str) -> frozenset[str]:
 
 GENERIC: Final = _stems(
     "amount apply bear carry charge charges cost equal pay stay rate rates standard general normal headline usual "
-    "current regular ordinary prevailing value figure total level fee price term terms period time timeline target "
+    "current prevailing value figure total level fee price term terms period time timeline target "
     "deadline minimum maximum limit least most take takes stand count day days hour hours week month year years "
     "percent item amounts valid validity expect due open close fix present describe detail requirement retain receive "
-    "obtain store need require provide offer set remain stood arrange last"
+    "obtain store need require provide offer set remain stood arrange last keep hold long early many much often"
 )
 """Words that do not say what a figure is about: verbs that give it, and what its unit says already."""
 
@@ -28,7 +28,8 @@ IN_NO_HEADING: Final = _stems(
 
 IN_NO_TITLE: Final = _stems(
     "faq sla sop policy guide handbook manual procedure procedures note notes memo summary list overview reference "
-    "terms conditions document agreement requirements rules price prices new staff asked frequently"
+    "terms conditions document agreement requirements rules price prices new staff asked frequently "
+    "upload file text copy untitled"
 )
 """Words of titles that name a kind of document, and no subject."""
 
@@ -56,9 +57,12 @@ NOT_NOW: Final = re.compile(
 EXAMPLE: Final = re.compile(
     r"\b(?:examples?|for instance|e\.g|suppose|imagine|sample calculation)\b|[=÷×]", re.IGNORECASE
 )
+_NO_LONGER: Final = (
+    r"(?:superseded|obsolete|deprecated|archived|withdrawn|replaced|outdated|no longer (?:valid|in force))"
+)
 SUPERSEDED: Final = re.compile(
-    r"\b(?:is|was|has been|status:|document is) ?[\"']?(?:superseded|obsolete|deprecated|archived|withdrawn|replaced by"
-    r"|no longer (?:valid|in force)|out of date|draft)\b",
-    re.IGNORECASE,
+    rf"\bthis (?:\w+ ){{1,3}}(?:is|was|has been) (?:now )?(?:{_NO_LONGER}|out of date|a draft)\b|\bsuperseded by\b"
+    rf"|^\W*status\W+(?:{_NO_LONGER}|draft)\b|^(?:title:|#)\W*(?:{_NO_LONGER}|draft)\b|\((?:{_NO_LONGER}|draft)\)\W*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 """By these words a document says that it is no longer true, or not yet."""

@@ -34,6 +34,7 @@ _AND: Final = re.compile(r"\s(?:and|or)\s|,\s")
 _ADDED: Final = re.compile(r"\s(?:and|or|plus|such as)\s|,\s")
 _ASIDE: Final = re.compile(r"\([^()]*\d[^()]*\)")
 _SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
+_NOT: Final = re.compile(r"\b(?:not|never)\W*$")
 _GIVEN: Final = re.compile(r"(?:\b(?:is|are|of|has|have)|:)[\s*_]+$")
 _GIVEN_END: Final = re.compile(r"[*_]*(?:[.,;)](?:\s|$)|\s*$)")
 _IS: Final = re.compile(r"\b(?:is|are)(?: now| the)?[\s*_\"]+$")
@@ -58,7 +59,8 @@ class Claim:
     `text[start:end]` is the statement; `words` say what the claim is about, `also` are all words that may: of the
     statement, of the headings above it and of the title. `said` are the statement's own, `names` the names among them.
     `conditions` are the other figures that belong to it, `values` all of the statement. `group` is the list or the
-    table that the statement is an item of, `beside` the other cells of its row.
+    table that the statement is an item of, `beside` the other cells of its row, and `between` the words of those
+    between its head and the value. `path` are the headings above.
     """
 
     start: int
@@ -77,6 +79,8 @@ class Claim:
     is_row: bool = False
     group: str = ""
     beside: str = ""
+    between: frozenset[str] = frozenset()
+    path: tuple[str, ...] = ()
 
 
 class _Cell(NamedTuple):
@@ -129,7 +133,7 @@ class ClaimReader:
         if not is_body or not 1 < len(cells) <= len(head) or _is_example([row, *headings]):
             return
         read = [quantities(cell.text) for cell in cells]
-        key = keys(tokens(cells[0].text), least=_SOFT)
+        key, between = keys(tokens(cells[0].text), least=_SOFT), frozenset[str]()
         notes = [word for cell, found in zip(cells, read, strict=True) if not found for word in tokens(cell.text)]
         group = "\n".join([*headings, *(cell.text for cell in head)])
         for place in range(1, len(cells)):
@@ -137,7 +141,8 @@ class ClaimReader:
             numbers = [*read[0], *quantities(head[place].text)]
             around = [*notes, *own, *above, *tokens(cells[0].text), *tokens(head[0].text)]
             beside = "|".join(one.text for one in cells if one != cell)
-            base = replace(claim, is_row=True, group=group, beside=beside, words=key | keys(above, least=_SOFT))
+            words = key | between | keys(above, least=_SOFT)
+            base = replace(claim, is_row=True, group=group, beside=beside, between=between, words=words)
             for one in read[place]:
                 if one.measure or cell.text.strip(" *_`") == cell.text[one.start : one.end]:
                     rest = [word for word in own if not one.start <= word.start < one.end]
@@ -148,7 +153,7 @@ class ClaimReader:
                 named = replace(base, value=keys(own, least=_SOFT), written=cell.text, values=())
                 yield self._complete(named, [], around, numbers, headings)
             elif not read[place]:
-                key |= keys(own)
+                between |= keys(own)
 
     def _in_sentence(self, sentence: str, claim: Claim, headings: Sequence[str]) -> Iterator[Claim]:
         if sentence.rstrip("*_ \"'").endswith("?") or _is_example([sentence, *headings]):
@@ -170,10 +175,12 @@ class ClaimReader:
                 others = [other for other in others if not _SINCE.search(sentence, 0, other.start)]
                 base = replace(claim, value=one, written=sentence[one.start : one.end], values=tuple(found))
                 yield self._complete(base, rest, everything, others, headings)
-            if not is_past and (name := self._named(sentence, own)):
+            name = self._named(sentence, own)
+            if name and not NOT_NOW.search(sentence, 0, name[-1].end):
                 written = sentence[name[0].start : name[-1].end]
                 base = replace(claim, value=frozenset(word.key for word in name), written=written)
-                yield self._complete(base, [word for word in own if word not in name], everything, here, headings)
+                others = [one for one in here if one.measure != "date"]
+                yield self._complete(base, [word for word in own if word not in name], everything, others, headings)
 
     def _named(self, sentence: str, own: Sequence[Token]) -> Sequence[Token]:
         """Return the name behind the words that ask for one: "is issued by", "headquarters in"."""
@@ -211,6 +218,7 @@ class ClaimReader:
             heading=nearest - IN_NO_HEADING - GENERIC - claim.about.title,
             conditions=frozenset((one.measure, one.low, one.high) for one in others),
             is_denied=bool(denied(rest)),
+            path=tuple(headings),
         )
 
     def _is_named(self, words: Collection[Token]) -> bool:
@@ -240,7 +248,9 @@ def _inside(place: int, spans: Iterable[tuple[int, int]]) -> bool:
 
 
 def _is_value(sentence: str, one: Quantity) -> bool:
-    """Return whether a figure is what the sentence gives: no date that opens it, no bare number inside a name."""
+    """Return whether a figure is what the sentence gives: no denied one, no date that opens it, no number in a name."""
+    if _NOT.search(sentence, 0, one.start):
+        return False
     if one.measure == "date":
         return bool(sentence[: one.start].strip(" *_("))
     return bool(one.measure) or bool(_GIVEN.search(sentence, 0, one.start) and _GIVEN_END.match(sentence, one.end))

@@ -1,7 +1,7 @@
 """Detect evidence that contradicts a sentence: another number for the same thing, or a negation."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
 import numpy as np
@@ -29,9 +29,7 @@ _LABELS: Final = word_set(
 _MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
 _CURRENCY: Final = re.compile(r"(?:[A-Z]{0,2}[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")
 _PERCENT: Final = re.compile(r"\s?(?:%|per ?cent\b)")
-_TIME: Final = re.compile(r":\d\d\b")
-_UNIT: Final = re.compile(r"\s[^\W\d_]+")
-FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
+_FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 
 
@@ -82,7 +80,7 @@ def compare_numbers(
     weights = np.array([0.0 if word.kind == "number" else word.weight for word in words], dtype=np.float32)
     coverage = np.where(strengths == 1.0, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
     best = int(coverage.argmax())
-    if np.count_nonzero(weights[strengths[best] == 1.0]) < FEWEST_SHARED:
+    if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
         return "none"
     clashing = {
         everything[place].key
@@ -94,24 +92,6 @@ def compare_numbers(
     if not clashing:
         return "none"
     return "misplaced" if clashing <= evidence.numbers else "contradicted"
-
-
-def figures(text: str, words: Sequence[Token]) -> Iterator[tuple[Token, frozenset[str]]]:
-    """Yield each number that states a quantity exactly, with what it counts; years are left out."""
-    for place, word in enumerate(words):
-        if word.kind == "number" and not _YEAR.match(word.key) and _states(words, place):
-            yield word, frozenset({"time"}) if _TIME.match(text, word.end) else _measure(text, words, place)
-
-
-def written(text: str, word: Token) -> str:
-    """Return a number as the text writes it, with its currency, percent sign, minutes or the word behind it."""
-    currency = _CURRENCY.search(text, max(0, word.start - 4), word.start)
-    unit = (
-        _PERCENT.match(text, word.end)
-        or _TIME.match(text, word.end)
-        or _UNIT.match(text, word.end if not currency else len(text))
-    )
-    return text[currency.start() if currency else word.start : unit.end() if unit else word.end].strip()
 
 
 def in_another_row(sentence: Sequence[Token], question: Sequence[Token], evidence: Evidence) -> bool:

@@ -3,25 +3,32 @@
 from collections.abc import Collection
 from typing import Final
 
-from chains.citations.claim_words import GENERIC, OF_DOCUMENTS
+from chains.citations.claim_words import GENERIC, IN_NO_TITLE, OF_DOCUMENTS
 from chains.citations.claims import Claim
 from chains.text.quantities import Quantity
 
 FEWEST_SHARED: Final = 2
 SPECIFIC: Final = 4  # So many words in common say what a claim is about without a heading.
+REPEATED: Final = 3  # So many words said alike, and no others.
+ALIKE: Final = 5  # With so many words in common one claim may say more than the other,
+MOST_MORE: Final = 3  # but not more words than these.
 SHORTEST_ROOT: Final = 4
 
 
-def contradict(one: Claim, other: Claim) -> bool:
-    """Return whether two claims cannot both be true. Precision comes first: where it is not sure, they can."""
+def contradict(one: Claim, other: Claim, asked: Collection[str] = frozenset()) -> bool:
+    """Return whether two claims cannot both be true. Precision comes first: where it is not sure, they can.
+
+    Where a question was `asked` whose words both claims hold, one may say more than the other.
+    """
+    if not _values_differ(one, other) or one.is_denied != other.is_denied:
+        return False
+    both_answer = bool(asked) and _same_bound(one, other) and _answers(one, asked) and _answers(other, asked)
     return (
-        _values_differ(one, other)
-        and one.conditions == other.conditions
-        and one.is_denied == other.is_denied
-        and _same_subject(one, other)
+        _same_conditions(one, other, both_answer)
+        and _same_subject(one, other, asked, both_answer)
         and not _listed_together(one, other)
         and not _about_others(one, other)
-        and not _under_others(one, other)
+        and not _under_others(one, other, both_answer)
     )
 
 
@@ -35,20 +42,47 @@ def _values_differ(one: Claim, other: Claim) -> bool:
         )
     if isinstance(mine, Quantity) or isinstance(theirs, Quantity):
         return False
-    mine, theirs = mine - theirs - other.about.title, theirs - mine - one.about.title
+    beside = one.words | other.words
+    mine, theirs = mine - theirs - beside - other.about.title, theirs - mine - beside - one.about.title
     return bool(mine and theirs) and mine.isdisjoint(other.also) and theirs.isdisjoint(one.also)
 
 
-def _same_subject(one: Claim, other: Claim) -> bool:
+def _same_bound(one: Claim, other: Claim) -> bool:
+    bounds = {claim.value.bound for claim in (one, other) if isinstance(claim.value, Quantity)}
+    return len(bounds) <= 1
+
+
+def _same_conditions(one: Claim, other: Claim, both_answer: bool) -> bool:
+    mine, theirs = one.conditions, other.conditions
+    return mine == theirs or (both_answer and (mine < theirs or theirs < mine))
+
+
+def _same_subject(one: Claim, other: Claim, asked: Collection[str], both_answer: bool) -> bool:
     """Return whether each claim says all words of the other's subject, or its headings or its title do."""
     shared, names = one.words & other.words, _shared_names(one, other)
     if shared <= OF_DOCUMENTS and one.about.document != other.about.document:
         return False
     in_common = (_topic(one) & _topic(other)) - GENERIC
-    if len(shared) < FEWEST_SHARED and not (shared and (len(in_common) > FEWEST_SHARED or names >= FEWEST_SHARED)):
+    repeated = one.said == other.said and len(one.said) >= REPEATED
+    related = len(shared) >= FEWEST_SHARED or (shared and (len(in_common) > FEWEST_SHARED or names >= FEWEST_SHARED))
+    if not related and not (shared and (both_answer or repeated)):
         return False
-    mine, theirs = not _unsaid(one.words, other), not _unsaid(other.words, one)
-    return mine and theirs if isinstance(one.value, Quantity) or not names else mine or theirs
+    mine, theirs = _unsaid(_needed(one, other), other, asked), _unsaid(_needed(other, one), one, asked)
+    if not (mine or theirs):
+        return True
+    is_name = names > 0 and not isinstance(one.value, Quantity)
+    may_say_more = (
+        (both_answer and _says(one if mine else other, asked))
+        or is_name
+        or (len(shared) >= ALIKE and not (one.is_row or other.is_row))
+    )
+    more = {*mine, *theirs}
+    return bool(may_say_more and not (mine and theirs) and (is_name or len(more) <= MOST_MORE))
+
+
+def _needed(one: Claim, other: Claim) -> frozenset[str]:
+    """Return the words of a claim that another one has to say: not those of a column that its table does not have."""
+    return one.words - one.between if one.is_row and other.is_row and "|" not in other.beside else one.words
 
 
 def _topic(claim: Claim) -> frozenset[str]:
@@ -60,8 +94,21 @@ def _shared_names(one: Claim, other: Claim) -> int:
     return len(mine | {name for name in other.names if _is_said(name, one.also)})
 
 
-def _unsaid(words: Collection[str], other: Claim) -> list[str]:
-    return [word for word in words if not _is_said(word, other.also)]
+def _unsaid(words: Collection[str], other: Claim, asked: Collection[str] = frozenset()) -> list[str]:
+    """Return the words that another claim does not say; what was asked is said by a document without a subject."""
+    said = other.also if other.about.names else other.also.union(asked)
+    return [word for word in words if not _is_said(word, said)]
+
+
+def _says(claim: Claim, asked: Collection[str]) -> bool:
+    """Return whether a claim itself says all that was asked, in its statement, its headings or its title."""
+    return all(_is_said(word, claim.also) for word in frozenset(asked) - GENERIC)
+
+
+def _answers(claim: Claim, asked: Collection[str]) -> bool:
+    """Return whether a claim speaks of all that was asked, and gives it a value with a word of the question."""
+    about = frozenset(asked) - GENERIC
+    return bool(about & claim.words) and not _unsaid(about, claim, asked)
 
 
 def _is_said(word: str, said: Collection[str]) -> bool:
@@ -82,19 +129,25 @@ def _about_others(one: Claim, other: Claim) -> bool:
     """Return whether the documents are about two countries, two carriers, two products."""
     mine, theirs = _unsaid(one.about.names, other), _unsaid(other.about.names, one)
     places = {one.about.place, other.about.place} - {""}
-    elsewhere = len(places) > 1 and bool(mine or theirs or not one.about.names | other.about.names)
-    return elsewhere or bool(mine and theirs)
+    if len(places) > 1 and (mine or theirs or not one.about.names | other.about.names):
+        return True
+    is_alike = one.words == other.words and len(one.words) >= SPECIFIC
+    are_parallel = bool((one.about.title & other.about.title) - IN_NO_TITLE)
+    return bool(mine and theirs) and (are_parallel or not is_alike)
 
 
-def _under_others(one: Claim, other: Claim) -> bool:
+def _under_others(one: Claim, other: Claim, both_answer: bool) -> bool:
     """Return whether the headings name two things, such as "Sea freight" and "Air freight"."""
     if one.words == other.words and len(one.words) >= SPECIFIC:
         return False
+    in_one = one.about.document == other.about.document
+    if in_one and one.path != other.path and one.path[-1:] == other.path[-1:]:
+        return True
     mine, theirs = _unsaid(one.heading, other), _unsaid(other.heading, one)
     needed = [bool(mine) and _needs_heading(one), bool(theirs) and _needs_heading(other)]
     if mine and theirs and (one.heading & other.heading or all(needed)):
         return True
-    return any(needed) and not _is_specific(one, other)
+    return any(needed) and not both_answer and not _is_specific(one, other)
 
 
 def _needs_heading(claim: Claim) -> bool:
@@ -106,5 +159,7 @@ def _is_specific(one: Claim, other: Claim) -> bool:
     """Return whether two claims have enough in common to be understood without the headings above them."""
     shared, names = one.words & other.words, _shared_names(one, other)
     alike = one.words == other.words or one.is_row or other.is_row
-    repeated = one.said == other.said and len(one.said) >= SPECIFIC - 1
+    repeated = one.said == other.said and len(one.said) >= REPEATED
+    if names and not isinstance(one.value, Quantity):
+        return True
     return repeated or len(shared) >= SPECIFIC or names > 1 or (len(shared) >= SPECIFIC - 1 and (alike or names > 0))

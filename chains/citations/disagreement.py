@@ -1,71 +1,82 @@
-"""Find two documents that give different figures for what an answer says."""
+"""Find two documents that contradict each other in what an answer says."""
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
 
-from chains.citations.clashes import FEWEST_SHARED, figures, written
-from chains.citations.evidence import Evidence, Span, evidence_of
+from chains.citations.claims import Claim, ClaimReader
+from chains.citations.contradiction import contradict
+from chains.citations.evidence import evidence_of
 from chains.citations.numbering import source_key
 from chains.state import Citation, Passage
-from chains.text.tokens import WEIGHTS, Token, tokens
-from chains.text.words import stem, word_set
+from chains.text.letters import one_line
+from chains.text.quantities import Quantity
+from chains.text.tokens import tokens
 
-# Verbs that give a figure: "costs 40 dollars" and "charges 55 dollars" speak of one thing.
-_GIVES: Final = frozenset(map(stem, word_set("amount apply bear carry charge cost equal pay stay")))
+LONGEST_TITLE = 80
+_HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
 
 
-def find_disagreement(answer: str, citations: Sequence[Citation], shown: Sequence[Passage]) -> tuple[str, str] | None:
-    """Return the figure of a cited statement, and the other one that another document's statement gives for it.
+def find_disagreement(
+    answer: str, citations: Sequence[Citation], shown: Sequence[Passage], question: str = ""
+) -> tuple[str, str] | None:
+    """Return what a cited statement gives that the answer repeats, and what another document's statement gives for it.
 
-    Precision comes first. Both statements have to be of the same words but for verbs that give a figure, where the
-    titles and sections above them count as well; both figures of the same measure, and neither in the other passage.
-    Years, labels, estimates and rows of tables are left out.
+    Each is a figure, a date or a name, with the title of its document behind it. The question counts as well: of two
+    statements that both speak of all that it asks, one may say more than the other.
     """
-    stated = {word.key for word in tokens(answer) if word.kind == "number"}
-    if not stated:
-        return None
-    for passage, evidence, span in _cited(citations, shown):
-        text = evidence.text[span.start : span.end]
-        others = [evidence_of(one) for one in shown if _document(one) != _document(passage)]
-        for word, measure in figures(text, span.tokens):
-            for other in others if word.key in stated else ():
-                if word.key not in other.numbers and (rival := _rival(evidence, span, measure, other)):
-                    return written(text, word), rival
+    reader = ClaimReader(frozenset(chain.from_iterable(_in_small_letters(one["content"]) for one in shown)))
+    asked, said = _asked(question), {word.key for word in tokens(answer)}
+    for passage, start, end in _cited(citations, shown):
+        mine = [one for one in _claims(passage, reader) if start <= one.start < end and _is_repeated(one, said)]
+        subjects = frozenset(chain.from_iterable(one.words for one in mine))
+        for other in shown if subjects else ():
+            is_same = source_key(other)[0] == source_key(passage)[0]
+            if is_same or subjects.isdisjoint(evidence_of(other).occurrences):
+                continue
+            for rival in _claims(other, reader):
+                if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
+                    return _told(one, passage), _told(rival, other)
     return None
 
 
-def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[Passage, Evidence, Span]]:
-    """Yield each statement that a citation quotes, with its passage."""
+def _asked(question: str) -> frozenset[str]:
+    """Return the words of a question, without figures and without what is measured: "how long"."""
+    words = tokens(_HOW.sub(" ", question))
+    return frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
+
+
+def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[Passage, int, int]]:
+    """Yield the passage that a citation quotes, and where in it the quote begins and ends."""
     for citation in citations:
         for passage in shown if citation["matched"] and citation["quote"] else ():
             start = passage["content"].find(citation["quote"])
             if start >= 0 and passage["metadata"].get("doc_id") == citation["doc_id"]:
-                evidence, end = evidence_of(passage), start + len(citation["quote"])
-                yield from ((passage, evidence, span) for span in evidence.spans if start <= span.start < end)
+                yield passage, start, start + len(citation["quote"])
                 break
 
 
-def _rival(evidence: Evidence, span: Span, measure: Collection[str], other: Evidence) -> str | None:
-    """Return the figure that a statement of the other passage gives for what the span counts."""
-    subject, words = _subject(span.tokens), {word.key for word in span.tokens if word.weight > 0}
-    for theirs in other.spans:
-        if len(words.intersection(word.key for word in theirs.tokens)) < FEWEST_SHARED:
-            continue
-        found, text = _subject(theirs.tokens), other.text[theirs.start : theirs.end]
-        is_same = subject <= found | other.heading and found <= subject | evidence.heading and subject & found
-        if not is_same or text.startswith("|"):
-            continue
-        for word, counted in figures(text, theirs.tokens):
-            if word.key not in evidence.numbers and not counted.isdisjoint(measure):
-                return written(text, word)
-    return None
+def _claims(passage: Passage, reader: ClaimReader) -> Iterator[Claim]:
+    metadata = passage["metadata"]
+    title, place = str(metadata.get("title") or ""), str(metadata.get("jurisdiction") or "")
+    about = reader.about(str(source_key(passage)[0]), title, place)
+    path = [str(metadata["section"])] if metadata.get("section") else []
+    return reader.claims(passage["content"], about, path, str(metadata.get("table_head") or ""))
 
 
-def _subject(words: Sequence[Token]) -> frozenset[str]:
-    """Return the words that say what a statement is about."""
-    named = (word for word in words if word.kind != "number" and word.weight >= WEIGHTS["word"])
-    return frozenset(word.key for word in named) - _GIVES
+@lru_cache(maxsize=1024)
+def _in_small_letters(text: str) -> frozenset[str]:
+    return frozenset(word.key for word in tokens(text) if word.text[0].islower())
 
 
-def _document(passage: Passage) -> object:
-    return source_key(passage)[0]
+def _is_repeated(claim: Claim, said: set[str]) -> bool:
+    """Return whether the answer repeats what the claim gives."""
+    if not isinstance(claim.value, Quantity):
+        return bool(claim.value & said)
+    return any(word.kind == "number" and word.key in said for word in tokens(claim.written))
+
+
+def _told(claim: Claim, passage: Passage) -> str:
+    title = one_line(passage["metadata"].get("title") or "")
+    return f"{claim.written} ({title[:LONGEST_TITLE]})" if title else claim.written

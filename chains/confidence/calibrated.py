@@ -50,7 +50,7 @@ class CalibratedConfidence:
         if not any(citation["matched"] for citation in state["citations"]):
             return self._confidence(DEGRADED_SHARE * probability, NO_MATCH, found)
         if disagreement := disagreement_of(state):
-            return self._confidence(DEGRADED_SHARE * probability, disagreement, found)
+            return self._confidence(self.thresholds.disputed(probability), disagreement, found)
         share = supported_share(state)
         reason = self._reason(share * probability, found)
         return self._confidence(share * probability, f"{reason}. {PARTLY}" if share < 1 else reason, found)

@@ -61,7 +61,7 @@ class CompositeConfidence:
         if not any(citation["matched"] for citation in state["citations"]):
             return self._confidence(DEGRADED_SHARE * score, NO_MATCH, found)
         if disagreement := disagreement_of(state):
-            return self._confidence(DEGRADED_SHARE * score, disagreement, found)
+            return self._confidence(self.thresholds.disputed(score), disagreement, found)
         # The formula leaves 0.75 to an answer that says it has none.
         return self._confidence(DEGRADED_SHARE * score if _is_none(found) else score, reason, found)
 

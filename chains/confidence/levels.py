@@ -9,7 +9,7 @@ from chains.state import Cited, Confidence, Outcome, passages_of
 
 UNKNOWN_SCORES = "The retriever gives no relevance scores"
 NO_MATCH = "No citation could be matched to a source"
-# Share of the score that is kept where the language model was unreachable or broke off, or where sources disagree.
+# Share of the score that is kept where the language model was unreachable or broke off.
 DEGRADED_SHARE = 0.5
 
 REASONS: dict[Outcome, str] = {
@@ -89,6 +89,10 @@ class Thresholds:
         ):
             msg = f"the thresholds must be in order, 0 <= low < medium < high <= 1, not {self}"
             raise ConfigurationError(msg)
+
+    def disputed(self, score: float) -> float:
+        """Return the score of an answer whose sources disagree: it is medium at most."""
+        return min(score, self.medium)
 
     def level(self, score: float) -> str:
         """Return `high`, `medium`, `low` or `very_low`."""

@@ -36,12 +36,12 @@ def score_confidence(state: Cited) -> Confidence:
         reason = degradation_of(state["message"]) or REASONS["ungrounded"]
         score = round(DEGRADED_SHARE * average, 4) if matched else 0.0
         return Confidence(level="Low", score=score, reason=reason, factors=factors)
-    if matched and (disagreement := disagreement_of(state)):
-        return Confidence(level="Low", score=round(DEGRADED_SHARE * average, 4), reason=disagreement, factors=factors)
     level = "Low"
     if matched:
         level = ("Medium" if average >= MEDIUM_AVERAGE else "Low") if unknown else _level(chunks, average)
     reason = RATED_BY_SUPPORT if matched and unknown else _reason(level, chunks, average, matched)
+    if matched and (disagreement := disagreement_of(state)):
+        level, reason = "Medium" if level == "High" else level, disagreement
     return Confidence(level=level, score=round(average, 4), reason=reason, factors=factors)
 
 

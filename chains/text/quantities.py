@@ -94,7 +94,7 @@ _DATE: Final = re.compile(
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 _CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s?([ap]\.?m\b\.?)|\b([01]?\d|2[0-4]):(\d\d)\b", re.IGNORECASE)
 _HOURS: Final = re.compile(r"\s*(?:-|–|—|to|until|and)\s*")
-_ORDINARY: Final = re.compile(r"\d+(?:\.\d+)?$")
+_ORDINARY: Final = re.compile(r"\d*(?:\.\d+)?$")
 
 
 def quantities(text: str, words: Sequence[Token] | None = None) -> list[Quantity]:

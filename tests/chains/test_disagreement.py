@@ -31,17 +31,17 @@ ANOTHER_SUBJECT = [
     ("The rate of GST on imports is 9 %.", "The rate of GST on imports was set in 2007."),
     ("The rate of GST on imports is 9 %.", "The rate of GST on imports is 9 %, and was 7 % before."),
     ("The rate of GST on imports is 9 %.", "The rate of GST on imports is about 10 %."),
-    ("The rate of GST on imports is 9 %.", "| GST on imports | rate |\n|---|---|\n| GST on imports | rate 7 % |"),
     ("The rate of GST on imports is 9 %.", "The rate of GST on imports is in step 7."),
     ("It is 9 %.", "It is 7 %."),
 ]
+TITLES = ("Desk guide", "Price list", "Notes")
 STRATEGIES = [CalibratedConfidence(), CompositeConfidence(), score_confidence]
 
 
 def shelf(*texts: str, **metadata: Any) -> Shelf:
     documents = [
-        Document(text, metadata={"title": f"Guide {n}", "doc_id": f"guide_{n}", "score": 0.9} | metadata)
-        for n, text in enumerate([*texts, "Nothing of that."], start=1)
+        Document(text, metadata={"title": title, "doc_id": title, "score": 0.9} | metadata)
+        for title, text in zip(TITLES, [*texts, "Nothing of that."], strict=True)
     ]
     return Shelf(documents=documents)
 
@@ -55,12 +55,13 @@ def confidence(first: str, second: str, strategy: Any = score_confidence, **meta
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(("first", "second", "figures"), ONE_SUBJECT)
-def test_sources_that_disagree_lower_the_confidence_and_both_figures_are_named(first, second, figures, strategy):
+def test_sources_that_disagree_hold_the_confidence_at_medium_and_both_are_named(first, second, figures, strategy):
     sure, unsure = confidence(first, first, strategy), confidence(first, second, strategy)
 
-    assert unsure["reason"] == f"The sources disagree: {figures}; check them"
-    assert unsure["level"].lower() in {"low", "very_low"}
-    assert unsure["score"] < sure["score"]
+    one, other = figures.split(" and ")
+    assert unsure["reason"] == f"The sources disagree: {one} (Desk guide) and {other} (Price list); check them"
+    assert (sure["level"].lower(), unsure["level"].lower()) in {("high", "medium"), ("medium", "medium")}
+    assert unsure["score"] <= sure["score"]
 
 
 @pytest.mark.parametrize(("first", "second"), ANOTHER_SUBJECT)
@@ -75,6 +76,38 @@ def test_two_figures_within_one_document_are_no_disagreement():
 
 
 def test_a_heading_says_what_a_statement_is_about():
-    texts = ("The rate is 9 % of the value.", "The rate is 7 % of the value.")
+    texts = ("The rate is 9 % of the customs value.", "The rate is 7 % of the customs value.")
 
-    assert "disagree" in confidence(*texts)["reason"]
+    assert "disagree" in confidence(*texts, section="Import GST")["reason"]
+
+
+def test_a_row_of_a_table_may_disagree_with_a_sentence():
+    row = "| Tax | Rate |\n|---|---|\n| GST on imports | 7 % |"
+
+    assert "9 % (Desk guide) and 7 % (Price list)" in confidence("The rate of GST on imports is 9 %.", row)["reason"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("The head office of Maersk is in Copenhagen.", "The head office of Maersk is in Oslo.", "Copenhagen"),
+        (
+            "The new GST rate applies from 1 January 2024.",
+            "The new GST rate applies from 1 July 2024.",
+            "1 January 2024",
+        ),
+    ],
+)
+def test_names_and_dates_disagree_like_figures(first, second, told):
+    assert f"The sources disagree: {told} (Desk guide)" in confidence(first, second)["reason"]
+
+
+def test_of_two_statements_that_answer_the_question_one_may_say_more():
+    sure = "GST on imports into Singapore is 9 % of the CIF value plus any duty."
+    chain = gst_chain(f"{sure[:-1]} [1].", retriever=shelf(sure, "GST on imports is 8 %."), confidence=score_confidence)
+
+    assert (
+        "9 % (Desk guide) and 8 %"
+        in chain.invoke({"question": "How high is the GST on imports?"})["confidence"]["reason"]
+    )
+    assert "disagree" not in chain.invoke({"question": "What is a carnet?"})["confidence"]["reason"]

@@ -1,7 +1,7 @@
 """Find statements of documents that contradict each other."""
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -66,18 +66,14 @@ def _statements(documents: Sequence[Document]) -> Iterator[Stated]:
 
 def _contradicting(some: Sequence[Stated]) -> Iterator[tuple[Stated, Stated]]:
     """Yield the claims that contradict each other; two that may have the conditions and a word in common."""
-    frequency = Counter(word for stated in some for word in stated.claim.words)
     index: dict[tuple[object, ...], list[Stated]] = defaultdict(list)
     for stated in some:
         claim = stated.claim
-        rarest = sorted(claim.words, key=lambda word: (frequency[word], word))
-        # Two claims share two words or more, so that all but the most frequent one lead to each other.
-        asked = rarest[:-1] or rarest
-        candidates = {id(one): one for word in asked for one in index[word, claim.conditions][-MOST_SHARED:]}
+        candidates = {id(one): one for word in claim.words for one in index[word, claim.conditions][-MOST_SHARED:]}
         for one in candidates.values():
             if not _is_same(one, stated) and contradict(one.claim, claim):
                 yield one, stated
-        for word in rarest:
+        for word in claim.words:
             index[word, claim.conditions].append(stated)
 
 

@@ -2,9 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,13 +10,9 @@ import typer
 
 from app.cli.ingest import read_settings
 from app.cli.rendering import as_json, complain, progress_bar, show
-from app.wings.knowledge.settings import LintSettings
 
 if TYPE_CHECKING:
-    from app.settings import Settings
-    from app.wings.knowledge.linted import Document, Finding
     from app.wiring import Services
-    from chains.ports import Progress
 
 
 def lint(
@@ -32,6 +26,8 @@ def lint(
     ] = "error",
 ) -> None:
     """Find contradictions, old documents, duplicates, broken links and passages that no question reaches."""
+    from app.wings.knowledge.findings import read_and_lint
+
     with progress_bar("Reading") as progress:
         documents, findings = read_and_lint(paths or [Path()], read_settings(), progress)
     if json:
@@ -48,6 +44,7 @@ def lint(
 
 def after_ingestion(services: "Services", paths: Sequence[str]) -> Iterator[str]:
     """Yield a line about the Markdown and plain text below the paths, for the end of `waypoint ingest`."""
+    from app.wings.knowledge.findings import read_and_lint
     from app.wiring import sample_corpus
     from chains.ingestion.text_files import LOADERS
 
@@ -57,45 +54,6 @@ def after_ingestion(services: "Services", paths: Sequence[str]) -> Iterator[str]
         kinds = Counter(finding.kind for finding in findings)
         told = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
         yield f"Worth a look: {told}; `waypoint lint {' '.join(paths)}` shows where"
-
-
-def read_and_lint(
-    paths: Sequence[Path],
-    settings: "Settings",
-    progress: "Progress | None" = None,
-    *,
-    endings: set[str] | None = None,
-) -> "tuple[list[Document], list[Finding]]":
-    """Return the documents below the paths, and what there is to find in them, by file and line.
-
-    Raises:
-        IngestionError: a path is neither a folder nor a file that can be read.
-    """
-    from app.wings.knowledge.linted import Reading
-    from app.wiring.storage import parser
-
-    with closing(parser(settings)) as reader:
-        reading = Reading(reader, endings or reader.endings)
-        documents = list(reading.documents(paths, progress))
-    found = findings_of(documents, max_age_days=settings.wing(LintSettings).max_age_days)
-    return documents, sorted([*reading.findings, *found])
-
-
-def findings_of(documents: "Sequence[Document]", *, max_age_days: int = 0) -> "list[Finding]":
-    """Return what there is to find in documents that were read."""
-    from app.wings.knowledge.conflicts import find_conflicts
-    from app.wings.knowledge.duplicates import find_boilerplate, find_duplicates
-    from app.wings.knowledge.upkeep import find_broken_links, find_old, find_unreachable, find_untitled
-
-    return [
-        *find_conflicts(documents),
-        *find_duplicates(documents),
-        *find_boilerplate(documents),
-        *find_old(documents, datetime.now(UTC).date(), max_age_days),
-        *find_untitled(documents),
-        *find_broken_links(documents),
-        *find_unreachable(documents),
-    ]
 
 
 def _some(number: int, what: str) -> str:

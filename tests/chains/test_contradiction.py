@@ -1,0 +1,72 @@
+import pytest
+
+from chains.citations.claims import ClaimReader
+from chains.citations.contradiction import contradict
+
+COMMON = {"guid", "import", "requir", "servic", "term", "air", "sea", "freight", "quot", "memo", "price", "list", "tax"}
+
+
+def contradicts(first: str, second: str, titles=("Guide", "Memo"), asked=(), **about) -> bool:
+    reader = ClaimReader(COMMON)
+    mine, theirs = (
+        list(reader.claims(text, reader.about(f"{place}", title, **about)))
+        for place, (text, title) in enumerate(zip((first, second), titles, strict=True))
+    )
+    return any(contradict(one, other, asked) for one in mine for other in theirs)
+
+
+TABLE = "| Service | Minimum before ETD |\n|---|---|\n| {} | {} |"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The VAT rate in Indonesia is 12 %.", "VAT in Indonesia is 10 %."),
+        ("- An air freight quote is valid for 7 days.", "An air freight quote is valid for 9 days."),
+        (TABLE.format("FCL reefer", "10 working days"), TABLE.format("FCL reefer", "8 working days")),
+        (
+            "GST in Singapore has stood at 9 % since 1 January 2024.",
+            "GST in Singapore has stood at 9 % since 1 July 2024.",
+        ),
+        ("Form D for Laos is issued by Customs.", "Form D for Laos is issued by MOIT."),
+        ("**Standard VAT in Laos**: 10%", "| Tax | Rate |\n|---|---|\n| VAT in Laos | 7% |"),
+    ],
+)
+def test_another_value_for_one_thing_contradicts(first, second):
+    assert contradicts(first, second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("VAT in Indonesia is 12 %.", "VAT in Thailand is 7 %."),
+        ("VAT in Indonesia is 12 %.", "In 2021 VAT in Indonesia was 10 %."),
+        ("VAT in Indonesia is 12 %.", "For example, VAT in Indonesia is 10 %."),
+        ("VAT in Indonesia is 12 %.", "VAT in Indonesia is not 10 %."),
+        ("VAT in Indonesia is 12 %.", "Is VAT in Indonesia 10 %?"),
+        ("VAT in Indonesia is 12 %.", "```\nVAT in Indonesia is 10 %.\n```"),
+        ("VAT in Indonesia is 12 %.", "VAT in Indonesia is 12 %, in effect 11 %."),
+        ("A sea freight quote is valid for 14 days.", "A sea freight quote is valid for two weeks."),
+        ("A sea freight quote is valid for 14 days.", "An air freight quote is valid for 7 days."),
+        ("## Sea freight\n\nA quote is valid for 14 days.", "## Air freight\n\nA quote is valid for 7 days."),
+        (TABLE.format("FCL reefer", "10 working days"), TABLE.format("FCL dry", "7 working days")),
+        ("A 20 ft container holds 21 t of cargo.", "A 40 ft container holds 26 t of cargo."),
+        ("Form D is accepted in Laos.", "Form D is accepted in Brunei."),
+    ],
+)
+def test_what_can_both_be_true_does_not_contradict(first, second):
+    assert not contradicts(first, second)
+
+
+def test_documents_about_two_companies_do_not_contradict_each_other():
+    texts = ("The free time of a dry container is 5 days.", "The free time of a dry container is 7 days.")
+
+    assert contradicts(*texts)
+    assert not contradicts(*texts, titles=("Maersk Service Guide", "Evergreen Service Guide"))
+
+
+def test_a_question_lets_one_statement_say_more():
+    texts = ("GST on imports into Singapore is 9 % of the CIF value.", "GST on imports is 8 %.")
+
+    assert not contradicts(*texts)
+    assert contradicts(*texts, asked={"gst", "import"})
