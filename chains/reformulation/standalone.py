@@ -135,9 +135,11 @@ def standalone(question: str, turns: Sequence[Turn], similarity: WordSimilarity 
 
 
 def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity | None) -> str:
-    if not before or is_small_talk(question):
+    if is_small_talk(question):
         return question
     asked = without_small_talk(question)
+    if not before:
+        return asked
     how = leaning(asked)
     if how is None:
         return asked

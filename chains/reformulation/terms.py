@@ -72,30 +72,36 @@ PREPOSITIONS: Final = word_set("above at below by for from in into of on over th
 
 _SIGNS: Final = word_set(
     "thanks thank thx ty tks cheers great nice perfect super excellent wonderful cool awesome brilliant lovely hello "
-    "hi hey bye goodbye understood noted alright okay ok welcome good got fine "
+    "eh hi hey bye goodbye understood noted alright okay ok welcome good got fine "
     "kasih makasih halo hai selamat baik sip oke "  # Indonesian.
     "danke dankeschön dank hallo guten moin tschüss wiedersehen super prima"  # German.
 )
 _SMALL_TALK: Final = _SIGNS | word_set(
-    "a again all and answer appreciated are bad clear day dear do doing evening have help helped helpful helps how i "
-    "info information is it later lot many me morning much my night now of right s see so sure that the there "
-    "this to today too us useful very was well yep yes you your "
+    "a again all and answer appreciated are bad boss bro clear day dear do doing evening have help helped helpful "
+    "helps how i info information is it later lot many me morning much my night now of right s see so sure that the "
+    "there this to today too us useful very was well yep yes you your "
     "atas bantuannya banyak jumpa malam pagi sampai siang sore terima untuk "
     "abend auf bis bald besten das für gut herzlichen hilfe ihre ihnen ja klar mein morgen nochmals sehr tag viele "
     "vielen war"
 )
 _WORD: Final = re.compile(r"[^\W_]+")
 _PART_END: Final = re.compile(r"(?<=[.!?])\s+|,\s+")
+_PARTICLE: Final = re.compile(r"[\s,]+(?:ah|hor|lah|leh|lor|mah|meh|sia)(?=\W*$)", re.IGNORECASE)
 
 
 def is_small_talk(text: str) -> bool:
     """Return whether a text only thanks, greets, agrees or takes leave."""
     words = _WORD.findall(text.lower())
-    return any(word in _SIGNS for word in words) and all(word in _SMALL_TALK for word in words)
+    signed = any(word in _SIGNS for word in words) or words[:3] == ["how", "are", "you"]
+    return signed and all(word in _SMALL_TALK for word in words)
 
 
 def without_small_talk(text: str) -> str:
-    """Return the text without the thanks or the greeting that it begins with; all of it where there is no more."""
+    """Return the text without the thanks or the greeting that it begins with, and the particle that it ends with.
+
+    All of it where there is no more.
+    """
+    text = _PARTICLE.sub("", text)
     for end in _PART_END.finditer(text):
         if is_small_talk(text[: end.start()]) and _WORD.search(text, end.end()):
             return text[end.end() :]

@@ -88,6 +88,7 @@ def test_a_history_of_other_roles_is_refused(reformulation, message):
         "ok thank you very much, that helps",
         "Good morning",
         "Great, perfect.",
+        "How are you today?",
         "Vielen Dank!",
         "Selamat pagi",
     ],

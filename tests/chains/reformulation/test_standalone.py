@@ -102,6 +102,13 @@ def test_thanks_before_a_question_are_left_out():
     )
 
 
+@pytest.mark.parametrize(
+    "question", ["Hello, how early must I book?", "Eh boss, how early must I book ah?", "how early must I book lah"]
+)
+def test_greetings_and_particles_are_left_out_of_a_first_question_too(question):
+    assert standalone(question, []).strip("?").lower() == "how early must i book"
+
+
 def test_small_talk_carries_nothing_over():
     assert standalone("ok, thank you very much", after(PARKS)) == "ok, thank you very much"
 
