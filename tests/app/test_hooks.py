@@ -1,3 +1,4 @@
+import subprocess
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
 
@@ -20,6 +21,21 @@ def test_every_built_in_part_can_be_imported():
     found = [hooks.load(kind, name) for kind in hooks.KINDS for name in hooks.names(kind) if name not in heavy]
 
     assert None not in found
+
+
+def test_only_commands_bring_the_command_line():
+    code = """
+import sys
+from app import hooks
+for kind in hooks.KINDS:
+    for name in hooks.names(kind):
+        if kind != "commands" and name != "cross-encoder":
+            hooks.load(kind, name)
+print("app.cli" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+
+    assert (done.stdout, done.stderr) == ("False\n", "")
 
 
 def test_every_kind_has_a_built_in_part():

@@ -1,9 +1,6 @@
-"""`waypoint recall`, and what happens after each change of the index: who was told words that are gone?"""
+"""`waypoint recall`: list the answers that rest on words which changed or vanished, and ask them again."""
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import uuid4
 
 import typer
 
@@ -12,18 +9,14 @@ from app.cli.rendering import as_json, show
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.held_words import tokens_of
-from app.wings.knowledge.recall import MOST_SHOWN, Recalled, check, count_recalled, recalled
+from app.wings.knowledge.ingested import entry_of, summary_of
+from app.wings.knowledge.recall import MOST_SHOWN, check, count_recalled, recalled
 from app.wings.knowledge.settings import AnswerLogSettings
-from chains.errors import ConfigurationError, WaypointError
-from chains.logs import get_logger
+from chains.errors import ConfigurationError
 from chains.text.letters import one_line
 
 if TYPE_CHECKING:
     from app.wiring import Services
-
-MOST_EVENTS = 1000  # Of one change; the newest answers.
-
-log = get_logger(__name__)
 
 
 def recall(
@@ -39,68 +32,14 @@ def recall(
     store = open_answers(services.settings)
     check(store, services.index.current())
     found = recalled(store, services.index.current(), limit=limit)
-    entries = [_entry(one) | (_again(one.answer, services) if ask else {}) for one in found]
+    entries = [entry_of(one) | (_again(one.answer, services) if ask else {}) for one in found]
     number = count_recalled(store)
     if json:
         show(as_json({"days": store.days, "recalled": number, "answers": entries}))
     else:
         for entry in entries:
             show(_text(entry))
-        show(f"{_told(number, store.days)}." + (f" The newest {limit} are shown." if number > limit else ""))
-
-
-def index_changed(services: "Services") -> None:
-    """Bring the log in line with the index, and publish an event for each answer that is recalled by this change.
-
-    A log that cannot be read is only told of: the index has changed, whatever becomes of the log.
-    """
-    if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
-        return
-    try:
-        store = open_answers(services.settings)
-        newly = check(store, services.index.current())
-        if newly and services.outbox is not None:
-            for one in recalled(store, services.index.current(), limit=MOST_EVENTS):
-                if any(change.quote_id in newly for change in one.changes):
-                    services.outbox.leave("AnswerRecalled", _payload(one), correlation_id=str(uuid4()))
-        store.database.close()
-    except WaypointError as error:
-        log.warning("answers_not_checked", error=str(error))
-
-
-def after_ingestion(services: "Services", _paths: Sequence[str]) -> Iterator[str]:
-    """Yield a line where answers rest on words that changed, for the end of `waypoint ingest`."""
-    if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
-        return
-    store = open_answers(services.settings)
-    try:
-        number = count_recalled(store)
-        store.database.close()
-    except WaypointError as error:
-        log.warning("answers_not_checked", error=str(error))
-        return
-    if number:
-        yield f"{_told(number, store.days)}. See them with: waypoint recall"
-
-
-def _told(number: int, days: int) -> str:
-    answers, rest = ("answer", "rests") if number == 1 else ("answers", "rest")
-    return f"{number} {answers} of the last {days} days {rest} on words that changed or vanished"
-
-
-def _entry(one: Recalled) -> dict[str, Any]:
-    answer = one.answer
-    return {
-        "trace_id": answer.trace_id,
-        "asked_at": datetime.fromtimestamp(answer.at, UTC).isoformat(timespec="seconds"),
-        "asker": answer.asker,
-        "audience": answer.audience,
-        "question": answer.question,
-        "changes": [
-            {"doc_id": change.doc_id, "title": change.title, "old": change.old, "new": change.new}
-            for change in one.changes
-        ],
-    }
+        show(f"{summary_of(number, store.days)}." + (f" The newest {limit} are shown." if number > limit else ""))
 
 
 def _again(answer: LoggedAnswer, services: "Services") -> dict[str, Any]:
@@ -124,20 +63,3 @@ def _text(entry: dict[str, Any]) -> str:
         told = "the same answer" if entry["same"] else f"another answer: {one_line(entry['answer_now'])}"
         lines.append(f"  asked again: {told}")
     return "\n".join([*lines, ""])
-
-
-def _payload(one: Recalled) -> dict[str, Any]:
-    entry = _entry(one)
-    changes = [
-        {"docId": change["doc_id"], "title": change["title"], "oldWords": change["old"], "newWords": change["new"]}
-        for change in entry["changes"]
-    ]
-    payload = {
-        "traceId": entry["trace_id"],
-        "query": entry["question"],
-        "askedAt": entry["asked_at"],
-        "askerHash": entry["asker"],
-        "audience": entry["audience"],
-        "changes": changes,
-    }
-    return {name: value for name, value in payload.items() if value is not None}

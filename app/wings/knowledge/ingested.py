@@ -1,0 +1,108 @@
+"""What follows a change of the index: recalled answers are found and published, `waypoint ingest` ends with a line."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.recall import Recalled, check, count_recalled, recalled
+from app.wings.knowledge.settings import AnswerLogSettings
+from chains.errors import WaypointError
+from chains.logs import get_logger
+
+if TYPE_CHECKING:
+    from app.wiring import Services
+
+MOST_EVENTS = 1000  # Of one change; the newest answers.
+
+log = get_logger(__name__)
+
+
+def index_changed(services: "Services") -> None:
+    """Bring the log in line with the index, and publish an event for each answer that is recalled by this change.
+
+    A log that cannot be read is only told of: the index has changed, whatever becomes of the log.
+    """
+    if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
+        return
+    try:
+        store = open_answers(services.settings)
+        newly = check(store, services.index.current())
+        if newly and services.outbox is not None:
+            for one in recalled(store, services.index.current(), limit=MOST_EVENTS):
+                if any(change.quote_id in newly for change in one.changes):
+                    services.outbox.leave("AnswerRecalled", _payload(one), correlation_id=str(uuid4()))
+        store.database.close()
+    except WaypointError as error:
+        log.warning("answers_not_checked", error=str(error))
+
+
+def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[str]:
+    """Yield a line where answers rest on words that changed, for the end of `waypoint ingest`."""
+    if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
+        return
+    store = open_answers(services.settings)
+    try:
+        number = count_recalled(store)
+        store.database.close()
+    except WaypointError as error:
+        log.warning("answers_not_checked", error=str(error))
+        return
+    if number:
+        yield f"{summary_of(number, store.days)}. See them with: waypoint recall"
+
+
+def worth_a_look(services: "Services", paths: Sequence[str]) -> Iterator[str]:
+    """Yield a line about the Markdown and plain text below the paths, for the end of `waypoint ingest`."""
+    from app.wings.knowledge.findings import read_and_lint
+    from app.wiring import sample_corpus
+    from chains.ingestion.text_files import LOADERS
+
+    folders = [Path(path) for path in paths if Path(path).exists()] if paths else [sample_corpus()]
+    _, findings = read_and_lint(folders, services.settings, endings=set(LOADERS))
+    if findings:
+        kinds = Counter(finding.kind for finding in findings)
+        told = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
+        yield f"Worth a look: {told}; `waypoint lint {' '.join(paths)}` shows where"
+
+
+def summary_of(number: int, days: int) -> str:
+    """Say how many answers are recalled."""
+    answers, rest = ("answer", "rests") if number == 1 else ("answers", "rest")
+    return f"{number} {answers} of the last {days} days {rest} on words that changed or vanished"
+
+
+def entry_of(one: Recalled) -> dict[str, Any]:
+    """Return a recalled answer as `waypoint recall --json` prints it."""
+    answer = one.answer
+    return {
+        "trace_id": answer.trace_id,
+        "asked_at": datetime.fromtimestamp(answer.at, UTC).isoformat(timespec="seconds"),
+        "asker": answer.asker,
+        "audience": answer.audience,
+        "question": answer.question,
+        "changes": [
+            {"doc_id": change.doc_id, "title": change.title, "old": change.old, "new": change.new}
+            for change in one.changes
+        ],
+    }
+
+
+def _payload(one: Recalled) -> dict[str, Any]:
+    entry = entry_of(one)
+    changes = [
+        {"docId": change["doc_id"], "title": change["title"], "oldWords": change["old"], "newWords": change["new"]}
+        for change in entry["changes"]
+    ]
+    payload = {
+        "traceId": entry["trace_id"],
+        "query": entry["question"],
+        "askedAt": entry["asked_at"],
+        "askerHash": entry["asker"],
+        "audience": entry["audience"],
+        "changes": changes,
+    }
+    return {name: value for name, value in payload.items() if value is not None}
