@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 from app.adapters.private_files import FILE_MODE, make_private_folder, write_atomically
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.index import Change, Recipe, Store, StoredIndex
+from app.adapters.stores.records import open_records, read_times, write_times
 from chains.errors import IndexBusyError, VectorStoreError
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ class FolderSnapshot:
 
     def records(self) -> "tuple[RecordManager, RecordManager]":
         """Open the records: the chunks of each document, and the sources of the documents."""
-        from app.adapters.stores.records import open_records  # noqa: PLC0415 - SQLAlchemy; questions do without it.
-
         return open_records(self.folder, "chunks"), open_records(self.folder, "sources")
 
     def scopes(self) -> dict[str, str | None]:
@@ -56,14 +55,10 @@ class FolderSnapshot:
 
     def source_times(self) -> dict[str, float]:
         """Return when each source was last written, by its key in the records, in seconds since 1970."""
-        from app.adapters.stores.records import read_times  # noqa: PLC0415 - as above.
-
         return read_times(self.folder, "sources")
 
     def keep_source_times(self, times: Mapping[str, float]) -> None:
         """Put other times to sources that are recorded."""
-        from app.adapters.stores.records import write_times  # noqa: PLC0415 - as above.
-
         write_times(self.folder, "sources", times)
 
     def transaction(self) -> AbstractContextManager[object]:

@@ -4,23 +4,27 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-
-from langchain_classic.indexes import SQLRecordManager
-from sqlalchemy import create_engine, event
-from sqlalchemy.engine import ExceptionContext
+from typing import TYPE_CHECKING
 
 from app.adapters.private_files import make_private_file, make_private_folder
 from chains.errors import VectorStoreError
 
+if TYPE_CHECKING:
+    from langchain_classic.indexes import SQLRecordManager
+    from sqlalchemy.engine import ExceptionContext
+
 FILE = "records.sqlite3"
 
 
-def open_records(folder: Path, namespace: str) -> SQLRecordManager:
+def open_records(folder: Path, namespace: str) -> "SQLRecordManager":
     """Open the records of `namespace` in the folder, or make them.
 
     Raises:
         VectorStoreError: the folder cannot be written; so does every method of the records.
     """
+    from langchain_classic.indexes import SQLRecordManager  # noqa: PLC0415 - SQLAlchemy; questions do without it.
+    from sqlalchemy import create_engine, event  # noqa: PLC0415 - as above.
+
     try:
         make_private_folder(folder)
         make_private_file(folder / FILE)
@@ -67,7 +71,7 @@ def write_times(folder: Path, namespace: str, times: Mapping[str, float]) -> Non
         raise VectorStoreError(msg) from error
 
 
-def _translate(failure: ExceptionContext) -> None:
+def _translate(failure: "ExceptionContext") -> None:
     """Raise SQLAlchemy's errors as ours, with what to do."""
     msg = (
         f"the records of the vector store cannot be used ({failure.original_exception}); "
