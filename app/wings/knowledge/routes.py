@@ -20,6 +20,7 @@ from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import DAY_S
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wings.knowledge.insights import DocumentUse, Gap, Insights, NearDocument, Week, insights
+from app.wings.knowledge.outdated import outdated_answers
 from app.wings.knowledge.shared import shared_answers
 from app.wings.knowledge.verification import VERSION
 from app.wings.knowledge.why import Reason, why
@@ -131,4 +132,5 @@ def routes(services: Services) -> APIRouter:
         return found
 
     router.include_router(shared_answers(services))
+    router.include_router(outdated_answers(services))
     return router

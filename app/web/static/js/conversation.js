@@ -2,6 +2,7 @@
 import { RequestError } from "./api.js";
 import { byId } from "./elements.js";
 import { ExchangeView } from "./exchange.js";
+import { showOutdated } from "./outdated.js";
 import { closestOf, historyOf, passagesOf } from "./passages.js";
 import { find, keep, newConversation, newId } from "./records.js";
 import { change, state, subscribe } from "./state.js";
@@ -158,14 +159,16 @@ function save(conversation) {
   change({ unkept: !kept });
 }
 
-function show() {
+async function show() {
   const { conversation } = state;
   byId("exchanges").replaceChildren();
-  for (const exchange of conversation.exchanges) {
+  const views = conversation.exchanges.map((exchange) => {
     // A page that was left while an answer was written has the question, and no more.
     if (exchange.state === "searching" || exchange.state === "writing") exchange.state = "cut";
-    add(exchange).finish(false);
-  }
+    return add(exchange);
+  });
+  await Promise.all(views.map((view) => view.finish(false)));
+  await showOutdated(views.filter((view) => view.exchange.state === "done"));
 }
 
 /** @param {Exchange} exchange */

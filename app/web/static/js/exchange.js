@@ -80,6 +80,11 @@ export class ExchangeView {
     this.#mark();
   }
 
+  /** Show that the documents have changed since. @param {Node} notice */
+  outdate(notice) {
+    this.above.prepend(notice);
+  }
+
   /** Show why no answer came. @param {import("./api.js").RequestError} error */
   fail(error) {
     this.growing?.end();
