@@ -1,4 +1,4 @@
-"""POST /api/answers/outdated: which of a caller's answers rest on words that changed or vanished."""
+"""POST /api/outdated: which of a caller's answers rest on words that changed or vanished."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -59,9 +59,9 @@ def outdated_answers(services: "Services") -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
     is_kept = services.settings.wing(AnswerLogSettings).enabled and not services.remote
-    responses = error_responses(401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_EXAMPLE)
+    responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_EXAMPLE)
 
-    @router.post("/api/answers/outdated", responses=responses)
+    @router.post("/api/outdated", responses=responses)
     @Policy(questions=no_question)
     def outdated(request: Request, body: OutdatedBody) -> OutdatedAnswers:
         """Return what changed in the documents since the caller's own answers were given, by the last ingestion."""

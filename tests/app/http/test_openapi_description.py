@@ -11,7 +11,7 @@ from app.wiring import Services
 from tests.access import key_entry, serving, settings_over
 
 STAFF = "staff-key"
-KEYS = key_entry("staff", STAFF, "ask+feedback+metrics+ingest")
+KEYS = key_entry("staff", STAFF, "ask:internal+feedback+metrics+ingest")
 BEARER = {"Authorization": f"Bearer {STAFF}"}
 KEY = {"X-API-Key": STAFF}
 USER = {"user_id": "u1", "email": "a@b.c", "is_admin": True, "valid": True}

@@ -47,7 +47,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     "GET /documents/{doc_id}/pages/{page}.png": {"pages": "pictures"},
     "GET /documents/{doc_id}/pages/{page}": {"pages": "words"},
     "GET /insights": INGEST | {"questions": "no_question"},
-    "POST /api/answers/outdated": {"questions": "no_question"},
+    "POST /api/outdated": {"questions": "no_question"},
     "POST /api/why": {"access": "ask:internal"},
     "POST /mcp": {"questions": "tool_calls_in"},
     "POST /v1/chat/completions": OPENAI | {"body_bytes": 128 * 1024},

@@ -13,7 +13,7 @@ export async function showOutdated(views) {
   const byTrace = new Map(views.map((view) => [view.exchange.metadata?.trace_id, view]).filter(([trace]) => trace).slice(-MOST));
   if (!byTrace.size) return;
   try {
-    const { outdated } = await request("api/answers/outdated", { method: "POST", body: { trace_ids: [...byTrace.keys()] } });
+    const { outdated } = await request("api/outdated", { method: "POST", body: { trace_ids: [...byTrace.keys()] } });
     for (const [trace, changes] of Object.entries(outdated)) byTrace.get(trace)?.outdate(notice(changes));
   } catch {
     // Without the log the answers stand as they are.

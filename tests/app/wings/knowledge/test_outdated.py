@@ -34,7 +34,7 @@ class Desk:
 
     def outdated(self, trace_id: str, key: str | None) -> dict[str, list[dict[str, str]]]:
         body = {"trace_ids": [trace_id]}
-        response = self.client.post("/api/answers/outdated", json=body, headers=bearer(key) if key else {})
+        response = self.client.post("/api/outdated", json=body, headers=bearer(key) if key else {})
         assert response.status_code == 200, response.text
         found: dict[str, list[dict[str, str]]] = response.json()["outdated"]
         return found
