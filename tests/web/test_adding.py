@@ -106,7 +106,6 @@ def test_the_progress_of_a_job_is_shown_while_it_waits_and_after_a_reload(open_p
         assert overflow(page) <= 0
         assert violations(page) == []
         page.reload()
-        open_list(page)
         expect(status).to_contain_text("Other documents are being added.")
 
     expect(status).to_contain_text("Added: 1 files")
