@@ -158,6 +158,16 @@ def certified() -> str:
     return f"{told('certify')}\n\n{table(values['columns'], values['rows'])}"
 
 
+def recall() -> str:
+    """Return the edits of `benchmarks.recall`, what was recalled after each, and how long a check takes."""
+    values = read_figures()["recall"]["values"]
+    heads = ("edit", "edits", "answers that should be recalled", "recalled", "of these rightly")
+    seconds = values["seconds"]
+    times = ", ".join(f"{name} {value} s" for name, value in seconds.items() if name != "answers")
+    rows = table(heads, values["rows"])
+    return f"{told('recall')}\n\n{rows}\n\nA check of {seconds['answers']:,} logged answers: {times}."
+
+
 def insights() -> str:
     """Return how long a report of the logged answers takes, with the date and the commit."""
     return f"{told('insights')}\n\n{table(('what', 'measured'), read_figures()['insights']['values']['rows'])}"
