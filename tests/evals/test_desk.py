@@ -1,0 +1,27 @@
+"""What an agent with a customer on the phone asks, class by class, without a language model: held above fixed floors."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from app.settings import load_settings
+from app.wings.knowledge.cases import read_cases
+from app.wings.knowledge.testing import run
+from app.wiring import Services, sample_corpus
+
+DESK = Path(__file__).parents[2] / "evals" / "desk"
+FLOORS = {"tracking_number": 6, "small_talk": 7, "short": 6, "rate": 5, "two_in_one": 4}
+LEAST = 38  # Of 66; documents in English alone answer no question in German or Indonesian.
+
+
+@pytest.mark.slow
+def test_the_questions_of_a_desk_get_what_they_should(tmp_path):
+    services = Services(load_settings(_env_file=None, chroma_path=tmp_path, llm_provider="offline"), serving=False)
+    services.ingest([sample_corpus()])
+    results = list(run(read_cases(DESK), services))
+    right = Counter(one.case.file.removesuffix(".tests.yaml") for one in results if not one.differences)
+
+    assert len(results) == 66
+    assert {name: right[name] for name, least in FLOORS.items() if right[name] < least} == {}
+    assert right.total() >= LEAST
