@@ -1,4 +1,4 @@
-"""What an agent with a customer on the phone asks, class by class, without a language model: held above fixed floors."""
+"""What agents with a customer on the phone ask, by class and without a language model, is held above fixed floors."""
 
 from collections import Counter
 from pathlib import Path
