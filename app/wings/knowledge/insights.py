@@ -224,7 +224,8 @@ def told(found: Insights) -> Iterator[str]:
     yield "\nWhat to write next" if found.gaps else "\nNo question lacks an answer."
     for number, gap in enumerate(found.gaps, 1):
         yield f"{number:3}. {one_line(gap.question)}"
-        yield f"     asked {gap.asked} times, last on {gap.last}: {gap.why}"
+        often = "once" if gap.asked == 1 else f"{gap.asked} times, last"
+        yield f"     asked {often} on {gap.last}: {gap.why}"
         yield from (f"     also: {one_line(example)}" for example in gap.examples)
         yield from (f"     said: {one_line(comment)}" for comment in gap.comments)
         yield f"     nearest: {', '.join(map(_near, gap.documents)) or 'nothing'}"

@@ -133,7 +133,7 @@ def test_the_command_reports_and_drafts(waypoint, tmp_path):
     code, out, _ = waypoint("insights")
 
     assert (code, out.splitlines()[0]) == (0, "2 questions, 50 % answered")
-    assert f"  1. {DOGS[0]}\n     asked 1 times, last on " in out
+    assert f"  1. {DOGS[0]}\n     asked once on " in out
     assert waypoint("insights", "--draft", "1", "drafts")[0] == 0
     assert sorted(path.suffix for path in Path("drafts").iterdir()) == [".md", ".yaml"]
     assert "exists already" in waypoint("insights", "--draft", "1", "drafts")[2]
