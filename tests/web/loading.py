@@ -57,7 +57,7 @@ def first_view(browser: Browser, url: str) -> tuple[int, int, float]:
     context.add_init_script(OBSERVER)
     page = context.new_page()
     responses: list[Response] = []
-    page.on("response", responses.append)
+    page.on("response", lambda response: responses.append(response))  # noqa: PLW0108 - Playwright marks it.
     page.goto(url, wait_until="networkidle")
     expect(page.locator("body")).to_have_attribute("data-ready", "")
     loaded = sum(len(response.body()) for response in responses), len(responses), float(page.evaluate("readyAt"))

@@ -66,3 +66,19 @@ def test_a_stranger_is_told_to_sign_in_and_then_why_the_answer_stays_closed(open
 
     expect(stranger.locator("#notice")).to_contain_text("internal documents, which you may not see")
     expect(stranger.locator("body")).not_to_contain_text("five working days")
+
+
+def test_another_browser_lists_what_its_user_asked_before_and_opens_it(open_page):
+    first = open_page()
+    sign_in(first, "desk-key")
+    ask_and_wait(first, GST)
+    other = open_page()
+    sign_in(other, "desk-key")
+    earlier = other.locator("#conversations li.earlier").first
+    expect(earlier).to_contain_text(GST)
+    expect(first.locator("#conversations li.earlier")).to_have_count(0)
+    earlier.get_by_role("button").click()
+
+    expect(other.locator(".asked")).to_have_text(GST)
+    expect(other.locator(".answer")).to_contain_text("9 %")
+    assert violations(other) == []

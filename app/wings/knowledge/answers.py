@@ -181,6 +181,13 @@ class AnswerStore:
             found = execute(f"{SELECT} AND trace_id = :trace_id", self._of({"trace_id": trace_id}))
             return next((read_answer(row[1:]) for row in found), None)
 
+    def of(self, user_id: str, limit: int) -> list[LoggedAnswer]:
+        """Return a user's own answers, the newest first."""
+        values = self._of({"asker": self.asker_of(user_id), "limit": limit})
+        with self.database.transaction() as execute:
+            found = execute(f"{SELECT} AND asker = :asker ORDER BY id DESC LIMIT :limit", values)
+            return [read_answer(row[1:]) for row in found]
+
     def count(self) -> int:
         """Return the number of answers."""
         with self.database.transaction() as execute:

@@ -1,6 +1,7 @@
-"""GET /api/answers/{trace_id}: a logged answer, for a colleague of the one who asked."""
+"""GET /api/answers: the logged answers of the caller; GET /api/answers/{trace_id}: one, also for a colleague."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from app.http.questions import identity_of
 from app.http.routes.json_route import JsonRoute
 from app.ports import AnswerLogError
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer
+from app.wings.knowledge.answers import AnswerStore, LoggedAnswer
 from app.wings.knowledge.settings import AnswerLogSettings
 from chains.citations.markers import find_markers
 
@@ -24,6 +25,7 @@ NOT_KEPT = "This service keeps no answers, so a link opens only in the browser i
 GONE = "This answer is no longer kept, or it held personal data. Ask the question again."
 INTERNAL = "This answer rests on internal documents, which you may not see. Ask a colleague who may."
 CHANGED = "A document that this answer rests on was removed, or you may not see it. Ask the question again."
+MOST_EARLIER = 50
 BUSY = "The answer cannot be read at the moment. Try again soon."
 
 
@@ -56,6 +58,20 @@ class SharedAnswer(BaseModel):
     citations: list[SharedCitation]
 
 
+class EarlierQuestion(BaseModel):
+    """A question that the caller asked, without personal data; `asked_at` is in seconds since 1970."""
+
+    trace_id: str
+    question: str
+    asked_at: float
+
+
+class EarlierQuestions(BaseModel):
+    """The newest ones first; none for an anonymous caller."""
+
+    answers: list[EarlierQuestion]
+
+
 _EXAMPLE = {
     "question": "What is the GST rate?",
     "answer": "It is 9 % [GST Guide > Rate].",
@@ -67,11 +83,36 @@ _EXAMPLE = {
 }
 
 
+_EARLIER = {
+    "answers": [
+        {
+            "trace_id": "0199d3f0-7d1c-7f4e-9c3b-0b6d7c0e4a11",
+            "question": "What is the GST rate?",
+            "asked_at": 1795599000.0,
+        }
+    ]
+}
+
+
 def shared_answers(services: "Services") -> APIRouter:
-    """Return the route."""
+    """Return the routes."""
     router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
     is_kept = services.settings.wing(AnswerLogSettings).enabled
     responses = error_responses(401, 403, 404, 422, 429, 500, 503) | ok_response(_EXAMPLE)
+
+    @router.get("/api/answers", responses=error_responses(401, 403, 429, 500, 503) | ok_response(_EARLIER))
+    def own(request: Request) -> EarlierQuestions:
+        """Return the questions that a signed-in caller asked and may still see the answers of."""
+        identity = identity_of(request)
+        found = _own(services, identity.user_id) if is_kept and identity.user_id else []
+        shown = [one for one in found if identity.audience == "internal" or one.audience == "public"]
+        return EarlierQuestions(
+            answers=[
+                EarlierQuestion(trace_id=one.trace_id, question=one.question, asked_at=one.at)
+                for one in shown
+                if one.question and one.packed
+            ]
+        )
 
     @router.get("/api/answers/{trace_id}", responses=responses)
     def answer(request: Request, trace_id: Annotated[UUID, Path(description="From its metadata.")]) -> SharedAnswer:
@@ -108,9 +149,20 @@ def shared(logged: LoggedAnswer) -> SharedAnswer:
 
 
 def _find(services: "Services", trace_id: str) -> LoggedAnswer | None:
+    with _reading(services) as store:
+        return store.find(trace_id)
+
+
+def _own(services: "Services", user_id: str) -> list[LoggedAnswer]:
+    with _reading(services) as store:
+        return store.of(user_id, MOST_EARLIER)
+
+
+@contextmanager
+def _reading(services: "Services") -> Iterator[AnswerStore]:
     store = open_answers(services.settings)
     try:
-        return store.find(trace_id)
+        yield store
     except AnswerLogError as error:
         raise HTTPException(503, BUSY) from error
     finally:

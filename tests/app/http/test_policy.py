@@ -64,6 +64,7 @@ DEFAULTS = {
     "POST /api/certificate",
     "POST /search",
     "DELETE /api/sessions/{session_id}",
+    "GET /api/answers",
     "GET /api/answers/{trace_id}",
     "GET /api/documents",
     "GET /documents/{doc_id}",

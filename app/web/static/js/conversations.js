@@ -1,6 +1,7 @@
 // The list of this browser's conversations: search, open, delete with a way back, and which one a tab or a link shows.
 import { embedded } from "./api.js";
 import { begin, open } from "./conversation.js";
+import * as earlier from "./earlier.js";
 import { button, byId, element } from "./elements.js";
 import { restore } from "./navigation.js";
 import * as records from "./records.js";
@@ -37,6 +38,7 @@ function own() {
   const before = owner;
   owner = now;
   if (before === now) return;
+  earlier.load(now).then(list);
   if (before) return begin(); // Somebody else's conversation is not shown to the next one.
   if (state.conversation.exchanges.length) records.keep(state.conversation);
   restore(() => state.conversation.exchanges.length || open(kept() ?? ""));
@@ -63,14 +65,16 @@ function list() {
   const place = byId("conversations");
   const words = place.querySelector("input")?.value ?? "";
   const all = records.conversations();
-  byId("open-conversations").hidden = !all.length && !deleted;
-  if (!all.length && !deleted) return place.replaceChildren();
+  const elsewhere = words.trim() ? [] : earlier.items(when, close);
+  const isEmpty = !all.length && !elsewhere.length && !deleted;
+  byId("open-conversations").hidden = isEmpty;
+  if (isEmpty) return place.replaceChildren();
   if (!place.querySelector("input")) place.replaceChildren(...frame());
   const found = words.trim() ? records.search(words) : all;
   const items = found.map(item);
   if (deleted) items.unshift(element("li", { class: "undo" }, element("span", { text: t("conversations.deleted") }), button(t("feedback.undo"), undo, { class: "quiet", does: "undo" })));
-  place.querySelector("ul").replaceChildren(...items);
-  place.querySelector(".empty").hidden = items.length > 0;
+  place.querySelector("ul").replaceChildren(...items, ...elsewhere);
+  place.querySelector(".empty").hidden = items.length + elsewhere.length > 0;
   place.querySelector(".unkept").hidden = !state.unkept;
 }
 

@@ -120,3 +120,17 @@ def test_a_service_without_a_log_says_so(groq, tmp_path):
     with served(create_app(services)) as url:
         response = httpx.get(f"{url}/api/answers/{uuid4()}")
     assert (response.status_code, response.json()["message"]) == (404, shared.NOT_KEPT)
+
+
+def test_a_caller_lists_the_own_questions_and_nobody_elses(client, services):
+    public, internal = asked(client, services, "anna-key"), asked(client, services, "staff-key")
+
+    def listed(key: str | None) -> list[str]:
+        found = client.get("/api/answers", headers=bearer(key) if key else {}).json()["answers"]
+        return [one["trace_id"] for one in found]
+
+    assert listed("anna-key")[0] == public
+    assert listed("staff-key")[0] == internal
+    assert internal not in listed("anna-key")
+    assert public not in listed("staff-key")
+    assert listed("ben-key") == listed(None) == []
