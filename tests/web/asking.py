@@ -11,9 +11,9 @@ GST_ANSWER = (
     f"- Goods by air or post of up to S$400 are relieved [{GST_GUIDE} > Low-value goods].\n"
     f"- A watch worth S$900 by courier pays S$81 [{GST_GUIDE} > Example for the phone]."
 )
-FIRST_SENTENCE = (
-    36  # Words of GST_ANSWER that show its first sentence: a sentence is shown when the next one has begun.
-)
+# Words of GST_ANSWER that show its first sentence in whatever pieces they arrive: the next sentence has begun,
+# and 30 characters more have come, so many as the stream looks at at once.
+FIRST_SENTENCE = 40
 PDF_QUESTION = "When does the Penang depot close?"
 PDF_ANSWER = f"{PDF_QUOTE[:-1]} [{PDF_TITLE}]."
 NO_RESULTS = "Who won the chess championship in 1972?"
