@@ -78,14 +78,20 @@ class _Sentence(NamedTuple):
 
 
 def split_questions(message: str) -> tuple[Part, ...]:
-    """Return the questions of a message in their order; one of a single question without greeting and signature."""
+    """Return the questions of a message in their order; a single question without what only makes it polite."""
     body = _body(message)
     found = _parts(list(_sentences(body)))
     if len(found) < len(("one", "another")):
-        return (Part(body),)
+        return (Part(_without_request(body)),)
     rest = found[MOST_PARTS - 1 :]
     last = Part(" ".join(part.asked for part in rest), rest[0].context) if rest else None
     return (*found[: MOST_PARTS - 1], *([last] if last else []))
+
+
+def asking_part(message: str) -> str:
+    """Return the single question of a message without the statements that it is asked on; "" where there are none."""
+    found = _parts(list(_sentences(_body(message))))
+    return found[0].asked if len(found) == 1 and found[0].context else ""
 
 
 def _body(message: str) -> str:
@@ -177,6 +183,12 @@ def _bare(clause: str) -> str:
     """Return a question without "and", "finally" or "please tell me" before it."""
     request = _REQUEST.match(clause) or _OPENING.match(clause)
     return clause[request.end() :].strip(" ,:") if request else clause
+
+
+def _without_request(body: str) -> str:
+    """Return a message without "please let us know" where a question follows."""
+    request = _REQUEST.match(body)
+    return body[request.end() :].strip() if request and _QUESTION.match(body, request.end()) else body
 
 
 def _context(asked: str, leading: Sequence[str], statements: Sequence[str]) -> str:

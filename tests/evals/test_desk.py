@@ -11,8 +11,8 @@ from app.wings.knowledge.testing import run
 from app.wiring import Services, sample_corpus
 
 DESK = Path(__file__).parents[2] / "evals" / "desk"
-FLOORS = {"tracking_number": 6, "small_talk": 7, "short": 6, "rate": 5, "two_in_one": 4}
-LEAST = 38  # Of 66; documents in English alone answer no question in German or Indonesian.
+FLOORS = {"tracking_number": 6, "small_talk": 7, "short": 6, "rate": 5, "two_in_one": 4, "email": 3}
+LEAST = 40  # Of 66; documents in English alone answer no question in German or Indonesian.
 
 
 @pytest.mark.slow

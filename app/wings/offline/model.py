@@ -22,6 +22,7 @@ from chains.history import turns_of
 from chains.metadata import ASKED, CLOSEST, MATCH, PARTS, SCORES, SEARCHED, UNSURE
 from chains.ports import FourCharacters, WordSimilarity
 from chains.reformulation import standalone
+from chains.reformulation.splitting import asking_part
 from chains.vectors import cosines
 
 MODEL_NAME = "offline-extractive"
@@ -99,8 +100,16 @@ class OfflineChatModel(BaseChatModel):
         shown = entries(context or "")
         parts = _fact(messages, PARTS)
         if not parts:
-            return self._quoted(_asked(messages), shown, _fact(messages, SCORES))
+            return self._single(_asked(messages), shown, _fact(messages, SCORES))
         return together([(part["question"], self._part(part, shown)) for part in parts])
+
+    def _single(self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None]) -> OfflineAnswer:
+        """Answer one question; where that fails, the part of it that asks, with the rest as what it is asked on."""
+        reply = self._quoted(asked, shown, scores)
+        if reply.given or not (own := asking_part(asked)):
+            return reply
+        retried = self._quoted(asked, shown, scores, own=own)
+        return retried if retried.given or retried.probability > reply.probability else reply
 
     def _part(self, part: Mapping[str, Any], shown: Sequence[Entry]) -> OfflineAnswer:
         """Answer one question of several from the passages that were found for it."""

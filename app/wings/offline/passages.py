@@ -113,10 +113,10 @@ def _row(cells: Sequence[str], columns: Sequence[str]) -> str:
     """Write a table row as a sentence: what the row is about, then its other cells under their columns' names."""
     subject, *others = cells
     named = len(columns) == len(cells) and all(columns[1:])
-    values = "; ".join(f"{columns[i]} is {cell}" if named else cell for i, cell in enumerate(others, 1) if cell)
+    values = "; ".join(f"{columns[i]}: {cell}" if named else cell for i, cell in enumerate(others, 1) if cell)
     if not (subject and values and named):
         return ": ".join(part for part in (subject, values) if part)
-    return f"For {subject}, {values}" + ("" if values.endswith(_ENDS) else ".")
+    return f"{subject} – {values}" + ("" if values.endswith(_ENDS) else ".")
 
 
 def is_worked(statement: str, announced: str) -> bool:

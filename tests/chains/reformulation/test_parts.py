@@ -100,7 +100,7 @@ def test_list_items_below_a_request_are_questions():
     [
         "What happens if the vessel is late and the permit is no longer valid?",
         "Must the invoice be in English or may it be in Thai?",
-        "Tell me what a Form D is and when it can be used.",
+        "Tell me about a Form D and its uses.",
         "If it comes by air, is GST due?",
         "What is the duty? Or none?",
         "Is it a paid service and how much?",
@@ -110,6 +110,19 @@ def test_list_items_below_a_request_are_questions():
 )
 def test_one_question_stays_one(question):
     assert [part.asked for part in split_questions(question)] == [question]
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        ("Please let us know until when we can cancel a booking.", "until when we can cancel a booking."),
+        ("Tell me what a Form D is and when it can be used.", "what a Form D is and when it can be used."),
+        ("Good morning,\nI'd like to know how long a quote is valid.", "how long a quote is valid."),
+        ("Please explain Form D.", "Please explain Form D."),
+    ],
+)
+def test_a_polite_request_is_the_question_behind_it(message, asked):
+    assert [part.asked for part in split_questions(message)] == [asked]
 
 
 def test_further_questions_belong_to_the_last_part():

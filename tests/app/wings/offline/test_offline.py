@@ -35,7 +35,13 @@ def test_question_for_documents_gives_one_list_with_one_citation():
 
 def test_table_row_becomes_a_sentence_with_the_names_of_its_columns():
     answer = ask("Why is the commercial invoice mandatory?", PACKING)
-    assert answer.startswith("For Commercial Invoice, Status is Mandatory; Why is Duty is worked out from it. [")
+    assert answer.startswith("Commercial Invoice – Status: Mandatory; Why: Duty is worked out from it. [")
+
+
+def test_words_before_the_question_take_no_answer_away():
+    entry = "[Service Terms > Claims]\nA complaint gets a first answer within one working day."
+    message = "We are very unhappy here. How soon does a complaint get an answer?"
+    assert ask(message, entry).startswith("A complaint gets a first answer within one working day.")
 
 
 def test_table_without_bars_around_it_has_the_names_of_its_columns_too():
@@ -43,7 +49,7 @@ def test_table_without_bars_around_it_has_the_names_of_its_columns_too():
         "[Report > Share price]\nquarter | high | low\nended march 31 | $42.72 | $32.10\nended june 30 | 46.10 | 38.53"
     )
     answer = ask("What was the high share price in the quarter ended June 30?", entry)
-    assert answer == "For ended june 30, high is 46.10; low is 38.53. [Report > Share price]"
+    assert answer == "ended june 30 – high: 46.10; low: 38.53. [Report > Share price]"
 
 
 def test_text_without_capitals_is_quoted_by_its_sentences():
@@ -227,7 +233,7 @@ def test_glossary_row_answers_only_a_question_for_the_meaning():
         "| VGM | Verified gross mass of a container |\n| SI | Shipping instruction |"
     )
     assert ask("What does VGM stand for?", entry) == (
-        "For VGM, Meaning is Verified gross mass of a container. [Sea Guide > Abbreviations]"
+        "VGM – Meaning: Verified gross mass of a container. [Sea Guide > Abbreviations]"
     )
     assert ask("Is the VGM of a container verified?", entry) in NO_ANSWER
 
