@@ -18,7 +18,7 @@ from chains.state import Cited, Confidence
 
 NAMED = 2  # How many features a reason names.
 PARTLY = "No document says a part of it"
-_OPENINGS = {
+OPENINGS = {
     "high": "Probably right",
     "medium": "May be right; check the sources",
     "low": "Doubtful; check the sources",
@@ -62,7 +62,7 @@ class CalibratedConfidence:
         reasons = [WORDS[name][self._is_above(name, found)] for name in largest]
         if "best_similarity" not in found:
             reasons[1:] = [UNKNOWN_SCORES]
-        return ". ".join([_OPENINGS[self.thresholds.level(probability)], *reasons])
+        return ". ".join([OPENINGS[self.thresholds.level(probability)], *reasons])
 
     def _is_above(self, name: str, found: dict[str, float]) -> bool:
         return found[name] > self.model.factors[name].mean

@@ -109,6 +109,19 @@ def test_another_language_is_one_click_away_and_kept(open_page):
     expect(page.get_by_role("textbox", name="Your question")).to_be_visible()
 
 
+def test_the_reason_of_a_badge_is_in_the_pages_language(open_page):
+    page = open_page(locale="de-DE")
+    exchange = page.locator("article.exchange")
+    page.locator("#question").fill(GST)
+    page.locator("#question").press("Enter")
+    exchange.locator(".badge").hover()
+    reason = page.locator("#card p").nth(1)
+
+    expect(reason).to_contain_text("Wahrscheinlich richtig. ")
+    expect(reason).to_contain_text("Frage")
+    expect(reason).not_to_have_attribute("lang", "en")
+
+
 def test_without_script_the_page_stands_and_says_what_is_missing(open_page):
     page = open_page(java_script_enabled=False)
 

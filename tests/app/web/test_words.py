@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,11 @@ import pytest
 from app import web
 from app.web import words
 from app.wings.safety.pii import KINDS
+from chains.confidence.answer_features import WORDS
+from chains.confidence.calibrated import OPENINGS, PARTLY
+from chains.confidence.levels import NO_MATCH, UNKNOWN_SCORES
+from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMReplyError, LLMTimeoutError
+from chains.generation.degraded import BROKE_OFF, reason_of
 
 PACKAGE = Path(web.__file__).parent
 SCRIPTS = [*PACKAGE.glob("static/js/**/*.js")]
@@ -38,6 +44,23 @@ def test_every_language_has_the_same_keys_in_order_and_the_same_places_to_fill()
 
 def test_every_kind_of_personal_data_has_a_name():
     assert {f"redacted.{kind.name}" for kind in KINDS} <= set(words.languages()["en"])
+
+
+def test_every_sentence_of_a_confidences_reason_has_words():
+    kinds = (LLMError, LLMCircuitError, LLMRateLimitError, LLMReplyError, LLMTimeoutError)
+    degraded = [reason_of(kind("down")).split("; ") for kind in kinds]
+    sentences = {
+        *OPENINGS.values(),
+        *chain(*WORDS.values()),
+        *chain(*degraded),
+        BROKE_OFF,
+        NO_MATCH,
+        PARTLY,
+        UNKNOWN_SCORES,
+    }
+    assert {f"reason.{sentence}" for sentence in sentences} == {
+        key for key in words.languages()["en"] if key.startswith("reason.")
+    }
 
 
 def test_no_key_stands_twice_in_a_file():

@@ -2,7 +2,7 @@
 import { explain } from "./chips.js";
 import { element } from "./elements.js";
 import { levelOf } from "./sources.js";
-import { language, t } from "./words.js";
+import { has, language, t } from "./words.js";
 
 /** Outcomes that are no answer have no badge. */
 const RATED = ["answered", "degraded"];
@@ -14,7 +14,7 @@ export function confidence({ confidence: found, metadata, outcome = "answered" }
   const level = levelOf(found.level);
   const badge = element("button", { type: "button", class: "badge", text: t(`confidence.${level}`) });
   explain(badge, () => card(found, metadata));
-  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && found.reason && outcome === "answered" && element("span", { class: "reason", lang: "en", text: found.reason }));
+  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && found.reason && outcome === "answered" && element("span", { class: "reason", ...reason(found.reason) }));
 }
 
 /** @param {any} found @param {any} metadata */
@@ -22,9 +22,19 @@ function card(found, metadata) {
   const percent = Math.round(Math.max(0, Math.min(1, found.score)) * 100);
   return [
     element("p", { class: "card-title", text: t("confidence.score", { percent }) }),
-    ...(found.reason ? [element("p", { lang: "en", text: found.reason })] : []),
+    ...(found.reason ? [element("p", reason(found.reason))] : []),
     ...(metadata ? [element("p", { class: "card-about figures", text: figures(metadata) })] : []),
   ];
+}
+
+/** Return the reason in the visitor's language where all its sentences have words there, else in English. @param {string} english */
+function reason(english) {
+  const disagreement = /^The sources disagree: (.+); check them$/.exec(english);
+  if (disagreement) return { text: t("disagreement.reason", { figures: disagreement[1] }) };
+  const parts = english.split(/(; (?=the words are quoted)|\. )/);
+  return parts.every((part, place) => place % 2 || has(`reason.${part}`))
+    ? { text: parts.map((part, place) => (place % 2 ? part : t(`reason.${part}`))).join("") }
+    : { lang: "en", text: english };
 }
 
 /** @param {any} metadata */

@@ -160,7 +160,7 @@ function save(conversation) {
 }
 
 async function show() {
-  const { conversation } = state;
+  const conversation = /** @type {Conversation} */ (state.conversation);
   byId("exchanges").replaceChildren();
   const views = conversation.exchanges.map((exchange) => {
     // A page that was left while an answer was written has the question, and no more.

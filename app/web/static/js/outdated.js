@@ -10,7 +10,11 @@ const MOST = 50;
 /** Ask which of these answers rest on words that changed, and show it.
  * @param {import("./exchange.js").ExchangeView[]} views */
 export async function showOutdated(views) {
-  const byTrace = new Map(views.map((view) => [view.exchange.metadata?.trace_id, view]).filter(([trace]) => trace).slice(-MOST));
+  /** @type {Map<string, import("./exchange.js").ExchangeView>} */
+  const byTrace = new Map();
+  for (const view of views.slice(-MOST)) {
+    if (view.exchange.metadata?.trace_id) byTrace.set(view.exchange.metadata.trace_id, view);
+  }
   if (!byTrace.size) return;
   try {
     const { outdated } = await request("api/outdated", { method: "POST", body: { trace_ids: [...byTrace.keys()] } });
