@@ -17,8 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chains.agent_citations import CitationMiddleware
-    from chains.answer_graph import build_graph
+    from chains.agents import CitationMiddleware, build_graph
     from chains.citations import format_citations_markdown
     from chains.citations.name_matching import dice, similarity
     from chains.confidence import score_confidence
@@ -69,8 +68,7 @@ _MODULES = {
     "citations": ("format_citations_markdown",),
     "citations.name_matching": ("dice", "similarity"),
     "confidence": ("score_confidence",),
-    "agent_citations": ("CitationMiddleware",),
-    "answer_graph": ("build_graph",),
+    "agents": ("CitationMiddleware", "build_graph"),
 }
 
 

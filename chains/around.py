@@ -1,13 +1,14 @@
 """Do something around each call of a chain: before it, to the parts of its answer, and after it."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableConfig
 from langchain_core.runnables.graph import Graph
 
-from chains.output import merge
+from chains.audience import audience_in
+from chains.output import AnswerChunk, merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +102,21 @@ class Around(Runnable[Any, Any]):
 def _whole(parts: Iterable[Any]) -> Any:
     first, *others = parts
     return merge([first, *others]) if others else first
+
+
+STAFF_ONLY = {"confidence": "factors", "metadata": "timings_ms"}
+"""A field of an answer, and the part of it that only callers with access to internal documents see."""
+
+
+def for_strangers(part: Mapping[str, Any]) -> AnswerChunk:
+    """Return an answer, or a part of one, with the fields for staff emptied."""
+    hidden = {name: {**part[name], STAFF_ONLY[name]: {}} for name in STAFF_ONLY if part.get(name)}
+    return AnswerChunk({**part, **hidden})
+
+
+class Disclosure(Around):
+    """The `bound` chain, whose answers to the public lack what only staff sees."""
+
+    def shown(self, part: Any, config: RunnableConfig | None) -> Any:
+        """Return a part of the answer as the caller of this config may see it."""
+        return for_strangers(part) if audience_in(config) == "public" else part

@@ -10,8 +10,8 @@ from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.observability import Tracing
 from app.wiring.safety import redact_of
+from chains.around import Disclosure
 from chains.conversations import ConversationStore, WithConversations
-from chains.disclosure import Disclosure
 from chains.observers import ObservedRunnable, Observer
 from chains.safety import CleanQuestions
 from chains.state import Answer, Question

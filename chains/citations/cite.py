@@ -7,9 +7,10 @@ from functools import partial
 
 import prompts
 from chains.blocking import is_blocked
-from chains.citations.checking import CheckedText, SentenceGate
 from chains.citations.cited_sentences import (
+    CheckedText,
     Sentence,
+    SentenceGate,
     cited_sentences,
     headings,
     sentences_of,
@@ -17,8 +18,8 @@ from chains.citations.cited_sentences import (
     without,
 )
 from chains.citations.closest import closest_of
+from chains.citations.contradiction import find_disagreement
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
-from chains.citations.disagreement import find_disagreement
 from chains.citations.evidence import Asked
 from chains.citations.notes import bibliography, inside, numbered_sources
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers

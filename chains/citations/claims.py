@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from chains.citations.claim_words import EVERYWHERE, EXAMPLE, GENERIC, IN_NO_HEADING, IN_NO_TITLE, NOT_NOW, SINGLE
-from chains.citations.negations import denied
+from chains.citations.clashes import denied
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentence_bounds
 from chains.text.tokens import WEIGHTS, Token, tokens

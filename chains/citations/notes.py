@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from chains.citations.code import code_ranges
-from chains.citations.markers import find_markers
+from chains.citations.markers import code_ranges, find_markers
 from chains.citations.number_scanner import numbers_in
 from chains.citations.numbering import source_key
 from chains.citations.titles import Reference, read_names

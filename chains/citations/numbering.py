@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from chains.citations.cited_sentences import Sentence
-from chains.citations.code import code_ranges
-from chains.citations.markers import MarkerBuffer
+from chains.citations.markers import MarkerBuffer, code_ranges
 from chains.citations.number_scanner import NumberScanner
 from chains.naming import UNTITLED, place_name
 from chains.state import Passage

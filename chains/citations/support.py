@@ -4,11 +4,14 @@ Every content word of the sentence looks for itself in the evidence. A match cou
 speaks of the sentence's other words, so that chance matches far apart carry little (a directed, position-aware
 relative of Corley and Mihalcea 2005, "Measuring the semantic similarity of texts", with the window kernel of
 Lv and Zhai 2009, "Positional language models for information retrieval"). The weights of the words are round numbers on
-a flat optimum; what missing numbers and names take away is fitted (`losses`).
+a flat optimum; what missing numbers and names take away is fitted (`Losses`).
 """
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.resources import files
 from math import log, sqrt
 from typing import Final
 
@@ -17,7 +20,6 @@ from numpy.typing import NDArray
 
 from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_row
 from chains.citations.evidence import NOTHING_ASKED, Asked, Evidence
-from chains.citations.losses import missing, packaged_losses
 from chains.ports import WordSimilarity
 from chains.text.sentences import MARKER
 from chains.text.tokens import Token, fold, tokens
@@ -185,3 +187,90 @@ def shorten(start: int, end: int, text: str) -> tuple[int, int]:
         return start, end
     border = max(text.rfind(" ", start, start + QUOTE_LIMIT), text.rfind("\n", start, start + QUOTE_LIMIT))
     return start, border if border > start else start + QUOTE_LIMIT
+
+
+LOSSES_VERSION = 1
+LOSSES_FILE = "losses.json"
+MOST_LOST = 0.5  # With a greater loss, support would fall while more words are found.
+HALF = 0.5  # Of a sentence that is not found by half nothing more is taken away.
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """How many numbers and names of a sentence are not found; a name that is nearly there counts in part."""
+
+    numbers: float
+    names: float
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """The exponents of the missing numbers and names, and what they were fitted on.
+
+    A sentence is supported where all of it is: one number or name that the passage lacks makes it doubtful, however
+    many of its other words are there. Where few are, it says nothing more. With the share of words found (`aligned`):
+
+        loss = 1 - (1 + missing numbers) ** -a * (1 + missing names) ** -b, at most 0.5
+        support = aligned - 2 * loss * (aligned - 0.5), where aligned is above 0.5; else aligned
+
+    Support never falls while more words are found, and is the share itself where nothing is missing. The exponents a
+    and b are fitted to the judgements of people; docs/citations.md says how.
+    """
+
+    numbers: float
+    names: float
+    fitted_on: str
+
+    def support(self, aligned: float, missing: Missing) -> float:
+        """Return the support of a sentence, from its share of words found and what is missing."""
+        kept = float((1 + missing.numbers) ** -self.numbers * (1 + missing.names) ** -self.names)
+        return aligned - min(MOST_LOST, 1 - kept) * max(0.0, aligned - HALF) / HALF
+
+    def text(self) -> str:
+        """Return the exponents as they are kept in a file."""
+        return json.dumps({"version": LOSSES_VERSION} | asdict(self), indent=2) + "\n"
+
+
+def read_losses(text: str) -> Losses:
+    """Return the exponents of a file's text.
+
+    Raises:
+        ValueError: it is of another version, or an exponent is missing or negative.
+    """
+    kept = json.loads(text)
+    numbers, names = (float(kept.get(name, -1)) for name in ("numbers", "names"))
+    if kept.get("version") != LOSSES_VERSION or min(numbers, names) < 0:
+        msg = f"{LOSSES_FILE} must be of version {LOSSES_VERSION}, its exponents `numbers` and `names` from 0 up"
+        raise ValueError(msg)
+    return Losses(numbers, names, str(kept.get("fitted_on")))
+
+
+@lru_cache(maxsize=1)
+def packaged_losses() -> Losses:
+    """Return the packaged exponents."""
+    return read_losses(files(__package__).joinpath(LOSSES_FILE).read_text("utf-8"))
+
+
+def missing(
+    words: Sequence[Token],
+    strengths: NDArray[np.float32],
+    evidence: Evidence,
+    repeated: Sequence[bool] | None = None,
+) -> Missing:
+    """Return how many of a sentence's numbers and names are neither in the evidence nor in its heading.
+
+    Only numbers in figures count: those in words rank or sum up ("First, ...", "two ways").
+
+    Args:
+        words: the content words of the sentence.
+        strengths: how strongly each evidence sentence holds each word, shape (sentences, words).
+        evidence: the cited passage.
+        repeated: which of the words only repeat the question, and do not count; by default none.
+    """
+    lacking: dict[str, float] = {"number": 0.0, "name": 0.0}
+    known = repeated or [False] * len(words)
+    for word, strength, asked in zip(words, strengths.max(axis=0).tolist(), known, strict=True):
+        exact = word.kind == "name" or word.text[0].isdecimal()
+        if exact and not asked and word.key not in evidence.heading:
+            lacking[word.kind] += 1 - strength
+    return Missing(lacking["number"], lacking["name"])

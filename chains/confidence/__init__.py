@@ -1,9 +1,7 @@
 """Stage 5: rate how far the answer can be trusted."""
 
-from chains.confidence.answer_features import WORDS, features
-from chains.confidence.calibrated import CalibratedConfidence
+from chains.confidence.calibrated import WORDS, CalibratedConfidence, CertifiedConfidence, features
 from chains.confidence.calibration_model import CalibrationModel, load_model
-from chains.confidence.certified import CertifiedConfidence
 from chains.confidence.composite import CompositeConfidence
 from chains.confidence.levels import (
     ConfidenceStrategy,

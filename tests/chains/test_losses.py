@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.citations.evidence import evidence_of, prepare
-from chains.citations.losses import Losses, Missing, missing, packaged_losses, read_losses
-from chains.citations.support import match, support
+from chains.citations.support import Losses, Missing, match, missing, packaged_losses, read_losses, support
 from chains.citations.verification import LEAST_SUPPORT
 from chains.state import Passage
 from chains.text.tokens import tokens

@@ -1,7 +1,6 @@
 import pytest
 
-from chains.citations.checking import LONGEST_SENTENCE, CheckedText, SentenceGate
-from chains.citations.cited_sentences import sentences_of
+from chains.citations.cited_sentences import LONGEST_SENTENCE, CheckedText, SentenceGate, sentences_of
 from chains.citations.evidence import asked
 from chains.citations.verification import asked_about, attribute, verify
 from chains.state import Passage
