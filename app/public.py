@@ -11,62 +11,26 @@ import chains
 if TYPE_CHECKING:
     from app.settings import Settings, SettingsError, load_settings
     from app.wiring.program import open_chain, process_query, retrieve
-    from chains import (
-        STAGES,
-        Answer,
-        CitationMiddleware,
-        Question,
-        as_tool,
-        build_chain,
-        build_graph,
-        citation_metadata,
-        deduplicate_citations,
-        dice,
-        extract_citations,
-        format_citations_markdown,
-        format_context,
-        generate,
-        passages_of,
-        process_citations,
-        score_confidence,
-        similarity,
-    )
+    from chains import *  # noqa: F403 - its public names are public here too.
     from chains.errors import WaypointError
     from chains.ingestion.source import SourceText
     from chains.retrieval import ChunkRetriever, HybridRetriever
     from chains.stage import stage
 
 __all__ = [
-    "STAGES",
-    "Answer",
     "ChunkRetriever",
-    "CitationMiddleware",
     "HybridRetriever",
-    "Question",
     "Settings",
     "SettingsError",
     "SourceText",
     "WaypointError",
-    "as_tool",
-    "build_chain",
-    "build_graph",
-    "citation_metadata",
-    "deduplicate_citations",
-    "dice",
-    "extract_citations",
-    "format_citations_markdown",
-    "format_context",
-    "generate",
     "load_settings",
     "open_chain",
-    "passages_of",
-    "process_citations",
     "process_query",
     "retrieve",
-    "score_confidence",
-    "similarity",
     "stage",
 ]
+__all__ += chains.__all__
 
 
 def __dir__() -> list[str]:

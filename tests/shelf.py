@@ -6,7 +6,7 @@ from typing import Any
 
 from app.adapters.documents.isolation import IsolatedParser
 from app.adapters.stores.chroma import open_chroma
-from app.adapters.stores.records import open_records
+from app.adapters.stores.folder import open_records
 from chains.ingestion.chunks import Chunker
 from chains.ingestion.engine import PlainEngine, Reading, Suspicious
 from chains.ingestion.index import Report, indexed_text, ingest

@@ -1,18 +1,156 @@
 """`waypoint chat`: a conversation on a terminal or from a pipe."""
 
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from app.cli.conversation import Conversation
+from langchain_core.runnables import Runnable
+
 from app.cli.ingest import open_services
-from app.cli.rendering import show
+from app.cli.rendering import answer_facts, answer_line, answer_words, complain, kept, show, show_stream
+from app.observability.logs import escaped
+from chains.errors import WaypointError
+from chains.naming import place_name
+from chains.output import merge
+from chains.question import QUESTION_MAX_CHARACTERS, check_question
+from chains.state import Answer, Citation
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
 PROMPT = "> "
 WELCOME = "Ask a question, or /help for the commands. exit or Ctrl-D ends."
+STOPPED = "\n(stopped)\n"
+NOTHING_YET = "Nothing has been answered yet."
+LEAVING = {"exit", "quit"}
+
+
+class Conversation:
+    """Asks the chain, remembers the conversation, and runs commands that begin with a slash."""
+
+    def __init__(self, chain: Runnable[Any, Any], *, most_characters: int = QUESTION_MAX_CHARACTERS) -> None:
+        self._chain = chain
+        self._most_characters = most_characters
+        self.answers: list[Answer] = []
+        self.ended = False
+        self.commands: Mapping[str, tuple[Callable[[list[str]], None], str]] = {
+            "/why": (self._why, "/why: show the citations, sources, confidence and model of the last answer"),
+            "/sources": (self._sources, "/sources [N]: show the quotes behind citation N, or the whole answer"),
+            "/new": (self._new, "/new: start a new conversation"),
+            "/save": (self._save, "/save FILE.md: save the conversation to a file"),
+            "/help": (self._help, "/help: show this list"),
+            "/quit": (self._quit, "/quit: quit (or exit, or Ctrl-D); Ctrl-C stops an answer"),
+        }
+
+    def handle(self, line: str) -> None:
+        """Run a command, or ask a question and show its answer; errors are shown, and the conversation goes on."""
+        text = line.strip()
+        if not text:
+            return
+        try:
+            if text.casefold() in LEAVING:
+                self.ended = True
+            elif text.startswith("/"):
+                self._obey(text)
+            else:
+                self._ask(check_question(text, self._most_characters))
+        except (WaypointError, OSError) as error:
+            complain(f"waypoint: {error}")
+
+    def _ask(self, question: str) -> None:
+        """Stream the answer; Ctrl-C stops it, and it is then not part of the conversation."""
+        parts: list[Mapping[str, Any]] = []
+        stream = self._chain.stream({"question": question, "history": self._history()})
+        try:
+            show_stream(answer_words(kept(stream, parts)))
+        except KeyboardInterrupt:
+            show(STOPPED)
+            return
+        finally:
+            stream.close()  # type: ignore[attr-defined]
+        self.answers.append(merge(parts))
+        if self.answers[-1]["confidence"]:
+            show(f"{answer_line(self.answers[-1])} · /why for more\n")
+
+    def _history(self) -> list[dict[str, str]]:
+        return [
+            {"role": role, "content": text}
+            for answer in self.answers
+            for role, text in (("user", answer["question"]), ("assistant", answer["answer"]))
+        ]
+
+    def _obey(self, text: str) -> None:
+        name, *words = _words(text)
+        known = self.commands.get(name)
+        if known is None:
+            complain(f"Unknown command {name!r}; /help lists the commands.")
+            return
+        known[0](words)
+
+    def _why(self, words: list[str]) -> None:
+        if self.answers:
+            show_stream(answer_facts(self.answers[-1]))
+        else:
+            complain(NOTHING_YET)
+
+    def _sources(self, words: list[str]) -> None:
+        if not self.answers:
+            complain(NOTHING_YET)
+            return
+        matched = [one for one in self.answers[-1]["citations"] if one["matched"]]
+        wanted = [one for one in matched if not words or str(one["number"]) == words[0].strip("[]")]
+        if not wanted:
+            complain(f"The last answer has no source {' '.join(words)}".rstrip() + ".")
+        for text in dict.fromkeys(map(_source, wanted)):
+            show(text)
+
+    def _new(self, words: list[str]) -> None:
+        self.answers.clear()
+        show("New conversation.")
+
+    def _save(self, words: list[str]) -> None:
+        if len(words) != 1:
+            complain("Give one file name, like /save answers.md.")
+            return
+        Path(words[0]).expanduser().write_text(as_markdown(self.answers), encoding="utf-8")
+        show(f"Saved to {words[0]}.")
+
+    def _help(self, words: list[str]) -> None:
+        show("\n".join([*(line for _, line in self.commands.values()), "Alt-Enter starts a new line."]))
+
+    def _quit(self, words: list[str]) -> None:
+        self.ended = True
+
+
+def as_markdown(answers: Iterable[Answer]) -> str:
+    """Return the conversation in markdown: each question as a heading, its answer, and the quotes behind it."""
+    return "\n".join(line for answer in answers for line in _markdown(answer))
+
+
+def _markdown(answer: Answer) -> Iterator[str]:
+    yield f"## {' '.join(answer['question'].split())}\n"
+    yield f"{answer['answer'].strip()}\n"
+    matched = [one for one in answer["citations"] if one["matched"]]
+    yield from dict.fromkeys(f"> {_name(one)}: {' '.join(one['quote'].split())}\n" for one in matched)
+
+
+def _source(citation: Citation) -> str:
+    """Return a source's name with the cited words and its addresses."""
+    number = f"[{citation['number']}] " if citation["number"] else ""
+    return "\n".join([f"{number}{escaped(_name(citation))}", f"  {citation['quote']}", *citation["source_urls"]])
+
+
+def _name(citation: Citation) -> str:
+    return place_name(citation["title"], citation["section"], citation["page"])
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:  # An unclosed quotation mark.
+        return text.split()
 
 
 def chat() -> None:

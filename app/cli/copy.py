@@ -17,7 +17,7 @@ def copy(
     replace: Annotated[bool, typer.Option("--replace", help="Replace what the target holds.")] = False,
 ) -> None:
     """Copy the index of VECTOR_STORE_TYPE to another store: chunks, vectors, words, records. The original stays."""
-    from app.wiring.copying import copy_index
+    from app.wiring.storage import copy_index
 
     source, target = read_settings(), load_settings(vector_store_type=to)
     with progress_bar("Copying") as progress:

@@ -11,7 +11,7 @@ from app.cli.rendering import as_json, show
 from app.settings import SettingsError
 
 if TYPE_CHECKING:
-    from app.wiring.diagnosis import Finding
+    from app.wiring.checks import Finding
 
 
 def doctor(
@@ -32,7 +32,7 @@ def doctor(
 
 def _findings() -> "Iterator[Finding]":
     from app.wiring import Services
-    from app.wiring.diagnosis import Finding, findings
+    from app.wiring.checks import Finding, findings
 
     try:
         settings = read_settings()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.evaluate_certificate import certify_high, check_certifiable
-from app.cli.evaluate_safety import evaluate_safety
+from app.cli.asking import certify_high, check_certifiable, evaluate_safety
 from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import complain, show
 

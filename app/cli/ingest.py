@@ -1,9 +1,10 @@
 """`waypoint ingest`: bring files into the index; also opens a non-empty index for the other commands."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from app import hooks
 from app.cli.rendering import as_json, complain, problem_lines, progress_bar, report_text, show
 from app.settings import Settings, load_settings, unused_warning
+from chains.errors import IndexBusyError, VectorStoreError, WaypointError
 from chains.logs import get_logger
 
 if TYPE_CHECKING:
@@ -50,8 +52,7 @@ def ingest(
 ) -> None:
     """Update the index from files: only changed parts are embedded again; vanished files are removed."""
     from app.wiring import Services
-    from app.wiring.ingestion import EngineChoice
-    from app.wiring.remote import is_address
+    from app.wiring.ingestion import EngineChoice, is_address
     from app.wiring.scope import describe_scope
 
     if ray_address is not None and engine != "ray":
@@ -85,8 +86,8 @@ def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report"
 
 
 def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options: Any) -> None:
+    from app.cli.ingest import watch_folders
     from app.wiring import sample_corpus
-    from app.wiring.watching import watch_folders
     from chains.ingestion.files import real_path
 
     given = [real_path(Path(path)) for path in paths] or [sample_corpus()]
@@ -103,6 +104,62 @@ def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options
     with suppress(KeyboardInterrupt):
         watch_folders(folders, ingest_changes, complain=complain)
     show("Stopped.")
+
+
+# How long saving a file or copying many may take.
+QUIET_MS = 800
+AGAIN_S = 2.0
+LOOK_MS = 500
+
+# Files that affect how others are read.
+RULES = {".waypointignore", "scope.yaml"}
+
+Ingest = Callable[[Set[Path] | None], None]
+
+
+def watch_folders(
+    folders: Collection[Path], ingest: Ingest, *, complain: Callable[[str], None], stop: Event | None = None
+) -> None:
+    """Call `ingest` for all files (None), then with the paths that changed, one call at a time, until Ctrl-C or `stop`.
+
+    Changes during a call are handled by the next. If the index cannot be changed now, because another ingestion is
+    running or its store does not answer, the same paths are tried again.
+    """
+    ended = stop or Event()
+    left: set[Path] = set()
+    changes = _changes(folders, ended)
+    next(changes)  # No change is missed from here on.
+    ingest(None)
+    for changed in changes:
+        left |= changed
+        if not left:
+            continue
+        try:
+            ingest(None if any(path.name in RULES for path in left) else left)
+        except (IndexBusyError, VectorStoreError) as error:
+            complain(f"{error} The changes are tried again.")
+            ended.wait(AGAIN_S)
+            continue
+        except WaypointError as error:
+            complain(str(error))
+        left = set()
+
+
+def _changes(folders: Collection[Path], stop: Event) -> Iterator[set[Path]]:
+    """Yield changed paths after a quiet period, and an empty set twice a second so that pending paths are retried."""
+    from watchfiles import watch
+
+    found = watch(
+        *folders,
+        debounce=QUIET_MS,
+        step=QUIET_MS // 4,
+        stop_event=stop,
+        raise_interrupt=True,
+        yield_on_timeout=True,
+        watch_filter=None,
+        rust_timeout=LOOK_MS,
+    )
+    return ({Path(path) for _, path in changes} for changes in found)
 
 
 def read_settings() -> Settings:

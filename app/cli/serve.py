@@ -22,7 +22,7 @@ def serve(
     from app.http.process import serve as serve_until_drained
     from app.observability.logs import configure_logs
     from app.wiring.access import require_authentication
-    from app.wiring.diagnosis import summary
+    from app.wiring.checks import summary
     from app.wiring.observability import check_outbox
 
     settings = read_settings()

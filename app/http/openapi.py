@@ -1,14 +1,18 @@
-"""Describe the API at /openapi.json: responses with examples, and how callers authenticate."""
+"""Describe the API at /openapi.json, with examples and authentication; show it at /docs and /redoc without a CDN."""
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from http import HTTPStatus
+from importlib.resources import files
 from typing import Any, Literal
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
 from pydantic import BaseModel, Field
+from starlette.responses import HTMLResponse
 
 from app.http.errors import ERROR_REPLIES, ErrorReply, openai_error
+from app.http.middleware.browser_security import page_policy
 from app.http.policy import Policies
 from chains.blocking import SafetyReport
 from chains.state import Answer, Citation, Confidence, Metadata, Passage, RelatedDocument, Source
@@ -212,3 +216,51 @@ ANSWER = Answer(
 _RUN_METADATA = {"run_id": _RUN, "feedback_tokens": []}
 INVOKED = {"output": ANSWER, "metadata": _RUN_METADATA}
 BATCHED = {"output": [ANSWER], "metadata": {"run_ids": [_RUN], "responses": [_RUN_METADATA]}}
+
+
+FILES = "/static-offline-docs"  # Where fastapi-offline serves its files.
+# ReDoc loads its vendor's logo from there; these pages must not contact other servers.
+LOGO = b"https://cdn.redoc.ly/redoc/logo-mini.svg"
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/docs")
+async def docs(request: Request) -> Response:
+    """Return Swagger UI, where requests can be tried out."""
+    root = request.scope.get("root_path", "")
+    page = get_swagger_ui_html(
+        openapi_url=f"{root}/openapi.json",
+        title=f"{request.app.title} - Swagger UI",
+        swagger_js_url=f"{root}{FILES}/swagger-ui-bundle.js",
+        swagger_css_url=f"{root}{FILES}/swagger-ui.css",
+        swagger_favicon_url=f"{root}{FILES}/favicon.png",
+    )
+    return _with_policy(page, img="data:")
+
+
+@router.get("/redoc")
+async def redoc(request: Request) -> Response:
+    """Return ReDoc, which is for reading."""
+    root = request.scope.get("root_path", "")
+    page = get_redoc_html(
+        openapi_url=f"{root}/openapi.json",
+        title=f"{request.app.title} - ReDoc",
+        redoc_js_url=f"{root}/redoc/redoc.js",
+        redoc_favicon_url=f"{root}{FILES}/favicon.png",
+        with_google_fonts=False,
+    )
+    # It writes inline styles, and searches in a worker from its own script.
+    return _with_policy(page, style="'unsafe-inline'", img="data:", worker="blob:")
+
+
+@router.get("/redoc/redoc.js")
+def redoc_script() -> Response:
+    """Return ReDoc's script without the address of the logo."""
+    script = files("fastapi_offline").joinpath("static/redoc.standalone.js").read_bytes()
+    return Response(script.replace(LOGO, b""), media_type="text/javascript")
+
+
+def _with_policy(page: HTMLResponse, **more: str) -> Response:
+    page.headers["Content-Security-Policy"] = page_policy(bytes(page.body), **more)
+    return page

@@ -10,11 +10,11 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from app import hooks
+from app.http import openapi
 from app.http.compat import langserve
 from app.http.errors import add_error_handlers
 from app.http.middleware import middleware
 from app.http.middleware.drain import InFlight
-from app.http.openapi import TAGS, describe
 from app.http.routes import (
     chat,
     copilot,
@@ -23,12 +23,8 @@ from app.http.routes import (
     feedback,
     health,
     page,
-    pages,
-    playground,
     query,
-    render,
     search,
-    sessions,
     sign_in,
 )
 from app.wiring import Services
@@ -51,7 +47,7 @@ def create_app(services: Services) -> FastAPI:
         redoc_url=None,
         title="Waypoint Co-Pilot",
         description="Cited answers from a company's own documents.",
-        openapi_tags=TAGS,
+        openapi_tags=openapi.TAGS,
         version=version("waypoint-copilot"),
         lifespan=lifespan,
         middleware=middleware(services, in_flight),
@@ -62,7 +58,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.readiness = health.Readiness(services.checks, in_flight, clock=services.clock.now)
     add_error_handlers(app)
     _add_routes(app, services)
-    describe(app, services.settings.access.mode)
+    openapi.describe(app, services.settings.access.mode)
     return app
 
 
@@ -77,7 +73,7 @@ def _add_routes(app: FastAPI, services: Services) -> None:
     )
     handler = langserve.handler(chain, question, copilot.PATH)
     app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.limits.batch))
-    app.include_router(playground.playground_router(chain, handler, question))
+    app.include_router(copilot.playground_router(chain, handler, question))
     app.include_router(health.router)
     page_router = page.page_router(
         services.examples,
@@ -87,10 +83,10 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         most_characters=settings.limits.question_characters,
     )
     for router in (
-        pages.router,
+        openapi.router,
         page_router,
-        render.router,
-        sessions.router,
+        page.router,
+        query.sessions,
         sign_in.router,
         document_pages.router,
         documents.router,

@@ -46,11 +46,6 @@ class LLMSettings(Group):
     openrouter_referer: WebAddress | None = Field(
         None, validation_alias="openrouter_referer", description="URL of your site, sent to OpenRouter"
     )
-    openrouter_title: str = Field(
-        "Waypoint Co-Pilot",
-        validation_alias="openrouter_title",
-        description="Name of your application, sent to OpenRouter",
-    )
     base_url: WebAddress | None = Field(
         None,
         description="Base URL of the provider: the host alone for groq, up to /v1 for others; empty: Groq itself, "
@@ -162,8 +157,6 @@ class EmbeddingSettings(Group):
     api_key: SecretStr | None = Field(None, description="API key of the embedding service; empty: LLM_API_KEY")
     timeout_s: Seconds = Field(30, description="Timeout of one request to the embedding service")
     max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request to the embedding service")
-    breaker_failures: Positive = Field(5, description="Consecutive failures that open its circuit breaker")
-    breaker_reset_s: Seconds = Field(60, description="Seconds its circuit breaker stays open")
 
     def contradiction(self, settings: AllSettings) -> str | None:
         """Return what the backend or the service lacks."""
@@ -228,8 +221,6 @@ class RetrievalSettings(Group):
     )
     timeout_s: Seconds = Field(30, description="Timeout of one request to the retrieval service")
     max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request to the retrieval service")
-    breaker_failures: Positive = Field(5, description="Consecutive failures that open its circuit breaker")
-    breaker_reset_s: Seconds = Field(60, description="Seconds its circuit breaker stays open")
     strategy: RetrieverName = Field(
         "hybrid",
         validation_alias="retriever_type",

@@ -1,8 +1,10 @@
 """Build the chat model: the providers in turn, each behind its breaker and limiter, then the offline answerer."""
 
+import socket
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -23,6 +25,7 @@ from chains.resilience import CircuitBreaker, RetryPolicy
 OFFLINE = "offline"
 # The tokens of a standalone question; a longer reply is not one.
 CONDENSED_TOKENS = 100
+PROBE_TIMEOUT_S = 0.3
 
 
 def chat_model(
@@ -110,8 +113,8 @@ def first_model(settings: Settings) -> BaseChatModel:
             from app.adapters.llm.openai_compatible import openrouter_model
 
         key = settings.llm.openrouter_api_key or settings.llm.api_key
-        site: dict[str, Any] = {"referer": settings.llm.openrouter_referer, "title": settings.llm.openrouter_title}
-        return openrouter_model(base_url=settings.llm.base_url, api_key=key, **site, **options)
+        referer = settings.llm.openrouter_referer
+        return openrouter_model(base_url=settings.llm.base_url, api_key=key, referer=referer, **options)
     if settings.provider in LOCAL_SERVERS:
         with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
             from app.adapters.llm.openai_compatible import local_model
@@ -136,9 +139,23 @@ def unused_local_server(settings: Settings) -> str | None:
     """Return the local provider whose server answers on its default port, if none was chosen; else None."""
     if settings.llm.chosen is not None or settings.provider != "offline":
         return None
-    from app.adapters.llm.probe import lists_models
-
     return next((name for name, url in LOCAL_SERVERS.items() if lists_models(url)), None)
+
+
+def lists_models(url: str) -> bool:
+    """Return whether a server at the address, up to and with `/v1`, lists models; where none is, this takes no time."""
+    parts = urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname, parts.port), PROBE_TIMEOUT_S).close()
+    except OSError:
+        return False
+    import httpx
+
+    try:
+        reply = httpx.get(f"{url}/models", timeout=PROBE_TIMEOUT_S, trust_env=False)
+        return reply.status_code == httpx.codes.OK and isinstance(reply.json()["data"], list)
+    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        return False
 
 
 def second_model(settings: Settings) -> BaseChatModel:

@@ -41,8 +41,6 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
             api_key=settings.embedding.api_key or settings.llm.api_key,
             timeout_s=settings.embedding.timeout_s,
             policy=RetryPolicy(retries=settings.embedding.max_retries),
-            breaker_failures=settings.embedding.breaker_failures,
-            breaker_reset_s=settings.embedding.breaker_reset_s,
             clock=clock,
         )
     if settings.embedding.backend == "torch":
@@ -85,8 +83,6 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
         api_key=settings.retrieval.api_key,
         timeout_s=settings.retrieval.timeout_s,
         policy=RetryPolicy(retries=settings.retrieval.max_retries),
-        breaker_failures=settings.retrieval.breaker_failures,
-        breaker_reset_s=settings.retrieval.breaker_reset_s,
         unstated=settings.retrieval.audience,
         clock=clock,
     )

@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 from langchain_core.tracers.context import collect_runs
 
-from app.wiring.surroundings import AROUND
+from app.wiring.answering import AROUND
 from chains.around import Around
 from chains.output import AnswerChunk
 from tests.chains.gst import ANSWER, QUESTION, gst_chain

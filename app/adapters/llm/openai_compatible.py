@@ -65,10 +65,10 @@ def openai_compatible_model(
 
 
 def openrouter_model(
-    *, base_url: str | None, api_key: SecretStr | None, referer: str | None, title: str, **options: Any
+    *, base_url: str | None, api_key: SecretStr | None, referer: str | None, **options: Any
 ) -> OpenAICompatibleModel:
     """Return a chat model of OpenRouter, with its documented headers for the calling application."""
-    headers = {"X-Title": title} | ({"HTTP-Referer": referer} if referer else {})
+    headers = {"X-Title": "Waypoint Co-Pilot"} | ({"HTTP-Referer": referer} if referer else {})
     return openai_compatible_model(base_url=base_url or OPENROUTER, api_key=api_key, default_headers=headers, **options)
 
 

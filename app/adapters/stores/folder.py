@@ -3,11 +3,12 @@
 import json
 import os
 import shutil
+import sqlite3
 import tempfile
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +16,15 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from app.adapters.private_files import FILE_MODE, make_private_folder, write_atomically
+from app.adapters.private_files import FILE_MODE, make_private_file, make_private_folder, write_atomically
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.index import Change, Recipe, Store, StoredIndex
-from app.adapters.stores.records import open_records, read_times, write_times
 from chains.errors import IndexBusyError, VectorStoreError
 
 if TYPE_CHECKING:
+    from langchain_classic.indexes import SQLRecordManager
     from langchain_core.indexing import RecordManager
+    from sqlalchemy.engine import ExceptionContext
 
 # In the folder of an index: the texts of the scope files of the folders that were ingested.
 SCOPES = "scopes.json"
@@ -215,3 +217,70 @@ def _copied_aside(folder: Path) -> Path:
 def _delete_copy(readable: Path, *, of: Path) -> None:
     if readable != of:
         shutil.rmtree(readable, ignore_errors=True)
+
+
+FILE = "records.sqlite3"
+
+
+def open_records(folder: Path, namespace: str) -> "SQLRecordManager":
+    """Open the records of `namespace` in the folder, or make them.
+
+    Raises:
+        VectorStoreError: the folder cannot be written; so does every method of the records.
+    """
+    from langchain_classic.indexes import SQLRecordManager  # noqa: PLC0415 - SQLAlchemy; questions do without it.
+    from sqlalchemy import create_engine, event  # noqa: PLC0415 - as above.
+
+    try:
+        make_private_folder(folder)
+        make_private_file(folder / FILE)
+    except OSError as error:
+        msg = f"the records of the vector store cannot be written ({error.strerror}); check CHROMA_PATH and the disk"
+        raise VectorStoreError(msg) from error
+    engine = create_engine(f"sqlite:///{folder / FILE}")
+    event.listen(engine, "handle_error", _translate)
+    records = SQLRecordManager(namespace, engine=engine)
+    records.create_schema()
+    return records
+
+
+def read_times(folder: Path, namespace: str) -> dict[str, float]:
+    """Return when each key of `namespace` was last written, in seconds since 1970; empty where there are no records.
+
+    Raises:
+        VectorStoreError: the records cannot be read.
+    """
+    file = folder / FILE
+    if not file.exists():
+        return {}
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            query = "SELECT key, updated_at FROM upsertion_record WHERE namespace = ?"
+            return dict(connection.execute(query, (namespace,)).fetchall())
+    except sqlite3.Error as error:
+        msg = f"the records of the vector store cannot be read ({error}); check CHROMA_PATH and the disk"
+        raise VectorStoreError(msg) from error
+
+
+def write_times(folder: Path, namespace: str, times: Mapping[str, float]) -> None:
+    """Put other times to keys of `namespace`; an unknown key is not an error.
+
+    Raises:
+        VectorStoreError: the records cannot be written.
+    """
+    query = "UPDATE upsertion_record SET updated_at = ? WHERE namespace = ? AND key = ?"
+    try:
+        with closing(sqlite3.connect(folder / FILE)) as connection, connection:
+            connection.executemany(query, [(time, namespace, key) for key, time in times.items()])
+    except sqlite3.Error as error:
+        msg = f"the records of the vector store cannot be written ({error}); check CHROMA_PATH and the disk"
+        raise VectorStoreError(msg) from error
+
+
+def _translate(failure: "ExceptionContext") -> None:
+    """Raise SQLAlchemy's errors as ours, with what to do."""
+    msg = (
+        f"the records of the vector store cannot be used ({failure.original_exception}); "
+        "check that CHROMA_PATH can be written and that the disk is not full"
+    )
+    raise VectorStoreError(msg) from failure.original_exception

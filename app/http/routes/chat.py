@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field, create_model
 
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
-from app.http.questions import QUERY_SCHEMA, ChatTopK, SessionId, run_config
+from app.http.questions import QUERY_SCHEMA, ChatTopK, JsonRoute, SessionId, run_config
 from app.http.routes.health import HEALTH, PROBE, Health, health_of
-from app.http.routes.json_route import JsonRoute
 from chains.logs import masked
 from chains.question import QUERY_MAX_CHARACTERS, check_question
 from chains.state import Answer

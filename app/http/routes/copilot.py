@@ -2,22 +2,30 @@
 
 The models, schemas and clients are LangServe's, the routes FastAPI's: each call of a batch or a stream gets the config
 of its request, a client that leaves ends the chain, and an error in a stream says what happened and what to do.
+
+The playground at /copilot/playground/ is LangServe's own page over the same stream. It asks `stream_log`, which is
+deprecated, exposes prompts, and is not served: the route `run` replaces it and sends the answer's words, and the other
+fields as steps.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import uuid4
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
 from langserve import APIHandler
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from app.http.compat import langserve
-from app.http.errors import logged_reply, reply_to
-from app.http.events import EventStream, PublicEvents, event, events_of
+from app.http.compat.langserve import playground_file, stream_body
+from app.http.errors import ErrorReply, logged_reply, reply_to
+from app.http.events import EventStream, PublicEvents, data_event, event, events_of
+from app.http.middleware.browser_security import page_policy
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
 from app.http.policy import KILOBYTE, Policy
 from app.http.questions import (
@@ -25,11 +33,11 @@ from app.http.questions import (
     SESSION_DESCRIPTION,
     SESSION_MAX_CHARACTERS,
     History,
+    JsonRoute,
     Threshold,
     TopK,
     run_config,
 )
-from app.http.routes.json_route import JsonRoute
 from chains.audience import audience_in
 from chains.question import QUESTION_MAX_CHARACTERS, QUESTION_PATTERN
 from chains.state import Answer, Question
@@ -229,3 +237,59 @@ def call_config(request: Request) -> RunnableConfig:
 
 def _metadata(config: RunnableConfig) -> dict[str, Any]:
     return {"run_id": config["run_id"], "feedback_tokens": []}
+
+
+RUN = "/playground/run"
+
+Patch = dict[str, Any]
+
+
+def playground_router(chain: Chain, handler: APIHandler, question: type[BaseModel]) -> APIRouter:
+    """Return the page, its files, and the route that it asks."""
+    router = APIRouter(prefix=PATH, include_in_schema=False, route_class=JsonRoute)
+
+    @router.get("/playground/{file_path:path}")
+    async def playground(request: Request, file_path: str) -> Response:
+        try:
+            response = await playground_file(handler, file_path, request, run_path=RUN)
+        except (OSError, ValueError):  # LangServe tries to open folders and names that are too long.
+            raise HTTPException(404) from None
+        if response.media_type == "text/html":
+            # It compiles the checks of its form from the schema, and writes its own styles.
+            policy = page_policy(bytes(response.body), script="'unsafe-eval'", style="'unsafe-inline'")
+            response.headers["Content-Security-Policy"] = policy
+        return response
+
+    async def run(request: Request, body: Any) -> Response:
+        parts = patches(chain.astream(question_of(body.input), call_config(request)))
+        return EventStream(events_of(request, parts, on_error=_error_patch))
+
+    add_route(router, run, stream_body(question), path=RUN, response_class=Response)
+    return router
+
+
+async def patches(parts: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[dict[str, list[Patch]]]:
+    """Yield the parts of an answer as the JSON patches (RFC 6902) that the page expects."""
+    empty: Patch = {"id": None, "streamed_output": [], "final_output": None, "logs": {}}
+    yield {"ops": [{"op": "replace", "path": "", "value": empty}]}
+    async with aclosing(cast("AsyncGenerator[Mapping[str, Any]]", parts)):
+        async for part in parts:
+            yield {"ops": [_patch(name, value) for name, value in part.items()]}
+
+
+def _patch(name: str, value: Any) -> Patch:
+    if name == "answer":
+        return _words(value)
+    if name == "replacement":
+        return {"op": "replace", "path": "/streamed_output", "value": [value]}
+    step = {"id": None, "name": name, "start_time": datetime.now(UTC).isoformat(), "final_output": value}
+    return {"op": "add", "path": f"/logs/{name}", "value": step}
+
+
+def _words(words: str) -> Patch:
+    return {"op": "add", "path": "/streamed_output/-", "value": words}
+
+
+def _error_patch(reply: ErrorReply) -> str:
+    # The page shows data events and ignores error events.
+    return data_event({"ops": [_words(reply.message)]})

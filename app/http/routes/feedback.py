@@ -12,8 +12,7 @@ from app.adapters.tracing.langsmith import Score
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
-from app.http.questions import run_config
-from app.http.routes.json_route import bad_request_route
+from app.http.questions import bad_request_route, run_config
 from app.ports import AnswerLogError
 from app.wiring import Services
 from app.wiring.safety import safe_text

@@ -1,19 +1,30 @@
-"""POST /api/query, the Waypoint contract: camelCase, matched citations only, no retrieved text."""
+"""The Waypoint contract: POST /api/query in camelCase, matched citations only; DELETE /api/sessions/{id} forgets."""
 
 from functools import reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, Literal, NotRequired, TypeVar, Union, get_args, get_origin
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 from typing_extensions import get_type_hints
 
 from app.http.openapi import ANSWER, error_responses, ok_response
-from app.http.questions import LANGUAGE_SCHEMA, QUERY_SCHEMA, History, SessionId, Threshold, TopK, run_config
-from app.http.routes.json_route import bad_request_route
+from app.http.questions import (
+    LANGUAGE_SCHEMA,
+    QUERY_SCHEMA,
+    SESSION_MAX_CHARACTERS,
+    History,
+    JsonRoute,
+    SessionId,
+    Threshold,
+    TopK,
+    bad_request_route,
+    run_config,
+)
 from chains.blocking import Moderation, SafetyReport
+from chains.conversations import owner_of
 from chains.question import QUERY_MAX_CHARACTERS, check_question
 from chains.state import Answer, Citation, ClosestPassage, Confidence, Metadata, RelatedDocument, Source
 
@@ -135,3 +146,17 @@ async def asked(request: Request, body: QueryBody) -> Answer:
     config = run_config(request, session_id=body.session_id)
     answer: Answer = await request.app.state.services.chain.ainvoke(question, config)
     return answer
+
+
+sessions = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
+_FORGOTTEN = error_responses(400, 401, 403, 404, 422, 429, 500, 503)
+_FORGOTTEN |= {204: {"description": "Deleted.", "content": {}}}
+
+Session = Annotated[str, Path(min_length=1, max_length=SESSION_MAX_CHARACTERS, description="Its `session_id`.")]
+
+
+@sessions.delete("/api/sessions/{session_id}", status_code=204, responses=_FORGOTTEN)
+async def forget(request: Request, session_id: Session) -> Response:
+    """Delete the conversation with this id. Ids belong to their caller."""
+    await request.app.state.services.conversations.delete(session_id, owner_of(run_config(request)))
+    return Response(status_code=204)

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from app.http.openapi import error_responses, ok_response
-from app.http.questions import QUERY_SCHEMA, TopK, run_config
-from app.http.routes.json_route import bad_request_route
+from app.http.questions import QUERY_SCHEMA, TopK, bad_request_route, run_config
 from app.wiring.build import search
 from chains.citations.sources import external_urls
 from chains.question import QUESTION_MAX_CHARACTERS

@@ -9,7 +9,7 @@ from app.adapters.sessions.identity import Identity, Scope
 from app.http.errors import RequestRefusedError
 from app.http.middleware.authentication import COOKIE, EMBED_HEADER, caller_with
 from app.http.policy import Policy, no_question
-from app.http.routes.json_route import bad_request_route
+from app.http.questions import bad_request_route
 
 router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with a token"))
 

@@ -9,7 +9,7 @@ from app.ports import EventStore, Trial
 from app.settings import Settings
 from app.wings.events.file_events import FileEvents
 from app.wings.events.settings import EventSettings
-from app.wiring.diagnosis import TIMEOUT_S, answers
+from app.wiring.checks import TIMEOUT_S, answers
 
 if TYPE_CHECKING:
     from app.wings.events.outbox import Outbox

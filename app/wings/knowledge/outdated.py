@@ -11,8 +11,7 @@ from pydantic import BaseModel, Field
 from app.adapters.sessions.identity import Identity
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy, no_question
-from app.http.questions import identity_of
-from app.http.routes.json_route import JsonRoute
+from app.http.questions import JsonRoute, identity_of
 from app.ports import AnswerLogError
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import LoggedAnswer

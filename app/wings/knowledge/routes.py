@@ -12,8 +12,7 @@ from app.adapters.sessions.identity import Scope
 from app.http.errors import RequestRefusedError
 from app.http.openapi import ANSWER, error_responses, ok_response
 from app.http.policy import Policy, no_question
-from app.http.questions import QUERY_SCHEMA, TopK, identity_of
-from app.http.routes.json_route import bad_request_route
+from app.http.questions import QUERY_SCHEMA, TopK, bad_request_route, identity_of
 from app.http.routes.page import insights_page
 from app.http.routes.query import QueryBody, asked
 from app.wings.knowledge.answer_log import open_answers

@@ -9,8 +9,7 @@ from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, Field
 
 from app.http.openapi import error_responses, ok_response
-from app.http.questions import identity_of
-from app.http.routes.json_route import JsonRoute
+from app.http.questions import JsonRoute, identity_of
 from app.ports import AnswerLogError
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import AnswerStore, LoggedAnswer

@@ -16,8 +16,7 @@ from app.http.errors import RequestRefusedError, logged_reply, openai_error
 from app.http.events import EventStream
 from app.http.openapi import ok_response, openai_error_responses
 from app.http.policy import KILOBYTE, Policy
-from app.http.questions import run_config
-from app.http.routes.json_route import bad_request_route
+from app.http.questions import bad_request_route, run_config
 from app.wings.openai import responses
 from app.wings.openai.messages import (
     WITHDRAWN,

@@ -9,7 +9,7 @@ from app.ports import Moderation, Trial
 from app.settings import Settings
 from app.wings.safety.moderators import OPENAI, OpenAIModeration, guard_moderator
 from app.wings.safety.settings import ModerationSettings
-from app.wiring.diagnosis import QUESTION
+from app.wiring.checks import QUESTION
 from app.wiring.llm import close, providers
 from chains.clock import Clock
 from chains.generation.resilient import ResilientChatModel

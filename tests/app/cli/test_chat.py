@@ -12,8 +12,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from app.cli.chat import prompt_session, talk, typed
-from app.cli.conversation import Conversation
+from app.cli.chat import Conversation, prompt_session, talk, typed
 from app.wiring import Services
 from tests.chains.gst import ANSWER, gst_chain
 from tests.chains.reformulation.test_reformulate import Listening

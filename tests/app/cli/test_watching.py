@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.wiring.watching import watch_folders
+from app.cli.ingest import watch_folders
 from chains.errors import IndexBusyError
 from tests.waiting import wait_until
 

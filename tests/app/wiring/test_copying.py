@@ -3,7 +3,7 @@ from langchain_core.documents import Document
 
 from app.settings import load_settings
 from app.wiring import Parts, Services
-from app.wiring.copying import copy_index
+from app.wiring.storage import copy_index
 from chains.errors import ConfigurationError, IngestionError
 from tests.fakes import WordEmbeddings
 

@@ -2,7 +2,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from app.adapters.llm.openai_compatible import first_model_of, listed_models, local_model
-from app.adapters.llm.probe import lists_models
+from app.wiring.llm import lists_models
 from benchmarks.processes import free_port
 from chains.errors import LLMRejectedError, LLMUnavailableError
 

@@ -3,7 +3,7 @@ from sqlite3 import connect
 
 import pytest
 
-from app.adapters.stores.records import FILE, open_records
+from app.adapters.stores.folder import FILE, open_records
 from chains.errors import VectorStoreError
 
 

@@ -1,4 +1,4 @@
-from app.http.routes.json_route import ParsedRequest
+from app.http.questions import ParsedRequest
 
 
 async def test_a_body_that_was_parsed_is_not_parsed_again():

@@ -8,7 +8,7 @@ import pytest
 
 from app.http.server import create_app
 from app.wiring import Services
-from app.wiring.diagnosis import findings
+from app.wiring.checks import findings
 from tests.access import POSTED, QUESTION, bearer, key_entry, serving, settings_over, sources_shown
 from tests.fakes import FakeGroq, Reply
 from tests.served import QUESTION as RATE

@@ -12,7 +12,7 @@ from app.settings import load_settings
 from app.wings.postgres.conversations import PostgresConversations
 from app.wings.postgres.database import Database
 from app.wiring import Parts, Services
-from app.wiring.copying import copy_index
+from app.wiring.storage import copy_index
 from chains.history import Turn
 from tests.event_stores import emptied
 from tests.fakes import WordEmbeddings
