@@ -12,25 +12,20 @@ from statistics import median, quantiles
 from typing import Any, cast
 from uuid import uuid4
 
-from app.settings import load_settings
 from app.wings.knowledge.answer_log import KeptAnswers, open_answers
-from app.wiring import Services, sample_corpus
-from benchmarks.figures import write_figures
-from benchmarks.tables import table
+from app.wiring import Services
+from benchmarks.offline import QUESTIONS, offline, report
 from chains.observers import Call
 from chains.state import Answer
 from evals.questions import read_questions
 
-QUESTIONS = Path(__file__).parents[1] / "evals" / "questions.jsonl"
 ROUNDS = 10
 
 
 def main() -> None:
     """Answer, log, and print the table; keep it in docs/figures.json."""
     with tempfile.TemporaryDirectory() as place:
-        settings = load_settings(_env_file=None, chroma_path=Path(place) / "store", llm_provider="offline")
-        services = Services(settings, serving=False)
-        services.ingest([sample_corpus()])
+        services = offline(Path(place))
         calls = [answered(services, row.question) for row in read_questions(QUESTIONS)]
         costs, size = logged(services, calls)
     waits, works = zip(*costs, strict=True)
@@ -39,8 +34,7 @@ def main() -> None:
         ("processor time beside it, ms", round(median(works), 2), round(quantiles(works, n=20)[-1], 2)),
         ("kB on disk", round(size / len(costs) / 1000, 2), ""),
     ]
-    print(table(["what", "median", "95 of 100 at most"], rows))
-    write_figures("answer_log", {"answers": len(costs), "rows": rows})
+    report("answer_log", ["what", "median", "95 of 100 at most"], rows, answers=len(costs))
 
 
 def answered(services: Services, question: str) -> Call:

@@ -24,17 +24,16 @@ from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Parts, Services, sample_corpus
 from benchmarks.bench_rows import Row, cache_rows, citation_rows, ingestion
-from benchmarks.figures import write_figures
+from benchmarks.figures import ROOT, write_figures
 from benchmarks.house import installed
+from benchmarks.offline import QUESTIONS
 from benchmarks.processes import environment, service
 from benchmarks.tables import table
 from chains.retrieval import ChunkRetriever, HybridRetriever, SimilarityRetriever
 
-ROOT = Path(__file__).parents[1]
 REAL_CORPUS = ROOT.parent / "shared" / "kb" / "waypoint"
 TORCH_PYTHON = ROOT / ".venv-parity" / "bin" / "python"
 WAYPOINT = Path(sys.executable).with_name("waypoint")
-QUESTIONS = ROOT / "evals" / "questions.jsonl"
 FEW = 5
 ENCODE = (
     "from importlib.util import find_spec; from pathlib import Path; "

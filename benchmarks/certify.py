@@ -15,11 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from app.settings import load_settings
-from app.wiring import Services
-from benchmarks.figures import write_figures
 from benchmarks.fits.corpora import QuestionSet, question_sets
-from benchmarks.tables import table
+from benchmarks.offline import offline, report
 from evals.certify import certify
 from evals.logistic import Numbers
 from evals.metrics import judgements
@@ -42,8 +39,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         kept = given.kept or Path(place)
         rows = [row for one in question_sets(given.folder) if one.name in SETS for row in _rows(one, kept)]
-    print(table(COLUMNS, rows))
-    write_figures("certify", {"columns": COLUMNS, "rows": rows})
+    report("certify", COLUMNS, rows, columns=COLUMNS)
 
 
 def _rows(one: QuestionSet, kept: Path) -> Iterator[tuple[Any, ...]]:
@@ -59,9 +55,7 @@ def _judged(one: QuestionSet, kept: Path) -> Numbers:
     """Return the score of each answer given, and whether it is right; from the folder where they were kept before."""
     file = kept / f"{one.name}.json"
     if not file.is_file():
-        settings = load_settings(_env_file=None, chroma_path=kept / one.name, llm_provider="offline", min_chunks=0)
-        services, cases = Services(settings, serving=False), read_questions(one.questions)
-        services.ingest([one.documents])
+        services, cases = offline(kept / one.name, one.documents), read_questions(one.questions)
         file.write_text(json.dumps(judgements(pairs_of(cases, list(ask_all(services.chain, cases))))), encoding="utf-8")
     return np.asarray(json.loads(file.read_text(encoding="utf-8")), dtype=np.float64)
 

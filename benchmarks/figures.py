@@ -36,11 +36,12 @@ def told(group: str, *, file: Path = FILE) -> str:
 
 def commit() -> str:
     """Return the commit of this checkout, with a plus sign where the code differs from it."""
-    head = _git("rev-parse", "--short=7", "HEAD")
-    return f"{head}+" if _git("status", "--porcelain", "--", *MEASURED) else head
+    head = git("rev-parse", "--short=7", "HEAD")
+    return f"{head}+" if git("status", "--porcelain", "--", *MEASURED) else head
 
 
-def _git(*words: str) -> str:
+def git(*words: str) -> str:
+    """Return what git says of this checkout."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
     return done.stdout.strip()
 

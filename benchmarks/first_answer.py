@@ -6,9 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.figures import write_figures
+from benchmarks.figures import ROOT, write_figures
 
-ROOT = Path(__file__).parents[1]
 QUESTION = "What documents do I need to ship sea freight from Singapore to Indonesia?"
 
 

@@ -13,16 +13,15 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from app.observability.logs import configure_logs
 from app.public import open_chain
-from app.settings import fields, load_settings
-from app.wiring import Services
+from app.settings import fields
 from benchmarks.figures import ROOT, read_figures, write_figures
+from benchmarks.offline import offline
 from benchmarks.tables import table
 
 WINGS = "app/wings"
@@ -130,10 +129,7 @@ def way_of_a_question() -> dict[str, int]:
 
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "gst.md").write_text(GUIDE, encoding="utf-8")
-        settings: Any = {"chroma_path": Path(place) / "store", "llm_provider": "offline", "min_chunks": 0}
-        settings = load_settings(_env_file=None, **settings)
-        Services(settings, serving=False).ingest([Path(place)])
-        chain = open_chain(settings)
+        chain = open_chain(offline(Path(place), Path(place) / "gst.md").settings)
         threading.setprofile(note)  # Threads that are started from here on.
         chain.invoke({"question": QUESTION})  # Loads what is loaded once.
         found.clear()

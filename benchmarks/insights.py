@@ -13,17 +13,14 @@ from itertools import combinations
 from pathlib import Path
 from uuid import uuid4
 
-from app.settings import load_settings
 from app.wings.knowledge.answer_log import KeptAnswers, open_answers
 from app.wings.knowledge.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.insights import grouped, insights, lacks_answer
-from app.wiring import Services, sample_corpus
-from benchmarks.figures import write_figures
-from benchmarks.tables import table
+from app.wiring import Services
+from benchmarks.offline import QUESTIONS, offline, report
 from chains.observers import Call
 from evals.questions import Case, read_questions
 
-QUESTIONS = Path(__file__).parents[1] / "evals" / "questions.jsonl"
 LOGGED = 10_000
 WORDINGS = ("{}", "Please tell me: {}", "{} Thanks", "A customer asks: {}", "Urgent! {}")
 
@@ -32,10 +29,8 @@ def main() -> None:
     """Log, report, print the table, and keep it in docs/figures.json."""
     cases = [case for case in read_questions(QUESTIONS) if not case.history]
     with tempfile.TemporaryDirectory() as place:
-        settings = load_settings(_env_file=None, chroma_path=Path(place) / "store", llm_provider="offline")
-        services = Services(settings, serving=False)
-        services.ingest([sample_corpus()])
-        store = open_answers(settings)
+        services = offline(Path(place))
+        store = open_answers(services.settings)
         first = _first(services, cases)
         _log(store, first)
         started = time.perf_counter()
@@ -51,8 +46,7 @@ def main() -> None:
         ("pairs of one section in one group", f"{apart[0]} of {apart[1]}"),
         ("pairs of two sections in one group", f"{apart[2]} of {apart[3]}"),
     ]
-    print(table(("what", "measured"), rows))
-    write_figures("insights", {"rows": rows})
+    report("insights", ("what", "measured"), rows)
 
 
 def _first(services: Services, cases: list[Case]) -> list[LoggedAnswer]:

@@ -17,15 +17,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from app.settings import load_settings
 from app.wings.knowledge.certificate import certificate
 from app.wings.knowledge.verification import heading_of, proving_rule, seal, verify
-from app.wiring import Services, sample_corpus
-from benchmarks.figures import write_figures
-from benchmarks.tables import table
+from app.wiring import sample_corpus
+from benchmarks.offline import QUESTIONS, offline, report
 from evals.questions import read_questions
 
-QUESTIONS = Path(__file__).parents[1] / "evals" / "questions.jsonl"
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-zA-Z]{2,}\b")
 VERB = re.compile(r"\b(?:is|are|must|needs?|can|may)\b")
@@ -42,7 +39,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         made, costs, sizes = answered(Path(place))
     both = {"quoted": made, "reworded": [reworded(one) for one in made]}
-    values: dict[str, Any] = {"ms": round(median(costs), 1), "kB": round(median(sizes), 1)}
     rows: list[tuple[Any, ...]] = []
     for kind, certificates in both.items():
         own = Counter(_word(one) for item in certificates for one in verify(item, read))
@@ -51,17 +47,15 @@ def main() -> None:
             tried, accepted = harmed(certificates, harm, rng)
             rows.append((kind, name, tried, accepted))
     tried, accepted = (sum(row[place] for row in rows if row[3] != "") for place in (2, 3))
-    values |= {"harmed": tried, "accepted": accepted, "rows": rows}
-    print(table(["answers", "what", "number", "accepted"], rows))
+    values: dict[str, Any] = {"ms": round(median(costs), 1), "kB": round(median(sizes), 1)}
+    values |= {"harmed": tried, "accepted": accepted}
+    report("proof", ["answers", "what", "number", "accepted"], rows, **values)
     print(f"accepted: {accepted} of {tried} ({100 * accepted / tried:.2f} %)")
-    write_figures("proof", values)
 
 
 def answered(place: Path) -> tuple[list[Certificate], list[float], list[float]]:
     """Return the certificates of the answers, what each costs in ms, and its size in kB."""
-    settings = load_settings(_env_file=None, chroma_path=place / "store", llm_provider="offline")
-    services = Services(settings, serving=False)
-    services.ingest([sample_corpus()])
+    services = offline(place)
     made, costs, sizes = [], [], []
     for row in read_questions(QUESTIONS):
         answer = services.chain.invoke({"question": row.question, "history": [*row.history]})
@@ -118,12 +112,6 @@ def _say(changed: Certificate, sentence: dict[str, Any], says: str) -> None:
     sentence["end"] = end + longer
 
 
-def _said(changed: Certificate, sentence: dict[str, Any], says: str | None) -> bool:
-    if says is not None:
-        _say(changed, sentence, says)
-    return says is not None
-
-
 def _replaced(
     text: str, pattern: re.Pattern[str], other: Callable[[str], str | None], rng: random.Random
 ) -> str | None:
@@ -139,25 +127,16 @@ def _other_number(number: str, rng: random.Random) -> str:
     return number[:place] + str((int(number[place]) + rng.randint(1, 8)) % 10) + number[place + 1 :]
 
 
-def number_changed(changed: Certificate, sentence: dict[str, Any], rng: random.Random) -> bool:
-    """Change a digit."""
-    says = _replaced(sentence["says"], NUMBER, lambda number: _other_number(number, rng), rng)
-    return _said(changed, sentence, says)
+def _replacing(pattern: re.Pattern[str], other: Callable[[str, random.Random], str]) -> Harm:
+    """Return what puts other words in the place of some of a sentence."""
 
+    def harm(changed: Certificate, sentence: dict[str, Any], rng: random.Random) -> bool:
+        says = _replaced(sentence["says"], pattern, lambda found: other(found, rng), rng)
+        if says is not None:
+            _say(changed, sentence, says)
+        return says is not None
 
-def name_changed(changed: Certificate, sentence: dict[str, Any], rng: random.Random) -> bool:
-    """Put another name in the place of one."""
-    names = sorted({name for source in OTHER_NAMES for name in NAME.findall(source)})
-    says = _replaced(sentence["says"], NAME, lambda _: rng.choice(names), rng)
-    return _said(changed, sentence, says)
-
-
-def negated(changed: Certificate, sentence: dict[str, Any], rng: random.Random) -> bool:
-    """Negate a verb."""
-    says = _replaced(
-        sentence["says"], re.compile(r"\b(?:is|are|must|needs?|can|may)\b"), lambda word: f"{word} not", rng
-    )
-    return _said(changed, sentence, says)
+    return harm
 
 
 def quote_changed(_: Certificate, sentence: dict[str, Any], rng: random.Random) -> bool:
@@ -194,11 +173,14 @@ def sentence_added(changed: Certificate, sentence: dict[str, Any], _: random.Ran
     return True
 
 
-OTHER_NAMES = ("in Malaysia, Vietnam, Rotterdam, Maersk, Lazada, Thailand, Brunei, Evergreen, Kuehne, Felixstowe",)
+OTHER_NAMES = (
+    *("Brunei", "Evergreen", "Felixstowe", "Kuehne", "Lazada"),
+    *("Maersk", "Malaysia", "Rotterdam", "Thailand", "Vietnam"),
+)
 HARMS: dict[str, Harm] = {
-    "a number of the sentence changed": number_changed,
-    "a name of the sentence changed": name_changed,
-    "the sentence negated": negated,
+    "a number of the sentence changed": _replacing(NUMBER, _other_number),
+    "a name of the sentence changed": _replacing(NAME, lambda _, rng: rng.choice(OTHER_NAMES)),
+    "the sentence negated": _replacing(VERB, lambda word, _: f"{word} not"),
     "a word of the quote changed": quote_changed,
     "the quote moved": quote_moved,
     "another document named": document_swapped,

@@ -17,17 +17,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from app.settings import load_settings
 from app.wings.knowledge.answer_log import KeptAnswers, open_answers
 from app.wings.knowledge.answers import AnswerStore, LoggedAnswer, Quote
 from app.wings.knowledge.recall import check, count_recalled, recalled
 from app.wiring import Services, sample_corpus
 from benchmarks.answer_log import answered
-from benchmarks.figures import write_figures
-from benchmarks.tables import table
+from benchmarks.offline import QUESTIONS, offline, report
 from evals.questions import read_questions
 
-QUESTIONS = Path(__file__).parents[1] / "evals" / "questions.jsonl"
 QUOTES = 12  # Of as many documents as there are; each is edited in every way.
 MANY = 100_000
 MOST = 10_000
@@ -50,20 +47,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "documents"
         shutil.copytree(sample_corpus(), folder)
-        settings = load_settings(
-            _env_file=None, chroma_path=Path(place) / "store", llm_provider="offline", answer_log=True
-        )
-        services = Services(settings, serving=False)
-        editor = Services(settings.replace(answer_log=False), serving=False)  # Its ingestions leave the log alone.
-        editor.ingest([folder])
-        desk = Desk(services, editor, open_answers(settings), folder)
+        editor = offline(Path(place), folder, answer_log=False)  # Its ingestions leave the log alone.
+        services = Services(editor.settings.replace(answer_log=True), serving=False)
+        desk = Desk(services, editor, open_answers(services.settings), folder)
         edits, seconds = measured(desk), timed(desk)
     totals = [sum(column) for column in zip(*(row[1:] for row in edits), strict=True)]
     rows = [*edits, ("all", *totals)]
     heads = ["edit", "edits", "answers that should be recalled", "recalled", "of these rightly"]
-    print(table(heads, rows))
+    report("recall", heads, rows, seconds=seconds)
     print(seconds)
-    write_figures("recall", {"rows": rows, "seconds": seconds})
 
 
 @dataclass(frozen=True)

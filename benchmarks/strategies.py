@@ -16,12 +16,13 @@ from app.observability.logs import configure_logs
 from app.settings import SettingsError, load_settings
 from app.wiring import Services, sample_corpus
 from benchmarks.chunk_spans import print_spans
+from benchmarks.figures import ROOT
+from benchmarks.offline import QUESTIONS
 from evals.metrics import Metric, evaluate
 from evals.questions import read_questions
 from evals.rows import ask_all
 
-ROOT = Path(__file__).parents[1]
-OWN = ("sample", ROOT / "evals" / "questions.jsonl", sample_corpus())
+OWN = ("sample", QUESTIONS, sample_corpus())
 COLUMNS = {
     "document hit@1": "doc hit@1",
     "document hit@3": "@3",

@@ -13,14 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.settings import load_settings
 from app.wings.knowledge.why import Place, why
 from app.wiring import Services, sample_corpus
-from benchmarks.figures import write_figures
-from benchmarks.tables import table
+from benchmarks.offline import QUESTIONS, offline, report
 from evals.questions import read_questions
-
-QUESTIONS = Path(__file__).parents[1] / "evals" / "questions.jsonl"
 
 
 class Asked(NamedTuple):
@@ -44,10 +40,10 @@ def main() -> None:
     right = Counter(fault.injected for fault in faults if fault.named == fault.injected)
     every = Counter(fault.injected for fault in faults)
     rows = [(injected, number, right[injected], _instead(faults, injected)) for injected, number in every.items()]
-    print(table(("fault", "injected", "named", "named instead"), rows))
+    counts = {"injected": len(faults), "named": sum(right.values())}
+    report("why", ("fault", "injected", "named", "named instead"), rows, **counts)
     share = sum(right.values()) / len(faults)
     print(f"named: {sum(right.values())} of {len(faults)} ({share:.3f})")
-    write_figures("why", {"rows": rows, "injected": len(faults), "named": sum(right.values())})
 
 
 def _instead(faults: list[Fault], injected: Place) -> str:
@@ -56,11 +52,11 @@ def _instead(faults: list[Fault], injected: Place) -> str:
 
 
 def _faults(place: Path) -> Iterator[Fault]:
-    whole = _services(place / "whole", sample_corpus())
+    whole = offline(place / "whole", sample_corpus())
     asked = [one for one in _single(whole) if why(*one, whole).place == "cited"]
-    without = {doc_id: _services(place / f"without-{doc_id}", _corpus(place, doc_id, "")) for doc_id in _few(asked)}
+    without = {doc_id: offline(place / f"without-{doc_id}", _corpus(place, doc_id, "")) for doc_id in _few(asked)}
     empty = "Ferrets sleep for eighteen hours each day."
-    wordless = {doc_id: _services(place / f"words-{doc_id}", _corpus(place, doc_id, empty)) for doc_id in _few(asked)}
+    wordless = {doc_id: offline(place / f"words-{doc_id}", _corpus(place, doc_id, empty)) for doc_id in _few(asked)}
     high, strict = _with(whole, relevance_threshold=0.97), _with(whole, min_citations=20)
     short = _with(whole, max_context_tokens=60)
     for question, doc_id in asked:
@@ -76,13 +72,6 @@ def _faults(place: Path) -> Iterator[Fault]:
         for other, rank in _later(whole, question):
             yield Fault("outranked", why(question, other, whole, top_k=rank - 1).place)
             yield Fault("cut", why(question, other, short).place)
-
-
-def _services(folder: Path, corpus: Path) -> Services:
-    settings = load_settings(_env_file=None, chroma_path=folder, llm_provider="offline", min_chunks=0)
-    services = Services(settings, serving=False)
-    services.ingest([corpus])
-    return services
 
 
 def _with(services: Services, **settings: Any) -> Services:

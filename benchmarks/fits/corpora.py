@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
+from benchmarks.figures import ROOT
+from benchmarks.offline import QUESTIONS
 from chains.history import turns_of
 from chains.reformulation import standalone
 from chains.retrieval.passages import retrieve
 from chains.state import Passage
 from evals.questions import Case, Gold
 
-ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 KEPT = Path(tempfile.gettempdir()) / "waypoint-corpora"
 
@@ -62,7 +63,7 @@ class QuestionSet:
 def question_sets(folder: Path) -> Iterator[QuestionSet]:
     """Yield the sets that are there, and that of the sample corpus."""
     known = (
-        QuestionSet("sample", sample_corpus(), ROOT / "evals" / "questions.jsonl"),
+        QuestionSet("sample", sample_corpus(), QUESTIONS),
         QuestionSet("freight", folder / "kb" / "waypoint", folder / "eval" / "waypoint" / "questions.jsonl"),
         QuestionSet("clapnq", folder / "eval" / "clapnq" / "corpus", folder / "eval" / "clapnq" / "questions.jsonl"),
         QuestionSet(

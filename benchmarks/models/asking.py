@@ -1,7 +1,6 @@
 """Ask a chain one question as a reader does, by its stream, and keep what the model wrote and what became of it."""
 
 import json
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import LLMResult
 
 from app.wiring import Services
+from benchmarks.figures import git
 from benchmarks.models.poisoned import SIGNS, seen_of
 from benchmarks.models.tasks import Task
 from chains.output import merge
@@ -19,7 +19,6 @@ from chains.state import Question
 from evals.judge import Judge
 from evals.rows import Row, row_of
 
-ROOT = Path(__file__).parents[2]
 ANSWERING = ("app", "chains", "prompts")
 # What the prompt that makes a follow-up stand alone holds, and no other.
 CONDENSING = "<conversation>"
@@ -120,8 +119,8 @@ def _signs(words: str) -> list[str]:
 
 def code_asked() -> str:
     """Return the last commit that changed what answers, with a plus sign where files differ from it."""
-    last = _git("log", "-1", "--format=%h", "--", *ANSWERING)
-    return f"{last}+" if _git("status", "--porcelain", "--", *ANSWERING) else last
+    last = git("log", "-1", "--format=%h", "--", *ANSWERING)
+    return f"{last}+" if git("status", "--porcelain", "--", *ANSWERING) else last
 
 
 def read_rows(file: Path) -> dict[tuple[str, str], ModelRow]:
@@ -137,8 +136,3 @@ def read_rows(file: Path) -> dict[tuple[str, str], ModelRow]:
 
 def _lines(text: str) -> Iterator[str]:
     yield from (line for line in text.split("\n") if line.strip())
-
-
-def _git(*words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
-    return done.stdout.strip()

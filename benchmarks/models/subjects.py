@@ -1,18 +1,19 @@
 """Who is asked: the offline answerer, the models on this machine, and the one that the environment names."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from app.settings import Settings, load_settings
+from app.settings import load_settings
 from app.wiring import Services
 from benchmarks.models.poisoned import write_poisoned
 from benchmarks.models.server import model_server
 from benchmarks.models.tasks import Set
 from benchmarks.models.weights import MODELS
+from benchmarks.offline import offline
 
 OFFLINE, ENVIRONMENT = "offline", "environment"
 NAMES: Final = (OFFLINE, *MODELS, ENVIRONMENT)
@@ -47,7 +48,7 @@ def subject(name: str, *, threads: int) -> Iterator[Subject]:
     """
     with ExitStack() as life:
         folder = Path(life.enter_context(tempfile.TemporaryDirectory()))
-        chosen: dict[str, Any] = {"llm_provider": "offline"} if name == OFFLINE else {}
+        chosen: dict[str, Any] = {"llm_provider": "offline" if name == OFFLINE else load_settings().provider}
         if name in MODELS:
             server = life.enter_context(model_server(MODELS[name], threads=threads))
             chosen = {"llm_provider": "llama-cpp", "llm_base_url": server.url, "llm_model": server.model}
@@ -55,13 +56,7 @@ def subject(name: str, *, threads: int) -> Iterator[Subject]:
 
 
 def _over_both(name: str, folder: Path, **chosen: Any) -> Subject:
-    sample = _services(folder / "sample", [], **chosen)
+    chosen |= {"confidence_include_factors": True}
+    sample = offline(folder / "sample", **chosen)
     write_poisoned(documents := folder / "poisoned")
-    return Subject(name, sample, _services(folder / "poisoned-index", [documents], scope_enabled=False, **chosen))
-
-
-def _services(index: Path, paths: Sequence[Path], **chosen: Any) -> Services:
-    settings: Settings = load_settings(_env_file=None, chroma_path=index, confidence_include_factors=True, **chosen)
-    services = Services(settings, serving=False)
-    services.ingest(paths)
-    return services
+    return Subject(name, sample, offline(folder / "poisoned-index", documents, scope_enabled=False, **chosen))

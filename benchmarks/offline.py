@@ -1,0 +1,29 @@
+"""What most measurements begin and end with: the project's questions, services that answer offline, kept figures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+from benchmarks.figures import ROOT, write_figures
+from benchmarks.tables import table
+
+QUESTIONS = ROOT / "evals" / "questions.jsonl"
+
+
+def offline(folder: Path, *documents: Path, **settings: Any) -> Services:
+    """Return services that answer offline from these documents, by default the sample corpus; the index is in `folder`.
+
+    Nothing of the environment counts, and no answer is logged.
+    """
+    chosen = {"chroma_path": folder / "store", "llm_provider": "offline", "min_chunks": 0} | settings
+    services = Services(load_settings(_env_file=None, **chosen), serving=False)
+    services.ingest(documents or [sample_corpus()])
+    return services
+
+
+def report(group: str, head: Sequence[str], rows: Sequence[Sequence[object]], **values: Any) -> None:
+    """Print a table, and keep its rows and the values in docs/figures.json."""
+    print(table(head, rows))
+    write_figures(group, {"rows": rows} | values)
