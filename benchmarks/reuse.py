@@ -14,7 +14,7 @@ from langchain_core.tracers.context import collect_runs
 from langchain_core.tracers.schemas import Run
 
 from app.settings import Settings
-from app.wiring.safety import safety_of
+from app.wiring.chain import safety_of
 from benchmarks.tables import table
 from chains import build_chain
 

@@ -112,7 +112,7 @@ def evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | N
         WaypointError: a file cannot be read.
     """
     from app import hooks
-    from app.wiring.safety import THRESHOLDS
+    from app.wiring.chain import THRESHOLDS
     from evals.output import write_page
     from evals.safety import measure_injection, measure_pii, read_labelled, summary
 

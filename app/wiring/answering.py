@@ -16,11 +16,10 @@ from app.ports import Moderation
 from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.certification import Certification
-from app.wiring.chain import confidence_strategy, pipeline, reformulation_of
+from app.wiring.chain import confidence_strategy, pipeline, redact_of, reformulation_of
 from app.wiring.llm import chat_model
 from app.wiring.models import current_retriever, remote_retriever, word_similarity
 from app.wiring.observability import Tracing
-from app.wiring.safety import redact_of
 from app.wiring.scope import scope_gate, scope_text
 from app.wiring.serving import Serving
 from chains.around import Disclosure

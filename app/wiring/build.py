@@ -13,12 +13,11 @@ from langchain_core.runnables.config import merge_configs
 from langsmith import tracing_context
 
 from app.wiring.answering import Answering
-from app.wiring.chain import confidence_strategy, pipeline, reformulation_of
+from app.wiring.chain import confidence_strategy, pipeline, reformulation_of, safe_text
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
 from app.wiring.llm import close, offline_model, providers_of
 from app.wiring.models import retriever_of
 from app.wiring.page_files import ExampleQuestions, Teams
-from app.wiring.safety import safe_text
 from chains.callbacks import Deadline
 from chains.errors import WaypointError
 from chains.logs import get_logger

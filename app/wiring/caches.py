@@ -69,7 +69,7 @@ class Caches:
         """Return the retriever with its chunks cached."""
         if not self._on("retrieval"):
             return retriever
-        from chains.caching.cached_retriever import CachedRetriever
+        from chains.caching.answers import CachedRetriever
 
         settings = self.settings
         facts = self._embedding_facts() | settings.as_variables(

@@ -16,8 +16,8 @@ from app import hooks
 from app.adapters.stores.index import Change, Snapshot, StoredIndex
 from app.ports import OpenedSource
 from app.settings import Settings
+from app.wiring.chain import suspicious_of
 from app.wiring.library import folder_beside
-from app.wiring.safety import suspicious_of
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
 from chains.errors import IngestionError

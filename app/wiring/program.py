@@ -8,7 +8,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from app.settings import Settings, load_settings
 from app.wiring.build import Services
-from app.wiring.safety import safe_text
+from app.wiring.chain import safe_text
 from chains.question import check_question
 from chains.retrieval import retrieve as retrieve_documents
 from chains.state import Answer, Passage, Question

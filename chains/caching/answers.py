@@ -1,4 +1,4 @@
-"""Cache answers, answer equal questions at the same time once, and replay an answer as a call's own."""
+"""Cache chunks and answers, answer equal questions at the same time once, and replay an answer as a call's own."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -6,7 +6,9 @@ from dataclasses import asdict
 from typing import Any, NamedTuple, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableGenerator, ensure_config, run_in_executor
+from pydantic import SkipValidation
 
 from chains.around import Around, Invocation
 from chains.caching.single_flight import SingleFlight
@@ -15,7 +17,7 @@ from chains.clock import Clock
 from chains.errors import WaypointError
 from chains.output import merge, split
 from chains.question import check_question
-from chains.retrieval import filters_of
+from chains.retrieval import ChunkRetriever, Filters, filters_of
 from chains.state import Answer, Question
 
 LEVEL: LevelName = "answer"
@@ -203,3 +205,30 @@ def _is_unmoderated(answer: Answer) -> bool:
 
 async def _alone(answer: Answer) -> AsyncIterator[Answer]:
     yield answer
+
+
+class CachedRetriever(ChunkRetriever):
+    """The chunks that `retriever` finds, kept by limits, filters, question and version of the index.
+
+    Args:
+        retriever: what searches.
+        cache: where found chunks are kept.
+        version: returns the version of the index; None where its changes are not known, so that nothing is kept.
+    """
+
+    retriever: ChunkRetriever
+    cache: SkipValidation[TypedCache[list[Document]]]
+    version: Callable[[], str | None]
+
+    def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
+        """Return the chunks that were found under the same conditions before, or search."""
+        limits: dict[str, Any] = {"top_k": top_k, "threshold": threshold}
+        version = self.version()
+        if version is None:
+            return self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
+        key = canonical([version, query, limits, asdict(filters)])
+        found = self.cache.get(key)
+        if found is None:
+            found = self.retriever.find(query, **limits, filters=filters, callbacks=callbacks)
+            self.cache.set(key, found)
+        return found

@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 from app.wings.safety.injection import Scanner
 from app.wings.safety.moderators import OpenAIModeration
 from app.wings.safety.pii import redact
-from app.wiring.safety import THRESHOLDS
+from app.wiring.chain import THRESHOLDS
 from chains import build_chain
 from chains.clock import Clock
 from chains.errors import QuestionError

@@ -7,10 +7,10 @@ from typing import Any
 
 import pypdfium2
 
-from app.adapters.documents import limits
 from app.adapters.documents.pdf import open_pdf, page_lines
 from app.adapters.documents.pdf_lines import text_of
 from app.adapters.documents.picture import MOST_PIXELS, drawn_page
+from app.adapters.documents.process import run
 from chains.text.letters import letters, placed_letters
 
 # The wanted words of a longer page are looked for in its first characters only.
@@ -88,4 +88,4 @@ def _fractions(
 
 
 if __name__ == "__main__":
-    limits.run(answer)
+    run(answer)

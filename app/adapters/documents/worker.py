@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app import hooks
-from app.adapters.documents import limits
+from app.adapters.documents.process import run
 from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion import text_files
 from chains.ingestion.chunks import Chunker
@@ -56,4 +56,4 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    limits.run(answer)
+    run(answer)

@@ -8,8 +8,7 @@ from app.http.errors import ErrorMiddleware
 from app.http.middleware.authentication import Authentication
 from app.http.middleware.body_limit import MEGABYTE, BatchLimit, BodyLimit
 from app.http.middleware.browser_security import OriginCheck, PathCheck, SecurityHeaders
-from app.http.middleware.concurrency import CancelOnDisconnect, ConcurrencyLimit
-from app.http.middleware.drain import DrainMiddleware, InFlight
+from app.http.middleware.concurrency import CancelOnDisconnect, ConcurrencyLimit, DrainMiddleware, InFlight
 from app.http.middleware.rate_limit import RateLimit
 from app.http.middleware.tracking import RequestIds, RequestMetrics
 from app.wiring import Services

@@ -15,7 +15,7 @@ from app.http.policy import Policy
 from app.http.questions import bad_request_route, run_config
 from app.ports import AnswerLogError
 from app.wiring import Services
-from app.wiring.safety import safe_text
+from app.wiring.chain import safe_text
 from chains.logs import get_logger
 
 COMMENT_MAX_CHARACTERS = 2000

@@ -12,7 +12,7 @@ import pytest
 
 from app.adapters.documents import process, worker
 from app.adapters.documents.isolation import LOCAL_BYTES, IsolatedParser
-from app.adapters.documents.limits import serve
+from app.adapters.documents.process import serve
 from benchmarks.documents import docx, heading, paragraph, pdf
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunker

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 
 from app.adapters.stores.chroma import open_chroma
-from app.http.middleware.drain import InFlight
+from app.http.middleware.concurrency import InFlight
 from app.http.routes.health import Readiness
 from app.http.server import create_app
 from app.settings import load_settings
