@@ -231,10 +231,7 @@ class QuickStep(FunctionStep):
 
 
 def _step(compute: Runnable[Any, Any] | Callable[..., Any]) -> Runnable[Any, Any]:
-    if isinstance(compute, Runnable) or is_async_callable(compute) or _is_generator(compute):
+    is_generator = inspect.isgeneratorfunction(compute) or inspect.isasyncgenfunction(compute)
+    if isinstance(compute, Runnable) or is_async_callable(compute) or is_generator:
         return coerce_to_runnable(compute)
     return FunctionStep(compute)
-
-
-def _is_generator(compute: Callable[..., Any]) -> bool:
-    return inspect.isgeneratorfunction(compute) or inspect.isasyncgenfunction(compute)

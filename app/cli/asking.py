@@ -31,7 +31,11 @@ class Asking:
             msg = "--judge needs a language model: set LLM_API_KEY"
             raise ConfigurationError(msg)
         self._settings, self._judge, self._dataset = settings, judge, dataset
-        self._experiments = _experiments(settings) if dataset else None
+        self._experiments: Experiments | None = None
+        if dataset:
+            from app.wiring.observability import experiments_of
+
+            self._experiments = experiments_of(settings)
 
     def rows(
         self, services: "Services", cases: Sequence["Case"], out: Path | None, *, facts: Mapping[str, object]
@@ -71,12 +75,6 @@ class Asking:
             return
         name = _run_experiment(self._experiments, str(self._dataset), cases, answered, facts)
         complain(f"LangSmith: the run is the experiment {name!r} of the dataset {self._dataset!r}.")
-
-
-def _experiments(settings: Settings) -> "Experiments":
-    from app.wiring.observability import experiments_of
-
-    return experiments_of(settings)
 
 
 def _run_experiment(

@@ -157,13 +157,11 @@ def _measure(text: str, words: Sequence[Token], place: int) -> frozenset[str]:
         return frozenset({"year"} if _YEAR.match(word.key) else {f"day of {month}" for month in months})
     if _YEAR.match(word.key):
         return frozenset({"year"})
-    if [near.text for near in words[place + 1 : place + 2]] == ["to"] and _is_number(words[place + 2 : place + 3]):
+    if [near.text for near in words[place + 1 : place + 2]] == ["to"] and [
+        near.kind for near in words[place + 2 : place + 3]
+    ] == ["number"]:
         return _measure(text, words, place + 2)
     return frozenset(near.key for near in words[place + 1 : place + 3] if near.weight > 0 and near.kind != "number")
-
-
-def _is_number(words: Sequence[Token]) -> bool:
-    return bool(words) and words[0].kind == "number"
 
 
 def _within(key: str, rivals: Sequence[str]) -> bool:

@@ -108,7 +108,7 @@ def _reference(
         best = _section_alone(named, shown) or best
     if best.passage is None and not (prefix or (best.section and any(map(str.isalpha, best.title)))):
         return None
-    start, end = span or _stripped(text, offset)
+    start, end = span or (offset + len(text) - len(text.lstrip()), offset + len(text.rstrip()))
     return Reference(start, end, best.title, best.section, best.passage, section_matched=best.section_score > 0)
 
 
@@ -116,10 +116,6 @@ def _named(text: str) -> str:
     """Return what stands behind a word such as "Source:"."""
     prefix = _PREFIX.match(text)
     return (text[prefix.end() :] if prefix else text.removeprefix("^")).strip()
-
-
-def _stripped(text: str, offset: int) -> tuple[int, int]:
-    return offset + len(text) - len(text.lstrip()), offset + len(text.rstrip())
 
 
 def _interpretations(text: str, shown: Sequence[Passage]) -> Iterator[_Interpretation]:

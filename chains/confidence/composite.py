@@ -54,20 +54,17 @@ class CompositeConfidence:
         scores = [UNKNOWN_SCORE if one["score"] is None else one["score"] for one in documents]
         found = factors(scores, len(documents), state.get("top_k", self.top_k), without_markers(state))
         if outcome in REASONS:
-            return self._confidence(0.0, REASONS[outcome], found)
+            return self.thresholds.confidence(0.0, REASONS[outcome], found)
         score, reason = composite(found), explanation(found)
         if outcome == "degraded":
-            return self._confidence(DEGRADED_SHARE * score, degradation_of(state["message"]) or reason, found)
+            return self.thresholds.confidence(DEGRADED_SHARE * score, degradation_of(state["message"]) or reason, found)
         if not any(citation["matched"] for citation in state["citations"]):
-            return self._confidence(DEGRADED_SHARE * score, NO_MATCH, found)
+            return self.thresholds.confidence(DEGRADED_SHARE * score, NO_MATCH, found)
         if disagreement := disagreement_of(state):
-            return self._confidence(self.thresholds.disputed(score), disagreement, found)
+            return self.thresholds.confidence(self.thresholds.disputed(score), disagreement, found)
         # The formula leaves 0.75 to an answer that says it has none.
-        return self._confidence(DEGRADED_SHARE * score if _is_none(found) else score, reason, found)
-
-    def _confidence(self, score: float, reason: str, found: dict[str, float]) -> Confidence:
-        rounded = {name: round(value, 4) for name, value in found.items()}
-        return Confidence(level=self.thresholds.level(score), score=round(score, 4), reason=reason, factors=rounded)
+        says_none = found["answer_quality"] <= _NO_ANSWER
+        return self.thresholds.confidence(DEGRADED_SHARE * score if says_none else score, reason, found)
 
 
 def factors(scores: Sequence[float], chunks: int, top_k: int, answer: str) -> dict[str, float]:
@@ -103,10 +100,6 @@ def answer_quality(answer: str) -> float:
     doubts = sum(len(words.findall(text)) for words in (_DOUBTS, _DOUBT_WORDS, _TWICE))
     length = next((share for below, share in _LENGTHS if len(text) < below), _LONG)
     return max(0.0, length - min(_DOUBT_COSTS * doubts, _DOUBT_COSTS_AT_MOST))
-
-
-def _is_none(found: dict[str, float]) -> bool:
-    return found["answer_quality"] <= _NO_ANSWER
 
 
 def explanation(found: dict[str, float]) -> str:

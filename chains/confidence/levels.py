@@ -1,7 +1,7 @@
 """Levels of confidence, and the confidence of answers that do not come from the documents."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from chains.errors import ConfigurationError
@@ -98,6 +98,11 @@ class Thresholds:
         """Return `high`, `medium`, `low` or `very_low`."""
         bounds = (("high", self.high), ("medium", self.medium), ("low", self.low))
         return next((name for name, least in bounds if score >= least), "very_low")
+
+    def confidence(self, score: float, reason: str, found: Mapping[str, float]) -> Confidence:
+        """Return a score with its level, its reason and its factors."""
+        factors = {name: round(value, 4) for name, value in found.items()}
+        return Confidence(level=self.level(score), score=round(score, 4), reason=reason, factors=factors)
 
 
 def without_confidence(_: Cited) -> Confidence:

@@ -1,6 +1,6 @@
 """A worker process with bounds on time and memory, for files that may be hostile: one task and one reply at a time.
 
-`LimitedProcess` is the caller's side; `run` is the worker's: each line of its input is a task, each of its output a reply.
+`LimitedProcess` is the side of the caller; `run` is that of the worker: a line of input is a task, one of output a reply.
 """
 
 import json

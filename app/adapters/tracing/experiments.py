@@ -54,7 +54,10 @@ class Experiments:
         """
         asked = _Asked(ask)
         try:
-            found = self._client.read_dataset(dataset_name=dataset) if self._has(dataset) else self._made(dataset)
+            if self._client.has_dataset(dataset_name=dataset):
+                found = self._client.read_dataset(dataset_name=dataset)
+            else:
+                found = self._client.create_dataset(dataset, description="Questions of `waypoint eval`")
             name = self._experiment(found, self._examples(found, questions), asked, score, metadata)
         except (LangSmithError, OSError) as error:  # Those of requests are OSErrors.
             hint = "check LANGSMITH_API_KEY and LANGSMITH_ENDPOINT"
@@ -65,12 +68,6 @@ class Experiments:
         if asked.failure is not None:
             raise asked.failure
         return name
-
-    def _has(self, dataset: str) -> bool:
-        return self._client.has_dataset(dataset_name=dataset)
-
-    def _made(self, dataset: str) -> Dataset:
-        return self._client.create_dataset(dataset, description="Questions of `waypoint eval`")
 
     def _examples(self, dataset: Dataset, questions: Sequence[Question]) -> list[Example]:
         """Bring the dataset in line with the questions, and return their examples; others in it are left alone."""

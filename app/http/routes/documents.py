@@ -224,11 +224,11 @@ def _limits(request: Request) -> UploadLimits:
 
 def _search(entries: Iterable[Entry], search: str) -> list[Entry]:
     words = search.casefold().split()
-    return [entry for entry in entries if all(word in _searched(entry) for word in words)]
-
-
-def _searched(entry: Entry) -> str:
-    return f"{entry.title} {entry.category} {entry.organisation} {entry.jurisdiction} {entry.doc_id}".casefold()
+    named = (
+        (entry, (entry.title, entry.category, entry.organisation, entry.jurisdiction, entry.doc_id))
+        for entry in entries
+    )
+    return [entry for entry, names in named if all(word in " ".join(names).casefold() for word in words)]
 
 
 def _listed(library: Library, entry: Entry, identity: Identity) -> ListedDocument:
