@@ -4,13 +4,15 @@ import functools
 import gc
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from coverage import Coverage
+from numpy.typing import NDArray
 
 from app.adapters.embeddings import onnx
 from app.adapters.embeddings.onnx.weights import find_weights
@@ -40,11 +42,30 @@ def pytest_collection_finish() -> None:
     keep_what_is_loaded()
 
 
+class RememberingModel(onnx._Model):
+    """The embedding model; what it computed of a batch is kept."""
+
+    def run(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
+        found: list[list[float]] = self._kept(tuple(map(tuple, rows))).tolist()
+        return found
+
+    @functools.lru_cache(2048)  # noqa: B019 - There is one for the whole run.
+    def _kept(self, rows: tuple[tuple[int, ...], ...]) -> NDArray[np.float32]:
+        return np.array(super().run(rows), dtype=np.float32)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_embedding_model() -> Iterator[None]:
-    """Open the installed embedding model once for the whole run: each opening takes half a second and 100 MB."""
+    """Open the installed embedding model once for the whole run: each opening takes half a second and 100 MB.
+
+    It runs once for the same batch of texts: many modules index the sample corpus, which takes seconds each time.
+    """
     open_model, usual = onnx._open_model, (find_weights(), onnx._user_cache_dir())
-    installed = functools.cache(open_model)
+
+    @functools.cache
+    def installed(*place: Path) -> Any:
+        model = open_model(*place)
+        return RememberingModel(model.tokenizer, model.session, model.max_tokens)
 
     def opened(folder: Path, cache_dir: Path) -> Any:
         return (installed if (folder, cache_dir) == usual else open_model)(folder, cache_dir)

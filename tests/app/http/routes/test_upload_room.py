@@ -67,8 +67,9 @@ def test_more_uploads_than_may_wait_are_refused_and_one_thread_adds_them_all(tmp
 def test_all_uploads_together_take_no_more_of_the_disk_than_they_may(tmp_path):
     services = services_over(tmp_path, upload_quota_mb=1)
     with TestClient(create_app(services)) as client:
-        upload(client, {"first.txt": "words " * 120_000})
-        refused = send(client, {"second.txt": "words " * 120_000})
+        large = "words" + " " * 700_000  # One chunk: the disk is meant, and not the index.
+        upload(client, {"first.txt": large})
+        refused = send(client, {"second.txt": large})
         assert refused.status_code == 507
         assert "Remove some" in refused.json()["message"]
         assert list(services.uploads.places.waiting.iterdir()) == []

@@ -172,7 +172,7 @@ def test_an_upload_over_a_real_connection_streams_to_the_disk(tmp_path):
         served(create_app(services_over(tmp_path, upload_max_mb=1))) as url,
         httpx.Client(base_url=url, timeout=60, headers=STAFF) as client,
     ):
-        accepted = client.post("/api/documents", files=[("files", ("wire.md", b"# Wire\n\n" + b"words " * 100_000))])
+        accepted = client.post("/api/documents", files=[("files", ("wire.md", b"# Wire\n\nwords" + b" " * 600_000))])
         assert accepted.status_code == 202, accepted.text
         with client.stream("GET", accepted.json()["events"]) as events:
             assert "event: end" in list(events.iter_lines())
