@@ -1,6 +1,7 @@
 """A worker process with bounds on time and memory, for files that may be hostile: one task and one reply at a time.
 
-`LimitedProcess` is the side of the caller; `run` is that of the worker: a line of input is a task, one of output a reply.
+`LimitedProcess` is the side of the caller, `run` that of the worker: each line of its input is a task, each line of its
+output a reply.
 """
 
 import json

@@ -10,8 +10,7 @@ import pytest
 from app import web
 from app.web import words
 from app.wings.safety.pii import KINDS
-from chains.confidence.answer_features import WORDS
-from chains.confidence.calibrated import OPENINGS, PARTLY
+from chains.confidence.calibrated import OPENINGS, PARTLY, WORDS
 from chains.confidence.levels import NO_MATCH, UNKNOWN_SCORES
 from chains.errors import LLMCircuitError, LLMError, LLMRateLimitError, LLMReplyError, LLMTimeoutError
 from chains.generation.degraded import BROKE_OFF, reason_of
