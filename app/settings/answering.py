@@ -155,6 +155,16 @@ class EmbeddingSettings(Group):
         None, description="Base URL of the openai-compatible embedding service, like http://127.0.0.1:8080/v1"
     )
     api_key: SecretStr | None = Field(None, description="API key of the embedding service; empty: LLM_API_KEY")
+    query_prefix: str | None = Field(
+        None, description="Text that the model wants before a question; unset: by its name (docs/retrieval.md)"
+    )
+    passage_prefix: str | None = Field(
+        None, description="Text that the model wants before a passage; unset: by its name. A change needs a new index"
+    )
+    input_type: Flag = Field(
+        False,
+        description="Whether the embedding service adds the prefixes itself and is sent input_type, query or passage",
+    )
     timeout_s: Seconds = Field(30, description="Timeout of one request to the embedding service")
     max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request to the embedding service")
 

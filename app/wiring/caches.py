@@ -145,4 +145,5 @@ class Caches:
 
     def _embedding_facts(self) -> dict[str, Any]:
         names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}
+        names |= {"embedding_query_prefix", "embedding_passage_prefix", "embedding_input_type"}
         return self.settings.as_variables(names)

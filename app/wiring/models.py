@@ -9,11 +9,12 @@ from langchain_core.language_models import BaseChatModel
 
 import prompts
 from app import hooks
+from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes, prefixes_for
 from app.adapters.executors import half_of_the_cores
 from app.settings import Settings
 from chains.clock import Clock
 from chains.errors import ConfigurationError
-from chains.ports import ChunkStore, FourCharacters, TokenCounter, WordIndex, WordSimilarity
+from chains.ports import ChunkStore, FourCharacters, TokenCounter, WordIndex
 from chains.resilience import RetryPolicy
 from chains.retrieval import (
     ChunkRetriever,
@@ -39,6 +40,8 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
             base_url=settings.embedding.base_url or "",
             model=settings.embedding.model,
             api_key=settings.embedding.api_key or settings.llm.api_key,
+            prefixes=embedding_prefixes(settings),
+            input_type=settings.embedding.input_type,
             timeout_s=settings.embedding.timeout_s,
             policy=RetryPolicy(retries=settings.embedding.max_retries),
             clock=clock,
@@ -46,7 +49,9 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
     if settings.embedding.backend == "torch":
         from app.adapters.embeddings.huggingface import torch_embeddings
 
-        return torch_embeddings(settings.embedding.model, device=settings.embedding.device)
+        return torch_embeddings(
+            settings.embedding.model, device=settings.embedding.device, prefixes=embedding_prefixes(settings)
+        )
     from app.adapters.embeddings.onnx import OnnxEmbeddings
     from app.adapters.embeddings.onnx.weights import MODEL
 
@@ -57,8 +62,22 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
     return OnnxEmbeddings()
 
 
+def embedding_prefixes(settings: Settings) -> Prefixes:
+    """Return what the embedding model wants before questions and passages, where the service does not add it."""
+    embedding = settings.embedding
+    if embedding.input_type:
+        return NO_PREFIXES
+    return prefixes_for(embedding.model, query=embedding.query_prefix, passage=embedding.passage_prefix)
+
+
+def embedding_label(settings: Settings) -> str:
+    """Return what an index is told apart by: the model, and what is put before a passage."""
+    prefix = "input_type" if settings.embedding.input_type else embedding_prefixes(settings).passage
+    return f"{settings.embedding.model} ({prefix.strip()})" if prefix else settings.embedding.model
+
+
 @cache
-def word_similarity() -> WordSimilarity:
+def word_similarity() -> "WordVectors":
     """Return the cosines between words by the packaged model's word table, which is opened once."""
     from app.adapters.embeddings.onnx.weights import find_weights
     from app.adapters.embeddings.onnx.words import WordVectors

@@ -9,6 +9,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from app.settings import Settings
+from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, real_path
 from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
@@ -32,7 +33,7 @@ def scope_gate(
 
     if not settings.scope.enabled:
         return None
-    cached = DiskCachedEmbeddings(embeddings, model=settings.embedding.model)
+    cached = DiskCachedEmbeddings(embeddings, model=embedding_label(settings))
     if settings.scope.file is not None:
         return ScopeGate(load_scope(settings.scope.file), cached)
 

@@ -12,6 +12,7 @@ from langchain_core.utils import batch_iterate
 from app import hooks
 from app.adapters.stores.index import Recipe, Snapshot, StoredIndex
 from app.settings import Settings
+from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
 from chains.ingestion.writing import DOC_ID
 
@@ -26,7 +27,7 @@ def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
     """Return the index that VECTOR_STORE_TYPE names."""
     from chains.ingestion.index import indexed_fields, indexed_text
 
-    recipe = Recipe(embeddings, settings.embedding.model, indexed_text, indexed_fields)
+    recipe = Recipe(embeddings, embedding_label(settings), indexed_text, indexed_fields)
     index: StoredIndex = hooks.load("stores", settings.store.kind)(settings, recipe)
     return index
 

@@ -1,15 +1,17 @@
 """Embeddings over HTTP, from any service with OpenAI's `/embeddings`, with retries and a circuit breaker."""
 
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import ensure_config
 from pydantic import SecretStr
 
+from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes
 from app.adapters.http_client import client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from chains.errors import EmbeddingCircuitError, EmbeddingError, EmbeddingRateLimitError, EmbeddingUnavailableError
 
+InputType = Literal["query", "passage"]
 BATCH = 64
 MAX_BYTES = 16 * 1024 * 1024  # 64 vectors of 4,096 numbers are 6 MB of JSON.
 KIND = ServiceKind(
@@ -37,6 +39,8 @@ class HttpEmbeddings(Embeddings):
         base_url: the address up to and with `/v1`.
         model: the model's name.
         api_key: sent as Bearer token; a service without keys needs none.
+        prefixes: what the model wants before a question and before a passage.
+        input_type: tell the service which of the two a text is, so that it adds the prefix itself.
         options: the limits of its calls.
 
     Raises:
@@ -46,34 +50,48 @@ class HttpEmbeddings(Embeddings):
     """
 
     def __init__(
-        self, *, base_url: str, model: str, api_key: SecretStr | None = None, **options: Unpack[CallOptions]
+        self,
+        *,
+        base_url: str,
+        model: str,
+        api_key: SecretStr | None = None,
+        prefixes: Prefixes = NO_PREFIXES,
+        input_type: bool = False,
+        **options: Unpack[CallOptions],
     ) -> None:
         headers = {"Authorization": f"Bearer {api_key.get_secret_value()}"} if api_key else {}
         self._calls = ServiceCalls(KIND, f"{base_url.rstrip('/')}/embeddings", **options)
         self._model = model
+        self._prefixes = prefixes
+        self._input_type = input_type
         self._client = client(headers=headers, max_bytes=MAX_BYTES)
         self._dimensions: int | None = None
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of the texts, in their order."""
-        callbacks = ensure_config().get("callbacks")
-        vectors: list[list[float]] = []
-        for start in range(0, len(texts), BATCH):
-            vectors += self._calls.retrying(callbacks)(self._attempt, texts[start : start + BATCH], callbacks)
-        return vectors
+        return self._embedded(texts, "passage")
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of one text."""
-        return self.embed_documents([text])[0]
+        return self._embedded([text], "query")[0]
 
     def check(self) -> None:
         """Raise EmbeddingError if the service does not work: if no request succeeded lately, one is sent."""
         if not self._calls.is_known_to_work():
-            self._attempt(["ready"], None)
+            self._attempt(["ready"], "query", None)
 
-    def _attempt(self, texts: list[str], callbacks: Any) -> list[list[float]]:
+    def _embedded(self, texts: list[str], kind: InputType) -> list[list[float]]:
+        callbacks = ensure_config().get("callbacks")
+        prefix = getattr(self._prefixes, kind)
+        prefixed = [f"{prefix}{text}" for text in texts]
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), BATCH):
+            vectors += self._calls.retrying(callbacks)(self._attempt, prefixed[start : start + BATCH], kind, callbacks)
+        return vectors
+
+    def _attempt(self, texts: list[str], kind: InputType, callbacks: Any) -> list[list[float]]:
         with self._calls.attempt(callbacks) as timeout_s:
-            body = {"model": self._model, "input": texts}
+            body = {"model": self._model, "input": texts, **({"input_type": kind} if self._input_type else {})}
             response = self._client.post(self._calls.url, json=body, timeout=timeout_s)
             response.raise_for_status()
             try:

@@ -1,14 +1,17 @@
 """Embeddings by LangChain's HuggingFaceEmbeddings on torch: on the processor or on a GPU; the extra `huggingface`."""
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 from langchain_core.embeddings import Embeddings
 
 from app.adapters.embeddings.onnx.weights import MODEL, find_weights
+from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes
 from app.hooks import from_extra
 from chains.errors import ConfigurationError, EmbeddingError
 
 Device = Literal["auto", "cpu", "cuda"]
+Vectors = TypeVar("Vectors", list[float], list[list[float]])
 
 
 class TorchEmbeddings(Embeddings):
@@ -23,23 +26,27 @@ class TorchEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of the texts, in their order."""
-        try:
-            return self._bound.embed_documents(texts) if texts else []
-        except RuntimeError as error:
-            msg = f"torch could not embed {len(texts)} texts: {str(error).splitlines()[0]}"
-            raise EmbeddingError(msg) from error
+        return self._embedded(len(texts), lambda: self._bound.embed_documents(texts)) if texts else []
 
     def embed_query(self, text: str) -> list[float]:
         """Return the text's vector."""
-        return self.embed_documents([text])[0]
+        return self._embedded(1, lambda: self._bound.embed_query(text))
+
+    def _embedded(self, texts: int, embed: Callable[[], Vectors]) -> Vectors:
+        try:
+            return embed()
+        except RuntimeError as error:
+            msg = f"torch could not embed {texts} texts: {str(error).splitlines()[0]}"
+            raise EmbeddingError(msg) from error
 
 
-def torch_embeddings(model: str, *, device: Device = "auto") -> TorchEmbeddings:
+def torch_embeddings(model: str, *, device: Device = "auto", prefixes: Prefixes = NO_PREFIXES) -> TorchEmbeddings:
     """Return embeddings of any sentence-transformers model; the packaged one needs no hub.
 
     Args:
         model: a folder, or a name that the hub knows.
         device: auto uses a GPU if there is one.
+        prefixes: what the model wants before a question and before a passage.
 
     Raises:
         ConfigurationError: the extra is not installed, the model cannot be loaded, or there is no such device.
@@ -48,9 +55,12 @@ def torch_embeddings(model: str, *, device: Device = "auto") -> TorchEmbeddings:
         from langchain_huggingface import HuggingFaceEmbeddings  # noqa: PLC0415 - it takes seconds, and an extra.
     place = str(find_weights()) if model == MODEL else model
     chosen = {} if device == "auto" else {"device": device}
+    passages, questions = ({"normalize_embeddings": True, "prompt": prefix or None} for prefix in prefixes[::-1])
     try:
         return TorchEmbeddings(
-            HuggingFaceEmbeddings(model_name=place, model_kwargs=chosen, encode_kwargs={"normalize_embeddings": True})
+            HuggingFaceEmbeddings(
+                model_name=place, model_kwargs=chosen, encode_kwargs=passages, query_encode_kwargs=questions
+            )
         )
     except (OSError, ValueError) as error:
         msg = f"the embedding model {model!r} cannot be loaded; give a folder, or a name that the hub knows"

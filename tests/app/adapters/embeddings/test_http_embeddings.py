@@ -11,6 +11,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from app.adapters.embeddings.http_embeddings import HttpEmbeddings
+from app.adapters.embeddings.prefixes import Prefixes
 from chains.callbacks import Deadline
 from chains.errors import (
     DeadlineError,
@@ -72,6 +73,24 @@ def test_the_model_and_the_key_are_sent(httpserver):
 
     assert [request.headers.get("Authorization") for request, _ in httpserver.log] == ["Bearer key", None]
     assert httpserver.log[0][0].get_json() == {"model": "m", "input": ["x"]}
+
+
+def test_questions_and_passages_get_their_prefixes(httpserver):
+    httpserver.expect_request(PATH).respond_with_handler(reversed_answer)
+    prefixed = embeddings(httpserver, prefixes=Prefixes("query: ", "passage: "))
+    prefixed.embed_query("x")
+    prefixed.embed_documents(["x"])
+
+    assert [request.get_json()["input"] for request, _ in httpserver.log] == [["query: x"], ["passage: x"]]
+
+
+def test_a_service_that_adds_the_prefixes_is_told_what_a_text_is(httpserver):
+    httpserver.expect_request(PATH).respond_with_handler(reversed_answer)
+    told = embeddings(httpserver, input_type=True)
+    told.embed_query("x")
+    told.embed_documents(["x"])
+
+    assert [request.get_json()["input_type"] for request, _ in httpserver.log] == ["query", "passage"]
 
 
 @pytest.mark.parametrize(

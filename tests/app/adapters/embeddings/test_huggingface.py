@@ -5,10 +5,12 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from langchain_core.embeddings import Embeddings
 
-from app.adapters.embeddings.huggingface import torch_embeddings
+from app.adapters.embeddings.huggingface import TorchEmbeddings, torch_embeddings
 from app.adapters.embeddings.onnx import OnnxEmbeddings
 from app.adapters.embeddings.onnx.weights import MODEL
+from app.adapters.embeddings.prefixes import Prefixes
 from app.settings import SettingsError, load_settings
 from chains.errors import ConfigurationError
 
@@ -28,6 +30,31 @@ def test_without_the_extra_the_error_names_it():
 def test_a_gpu_is_refused_where_nothing_would_run_on_it(others):
     with pytest.raises(SettingsError, match=r"EMBEDDING_DEVICE=cuda needs .*EMBEDDING_BACKEND=torch"):
         load_settings(_env_file=None, embedding_device="cuda", **others)
+
+
+class PromptedEmbeddings(Embeddings):
+    """Tells questions and passages apart, as HuggingFaceEmbeddings does where the two have prompts."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[0.0, 1.0] for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.0]
+
+
+def test_a_question_is_embedded_as_a_question():
+    embeddings = TorchEmbeddings(PromptedEmbeddings())
+
+    assert embeddings.embed_query("a") == [1.0, 0.0]
+    assert embeddings.embed_documents(["a"]) == [[0.0, 1.0]]
+
+
+@needs_torch
+def test_the_prefixes_stand_before_questions_and_passages():
+    plain, prefixed = torch_embeddings(MODEL), torch_embeddings(MODEL, prefixes=Prefixes("query: ", "passage: "))
+
+    assert np.allclose(prefixed.embed_query("GST"), plain.embed_query("query: GST"), atol=1e-5)
+    assert np.allclose(prefixed.embed_documents(["GST"]), plain.embed_documents(["passage: GST"]), atol=1e-5)
 
 
 @needs_torch
