@@ -1,6 +1,6 @@
 """Protocols for parts that LangChain has no base class for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -97,6 +97,12 @@ class WordIndex(Protocol):
 
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known."""
+
+    def corrected(self, question: str, where: Mapping[str, str], is_word: Callable[[str], bool]) -> str:
+        """Return the question with known words in place of those that differ from them by a typing error.
+
+        What `is_word` knows is no error, though no chunk holds it.
+        """
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         """Return the places of those given chunks that exist, by id."""

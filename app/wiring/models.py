@@ -27,6 +27,7 @@ from chains.retrieval import (
 )
 
 if TYPE_CHECKING:
+    from app.adapters.embeddings.onnx.words import WordVectors
     from app.adapters.retrieval import RemoteRetriever
     from app.adapters.stores.index import Snapshot
 
@@ -145,7 +146,14 @@ Model = Callable[[], BaseChatModel]
 
 def hybrid(settings: Settings, store: ChunkStore, words: WordIndex, _model: Model) -> ChunkRetriever:
     """Search by meaning and by words."""
-    return HybridRetriever(store=store, words=words, **_limits(settings), **_threads(settings))
+    # The table is opened for the first word that no document holds.
+    return HybridRetriever(
+        store=store,
+        words=words,
+        is_word=lambda word: word in word_similarity(),
+        **_limits(settings),
+        **_threads(settings),
+    )
 
 
 def similarity(settings: Settings, store: ChunkStore, _words: WordIndex, _model: Model) -> ChunkRetriever:

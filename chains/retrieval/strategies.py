@@ -1,5 +1,6 @@
 """The strategies: similarity, MMR (Carbonell and Goldstein, 1998), hybrid by meaning and words, and compression."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,10 @@ class MmrRetriever(ChunkRetriever):
         return [ids[place] for place in chosen]
 
 
+def _no_word(_word: str) -> bool:
+    return False
+
+
 # From each of the two searches; more found nothing more in the measurements, and cost milliseconds.
 CANDIDATES = 50
 
@@ -74,18 +79,23 @@ class HybridRetriever(ChunkRetriever):
     """The `top_k` best chunks of those nearest in meaning and those that share the question's words.
 
     The order is that of the fused score. The threshold is on the cosine similarity, as in every strategy: a chunk that
-    shares words with the question but is about something else is left out, and 0 lets all through.
+    shares words with the question but is about something else is left out, and 0 lets all through. What looks like a
+    typing error of a word in the documents is searched for as that word.
     """
 
     store: SkipValidation[ChunkStore]
     words: SkipValidation[WordIndex]
+    is_word: SkipValidation[Callable[[str], bool]] = _no_word
+    """Whether a word is one of the language, and so no typing error where no document holds it."""
     candidates: int = CANDIDATES
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the best chunks, the best first, with `score` and `fused_score`."""
-        vector = self.store.embeddings.embed_query(query)
         with self.store.reading():
-            ranked = rank(*self._candidates(query, vector, max(self.candidates, top_k), filters))
+            asked = self.words.corrected(query, filters.where(), self.is_word)
+        vector = self.store.embeddings.embed_query(asked)
+        with self.store.reading():
+            ranked = rank(*self._candidates(asked, vector, max(self.candidates, top_k), filters))
             best = [one for one in ranked if one.candidate.score >= threshold][:top_k]
             return fetched(
                 self.store,

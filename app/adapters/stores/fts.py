@@ -7,9 +7,8 @@ broken, of another version or out of date is rebuilt from the store.
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
 from pathlib import Path
 
 from langchain_core.documents import Document
@@ -17,7 +16,7 @@ from langchain_core.utils import batch_iterate
 
 from app.adapters.private_files import make_private_file, make_private_folder
 from app.adapters.stores.index import Fields, HeldDocument
-from app.adapters.stores.search_words import FtsVocabulary, choose
+from app.adapters.stores.search_words import FtsVocabulary, choose, correct
 from chains.errors import VectorStoreError
 from chains.ports import ChunkPlace, ChunkStore
 
@@ -70,8 +69,6 @@ FROM (SELECT document, count(*) AS chunks, min(number), id FROM chunks GROUP BY 
 JOIN (SELECT document, max(number), id FROM chunks GROUP BY document) AS last ON last.document = first.document
 """
 FILTERED = ("audience", "category", "jurisdiction")
-# What a word counts for that is only near to one of the question (docs/retrieval.md).
-NEAR_WEIGHT = 0.9
 # How many chunks one statement names, or one read of the store returns.
 BATCH = 1000
 
@@ -126,16 +123,19 @@ class LexicalIndex:
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known.
 
-        For a word that no chunk holds, the known word that is one typing error away is searched as well, if there is
-        one; what it finds counts for less. A search of public chunks knows the words and the figures of those alone.
+        A search of public chunks knows the words and the figures of those alone.
         """
         with self._reading() as connection:
             vocabulary = self._local.vocabulary(connection, public=where.get("audience") == "public")
-            words, near = choose(question, vocabulary, budget=self._budget)
-            found = _search(connection, vocabulary.table, words, limit, where)
-            for id_, score in _search(connection, vocabulary.table, near, limit, where).items():
-                found[id_] = found.get(id_, 0.0) + NEAR_WEIGHT * score
-        return dict(sorted(found.items(), key=itemgetter(1), reverse=True)[:limit])
+            return _search(
+                connection, vocabulary.table, choose(question, vocabulary, budget=self._budget), limit, where
+            )
+
+    def corrected(self, question: str, where: Mapping[str, str], is_word: Callable[[str], bool]) -> str:
+        """Return the question with the words of the index in place of its typing errors."""
+        with self._reading() as connection:
+            vocabulary = self._local.vocabulary(connection, public=where.get("audience") == "public")
+            return correct(question, vocabulary, is_word)
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         """Return the places of the given chunks by id; an unknown id is left out."""

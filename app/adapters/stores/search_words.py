@@ -1,9 +1,11 @@
-"""The words of a question that an index is searched by: with those near to its typing errors, rarest first."""
+"""The words of a question that an index is searched by, rarest first; and its typing errors put right."""
 
 import json
+import re
 import sqlite3
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final, Protocol
 
 from cachetools import LRUCache
 
@@ -20,6 +22,9 @@ STOP_WORDS = word_set("""
 SHORTEST_CORRECTED = 5
 # A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
 MOST_CORRECTED = 5
+# Stems that are one error apart may be of different words ("pagination", "pain"); below this ratio the words are.
+ALIKE = 0.75
+_WORD: Final = re.compile(r"[^\W_]+")
 
 
 class Vocabulary(Protocol):
@@ -28,30 +33,28 @@ class Vocabulary(Protocol):
     def frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return the number of chunks that hold each word; 0 for one that none does."""
 
-    def nearest(self, unknown: str) -> str | None:
-        """Return the stem one typing error away that most chunks hold, of several the first by letters, or None."""
+    def nearest(self, word: str) -> str | None:
+        """Return a known word whose stem is one typing error away, of several that which most chunks hold, or None."""
 
 
-class Chosen(NamedTuple):
-    """What a question is searched by, rarest first: its words, and the known stems near to its unknown words."""
-
-    words: list[str]
-    near: list[str]
-
-
-def choose(question: str, vocabulary: Vocabulary, *, budget: int) -> Chosen:
-    """Return the words to search by, so that about `budget` rows match at most.
+def choose(question: str, vocabulary: Vocabulary, *, budget: int) -> list[str]:
+    """Return the words to search by, rarest first, so that about `budget` rows match at most.
 
     The rarest word that is known is always among them.
     """
     words = words_of(question)
-    frequencies = dict(vocabulary.frequencies(words))
-    asked = {*words, *map(stem, words)}
-    known = [_nearest(word, vocabulary) for word in _unknown(words, frequencies)]
-    near = [word for word in dict.fromkeys(known) if word and word not in asked]
-    frequencies |= vocabulary.frequencies(near)
-    affordable = _affordable([*words, *near], frequencies, budget)
-    return Chosen([word for word in affordable if word in words], [word for word in affordable if word not in words])
+    return _affordable(words, vocabulary.frequencies(words), budget)
+
+
+def correct(question: str, vocabulary: Vocabulary, is_word: Callable[[str], bool]) -> str:
+    """Return the question with the known words in place of those that differ from them by a typing error.
+
+    What `is_word` knows is no error, though no chunk holds it.
+    """
+    words = words_of(question)
+    unknown = [word for word in _unknown(words, vocabulary.frequencies(words)) if not is_word(word)]
+    meant = {word: near for word in unknown[:MOST_CORRECTED] if (near := vocabulary.nearest(word))}
+    return _WORD.sub(lambda found: meant.get(found[0].lower(), found[0]), question) if meant else question
 
 
 def words_of(question: str) -> list[str]:
@@ -61,14 +64,15 @@ def words_of(question: str) -> list[str]:
 
 
 def _unknown(words: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
-    """Return the first few words that the index does not hold."""
-    return [word for word in words if word.isalpha() and not frequencies[word]][:MOST_CORRECTED]
+    """Return the words that the index does not hold, and that are long enough to be corrected."""
+    return [
+        word for word in words if word.isalpha() and not frequencies[word] and len(stem(word)) >= SHORTEST_CORRECTED
+    ]
 
 
-def _nearest(word: str, vocabulary: Vocabulary) -> str | None:
-    """Return the most frequent known stem that is one typing error away."""
-    unknown = stem(word)
-    return vocabulary.nearest(unknown) if len(unknown) >= SHORTEST_CORRECTED else None
+def closest(word: str, text: str) -> str | None:
+    """Return the word of a text that is most like the given one, or None."""
+    return next(iter(get_close_matches(word, sorted(set(plain_words(text))), 1, ALIKE)), None)
 
 
 def _affordable(words: Sequence[str], frequencies: Mapping[str, int], budget: int) -> list[str]:
@@ -83,6 +87,7 @@ def _affordable(words: Sequence[str], frequencies: Mapping[str, int], budget: in
 
 
 NEAREST = "SELECT term FROM {}_terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
+EXAMPLE = "SELECT title || ' ' || section || ' ' || text FROM {0} WHERE {0} MATCH ? LIMIT 1"
 FREQUENCY = "SELECT count(*) FROM {0} WHERE {0} MATCH ?"
 # Words that a thread remembers: a question may hold any.
 MOST_REMEMBERED = 10_000
@@ -94,7 +99,6 @@ class FtsVocabulary:
     def __init__(self, table: str) -> None:
         self.table = table
         self._frequencies: LRUCache[str, int] = LRUCache(MOST_REMEMBERED)  # The number of chunks of a word.
-        # By the unknown word: its hundreds of neighbours as a key would take 40 kB for each.
         self._nearest: LRUCache[str, str | None] = LRUCache(MOST_REMEMBERED)
         self._version = -1
         self._connection: sqlite3.Connection
@@ -117,14 +121,19 @@ class FtsVocabulary:
         """Return the number of chunks that hold each word; 0 for one that none does."""
         return {word: self._frequency(word) for word in words}
 
-    def nearest(self, unknown: str) -> str | None:
-        """Return the stem one typing error away that most chunks hold, of several the first by letters, or None."""
+    def nearest(self, word: str) -> str | None:
+        """Return a known word whose stem is one typing error away, of several that which most chunks hold, or None."""
         known = self._nearest
-        if unknown not in known:
-            stems = json.dumps(sorted(one_error_away(unknown)))
-            row = self._connection.execute(NEAREST.format(self.table), (stems,)).fetchone()
-            known[unknown] = str(row[0]) if row else None
-        return known[unknown]
+        if word not in known:
+            stems = json.dumps(sorted(one_error_away(stem(word))))
+            found = self._connection.execute(NEAREST.format(self.table), (stems,)).fetchone()
+            known[word] = closest(word, self._example(found[0])) if found else None
+        return known[word]
+
+    def _example(self, term: str) -> str:
+        """Return the words of a chunk that holds the term."""
+        row = self._connection.execute(EXAMPLE.format(self.table), (f'"{term}"',)).fetchone()
+        return row[0] if row else ""
 
     def _frequency(self, word: str) -> int:
         known = self._frequencies

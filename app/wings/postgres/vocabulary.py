@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, text
 
+from app.adapters.stores.search_words import closest
 from app.wings.postgres.driver import keepable
-from chains.text.words import one_error_away
+from app.wings.postgres.partition import Partition
+from chains.text.words import one_error_away, stem
 
 TOKENIZER = "porter unicode61"
 _TABLES = f"""
@@ -46,6 +48,11 @@ TERMS = "SELECT term, number, {count} FROM {table} WHERE term = ANY(:terms) AND 
 MOST_FREQUENT = """
 SELECT term FROM {table} WHERE term = ANY(:terms) AND {count} > 0 ORDER BY {count} DESC, term LIMIT 1
 """
+EXAMPLE = """
+SELECT chunks.searched FROM {table} AS known JOIN {postings} AS posting ON posting.term = known.number
+JOIN {chunks} AS chunks ON chunks.number = posting.chunk
+WHERE known.term = :term AND {shown} ORDER BY posting.chunk LIMIT 1
+"""
 T = TypeVar("T")
 
 
@@ -65,12 +72,14 @@ class PostgresVocabulary:
         VectorStoreError: the database does not answer. So does what `over` returns.
     """
 
-    def __init__(self, table: str, count: str, tokenizer: Tokenizer) -> None:
-        self.shape = {"table": table, "count": count}
+    def __init__(self, partition: Partition, count: Literal["chunks", "public_chunks"], tokenizer: Tokenizer) -> None:
+        self.shape = {"table": partition.terms, "count": count}
+        shown = "chunks.audience = 'public'" if count == "public_chunks" else "true"
+        tables = {"table": partition.terms, "postings": partition.postings, "chunks": partition.chunks}
+        self.example = EXAMPLE.format(**tables, shown=shown)
         self.tokenizer = tokenizer
         self.names: dict[str, list[str]] = {}  # The terms of a word: it may be several, or none.
         self.terms: dict[str, Term] = {}
-        # By the unknown word: its hundreds of neighbours as a key would take 40 kB for each.
         self.nearest: dict[str, str] = {}
 
     def over(self, connection: Connection) -> "Reading":
@@ -94,15 +103,19 @@ class Reading:
         terms = self._terms(words)
         return {word: min((term.chunks for term in terms[word]), default=0) for word in words}
 
-    def nearest(self, unknown: str) -> str | None:
-        """Return the stem one typing error away that most chunks hold, of several the first by letters, or None."""
+    def nearest(self, word: str) -> str | None:
+        """Return a known word whose stem is one typing error away, of several that which most chunks hold, or None."""
         memory = self.vocabulary.nearest
-        found = memory.get(unknown)
+        found = memory.get(word)
         if found is None:
-            query = MOST_FREQUENT.format(**self.vocabulary.shape)
-            found = self.connection.execute(text(query), {"terms": list(one_error_away(unknown))}).scalar() or ""
-            memory[unknown] = found
+            found = memory[word] = self._nearest(word) or ""
         return found or None
+
+    def _nearest(self, word: str) -> str | None:
+        query, stems = MOST_FREQUENT.format(**self.vocabulary.shape), {"terms": list(one_error_away(stem(word)))}
+        term = self.connection.execute(text(query), stems).scalar()
+        example = self.connection.execute(text(self.vocabulary.example), {"term": term}).scalar() if term else None
+        return closest(word, example) if example else None
 
     def terms_of(self, words: Sequence[str]) -> list[Term]:
         """Return the terms of the words that the index holds."""

@@ -1,15 +1,14 @@
 """The words of an index in PostgreSQL: BM25 from terms and postings, equal to that of the index in SQLite."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
-from app.adapters.stores.fts import NEAR_WEIGHT
 from app.adapters.stores.index import HeldDocument
-from app.adapters.stores.search_words import choose
+from app.adapters.stores.search_words import choose, correct
 from app.wings.postgres.database import Database
 from app.wings.postgres.partition import Partition, condition
 from app.wings.postgres.vocabulary import PostgresVocabulary, Term, Tokenizer
@@ -69,8 +68,8 @@ class PostgresWords:
         self, database: Database, partition: Partition, *, size: Size, public: Size, tokenizer: Tokenizer
     ) -> None:
         self._database, self._partition = database, partition
-        self._all = _Known(PostgresVocabulary(partition.terms, "chunks", tokenizer), size)
-        self._public = _Known(PostgresVocabulary(partition.terms, "public_chunks", tokenizer), public)
+        self._all = _Known(PostgresVocabulary(partition, "chunks", tokenizer), size)
+        self._public = _Known(PostgresVocabulary(partition, "public_chunks", tokenizer), public)
 
     def count(self) -> int:
         """Return the number of chunks."""
@@ -80,18 +79,23 @@ class PostgresWords:
     def search(self, question: str, limit: int, where: Mapping[str, str]) -> dict[str, float]:
         """Return BM25 by chunk id, best first, 0 and up; empty when no word of the question is known.
 
-        For a word that no chunk holds, the known word that is one typing error away is searched as well, if there is
-        one; what it finds counts for less. A search of public chunks knows the words and the figures of those alone.
+        A search of public chunks knows the words and the figures of those alone.
         """
-        known = self._public if where.get("audience") == "public" else self._all
+        known = self._known(where)
         with self._database.transaction() as connection:
             vocabulary = known.vocabulary.over(connection)
-            words, near = choose(question, vocabulary, budget=BUDGET)
-            weights: Counter[int] = Counter()
-            for chosen, share in ((words, 1.0), (near, NEAR_WEIGHT)):
-                for term in vocabulary.terms_of(chosen):
-                    weights[term.number] += share * known.idf(term)  # type: ignore[assignment] # Counter adds floats.
+            weights: defaultdict[int, float] = defaultdict(float)
+            for term in vocabulary.terms_of(choose(question, vocabulary, budget=BUDGET)):
+                weights[term.number] += known.idf(term)
             return self._found(connection, weights, known.size, limit, where) if weights else {}
+
+    def corrected(self, question: str, where: Mapping[str, str], is_word: Callable[[str], bool]) -> str:
+        """Return the question with the words of the index in place of its typing errors."""
+        with self._database.transaction() as connection:
+            return correct(question, self._known(where).vocabulary.over(connection), is_word)
+
+    def _known(self, where: Mapping[str, str]) -> _Known:
+        return self._public if where.get("audience") == "public" else self._all
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         """Return the places of the given chunks by id; an unknown id is left out."""

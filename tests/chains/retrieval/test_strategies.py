@@ -125,6 +125,21 @@ def test_an_unknown_word_is_no_error(retriever):
     assert len(retriever.invoke('"zebra" OR (', top_k=2)) == 2
 
 
+def test_a_typing_error_finds_what_the_word_finds(desk):
+    error, meant = (build("hybrid", desk).invoke(f"the {word} on parcels") for word in ("relieff", "relief"))
+
+    assert [(one.id, one.metadata["fused_score"]) for one in error] == [
+        (one.id, one.metadata["fused_score"]) for one in meant
+    ]
+
+
+def test_a_word_of_the_language_is_searched_for_as_it_was_typed(desk):
+    hybrid = build("hybrid", desk, is_word=lambda word: word == "relieff")
+    error, meant = (hybrid.invoke(f"the {word} on parcels") for word in ("relieff", "relief"))
+
+    assert error[0].metadata["fused_score"] < meant[0].metadata["fused_score"]
+
+
 @given(question=st.text(min_size=1, max_size=40), top_k=st.integers(0, 8), threshold=st.floats(0, 1))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_limits_and_the_audience_hold_for_any_question(desk, question, top_k, threshold):

@@ -72,6 +72,10 @@ class WordVectors:
         right = np.array([self._vector(word) for word in second], dtype=np.float32)
         return np.asarray(left @ right.T, dtype=np.float32)
 
+    def __contains__(self, word: str) -> bool:
+        """Return whether the table has the word as a whole."""
+        return word in self._rows
+
     def _vector(self, word: str) -> NDArray[np.float32]:
         """Return a word's unit vector."""
         row = self._rows.get(word)

@@ -1,16 +1,14 @@
 import sqlite3
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
-from app.adapters.stores.fts import NEAR_WEIGHT, LexicalIndex
+from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.memory import SavedMemoryStore
-from app.adapters.stores.search_words import FtsVocabulary, choose
 from chains.errors import VectorStoreError
 from chains.ports import ChunkPlace
 from tests.fakes import WordEmbeddings
@@ -41,6 +39,10 @@ def found(index, question, limit=100, **where):
     return list(index.search(question, limit, where))
 
 
+def corrected(index, question, **where):
+    return index.corrected(question, where, lambda _word: False)
+
+
 def test_stems_and_titles_are_found(index):
     assert found(index, "parcel in the air") == ["b", "c"]
     assert found(index, "parcel in the air", limit=1) == ["b"]
@@ -53,8 +55,8 @@ def test_a_question_without_known_words_finds_nothing(index, question):
 
 
 @pytest.mark.parametrize("error", ["prcels", "parrcels", "porcels", "pacrels"])
-def test_a_word_with_one_typing_error_finds_what_the_known_word_finds(index, error):
-    assert found(index, error) == ["b"]
+def test_a_word_with_one_typing_error_is_corrected(index, error):
+    assert corrected(index, error) == "parcels"
 
 
 def public(text):
@@ -72,6 +74,8 @@ def test_a_stranger_is_ranked_and_corrected_by_public_chunks_alone(tmp_path):
     for question in ("parcals by air", "falcon travel", "rockets", "permits for pallets", "parcl"):
         stranger = {"audience": "public"}
         assert list(alone.search(question, 9, stranger).items()) == list(beside.search(question, 9, stranger).items())
+        assert corrected(alone, question, **stranger) == corrected(beside, question, **stranger)
+    assert corrected(alone, "parcals by air") == corrected(beside, "parcals by air", audience="public")
     assert found(beside, "falcon") == ["i0", "i1", "i2"]
 
 
@@ -89,40 +93,33 @@ def test_a_chunk_that_is_replaced_or_deleted_leaves_no_word_to_strangers(tmp_pat
         assert index.search(question, 9, {"audience": "public"}) == fresh.search(question, 9, {"audience": "public"})
 
 
-def test_a_word_that_is_only_near_counts_for_less(index):
-    exact, near = (index.search(question, 9, {})["b"] for question in ("parcels", "prcels"))
-
-    assert near == pytest.approx(NEAR_WEIGHT * exact)
-    assert 0 < near < exact
-
-
-def test_what_is_near_adds_to_what_the_known_words_find(index):
-    question, error = (index.search(words, 9, {})["b"] for words in ("volume", "parcels"))
-
-    assert index.search("volume prcels", 9, {})["b"] == pytest.approx(question + NEAR_WEIGHT * error)
-
-
-def test_of_the_words_that_are_near_the_most_frequent_is_searched(index):
+def test_of_the_words_that_are_near_the_most_frequent_is_taken(index):
     index.add(["d", "e"], [chunk("Porcels"), chunk("Porcels")])
 
-    assert sorted(found(index, "percels")) == ["d", "e"]
+    assert corrected(index, "percels") == "porcels"
 
 
-def test_the_question_keeps_its_words_as_they_were_typed(index, tmp_path):
-    with closing(sqlite3.connect(tmp_path / "words.sqlite3")) as connection:
-        words, near = choose("prcels for zebras of weight", FtsVocabulary("words").over(connection), budget=100)
+def test_the_rest_of_the_question_stays_as_it_was_typed(index):
+    assert corrected(index, "What of Prcels, for ZEBRAS (of weight)?") == "What of parcels, for ZEBRAS (of weight)?"
+    assert corrected(index, "What of parcels?") == "What of parcels?"
 
-    assert sorted(words) == ["prcels", "weight", "zebras"]
-    assert near == ["parcel"]
+
+def test_a_word_of_the_language_is_no_typing_error(index):
+    assert index.corrected("prcels frieght", {}, {"prcels"}.__contains__) == "prcels freight"
+
+
+def test_a_word_of_another_kind_is_not_taken_for_the_one_meant(index):
+    index.add(["d"], [chunk("They pain him")])
+    assert corrected(index, "pagination") == "pagination"
 
 
 def test_a_question_of_unknown_words_leaves_next_to_nothing_in_memory(index):
     questions = [" ".join(f"zq{a}{b}{c}wv" for c in "abcde") for a in "abcde" for b in "abcd"]
-    index.search("warm", 9, {})
+    corrected(index, "warm")
     tracemalloc.start()
     try:
         for question in questions:
-            index.search(question, 9, {})
+            corrected(index, question)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -133,39 +130,31 @@ def test_a_question_of_unknown_words_leaves_next_to_nothing_in_memory(index):
 
 def test_a_known_word_is_not_corrected(index):
     index.add(["d"], [chunk("Porcels")])
-    assert found(index, "porcels") == ["d"]
-
-
-def test_a_word_that_the_question_holds_is_not_counted_again_for_an_error(index):
-    assert index.search("parcels prcels", 9, {}) == index.search("parcels", 9, {})
+    assert corrected(index, "porcels") == "porcels"
 
 
 @pytest.mark.parametrize("unknown", ["zebra", "unheardof", "prc", "parce1s"])
 def test_an_unknown_word_near_nothing_changes_nothing(index, unknown):
+    assert corrected(index, f"air freight {unknown}") == f"air freight {unknown}"
     assert index.search(f"air freight {unknown}", 9, {}) == index.search("air freight", 9, {})
-
-
-def test_what_is_near_keeps_to_filters_and_limit(index):
-    assert found(index, "frieght", audience="public") == ["b"]
-    assert len(found(index, "frieght live", limit=1)) == 1
 
 
 @pytest.mark.parametrize("word", ["lice", "parce1s", "prcls"])
 def test_short_words_codes_and_words_with_two_errors_are_not_corrected(index, word):
-    assert found(index, word) == []
+    assert corrected(index, word) == word
 
 
 def test_only_the_first_unknown_words_are_corrected(index):
     unknown = " ".join(f"unheard{letter}" for letter in "abcde")
 
-    assert found(index, f"prcels {unknown}") == ["b"]
-    assert found(index, f"{unknown} prcels") == []
+    assert corrected(index, f"prcels {unknown}") == f"parcels {unknown}"
+    assert corrected(index, f"{unknown} prcels") == f"{unknown} prcels"
 
 
 @given(st.text(max_size=60))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_no_question_breaks_the_search(index, question):
-    assert set(found(index, question)) <= {"a", "b", "c"}
+    assert set(found(index, corrected(index, question))) <= {"a", "b", "c"}
 
 
 def test_filters_hold_and_the_order_stays(index):

@@ -1,6 +1,7 @@
 """Answers that rest on words which changed or vanished are found, and those whose words only moved are not."""
 
 import json
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,9 @@ class Shelf:
 
     def documents(self) -> list[HeldDocument]:
         return [HeldDocument(doc_id, 1, *2 * self.chunks_of(doc_id)) for doc_id in self.held]
+
+    def corrected(self, question: str, where: dict, is_word: Callable[[str], bool]) -> str:
+        return question
 
     def search(self, question: str, limit: int, where: dict) -> dict[str, float]:
         return {id_: 1.0 for doc_id in self.held for id_ in self.chunks_of(doc_id)}

@@ -116,7 +116,9 @@ def test_the_words_are_ranked_exactly_as_in_sqlite(index, tmp_path):
         "the",
         "",
     ):
-        expected, found = lexical.search(question, 50, {}), words.search(question, 50, {})
+        asked = lexical.corrected(question, {}, lambda _word: False)
+        assert words.corrected(question, {}, lambda _word: False) == asked
+        expected, found = lexical.search(asked, 50, {}), words.search(asked, 50, {})
         # Equal scores may stand in any order, so the last ones may be others.
         assert sorted(found.values()) == pytest.approx(sorted(expected.values()))
         assert {id_ for id_, score in expected.items() if score > min(expected.values())} <= set(found)
@@ -144,7 +146,9 @@ def test_a_stranger_is_ranked_by_public_chunks_alone_exactly_as_in_sqlite(index,
         "embargo",
         "",
     ):
-        expected, found = alone.search(question, 100, {}), words.search(question, 100, {"audience": "public"})
+        asked = alone.corrected(question, {}, lambda _word: False)
+        assert words.corrected(question, {"audience": "public"}, lambda _word: False) == asked
+        expected, found = alone.search(asked, 100, {}), words.search(asked, 100, {"audience": "public"})
         assert found == pytest.approx(expected)
 
 
