@@ -1,12 +1,14 @@
 """Make a follow-up a question that stands alone, by a rule and without a language model.
 
 The rule reads the form of the question only (see `leaning`) and knows no subject. A fragment takes its place in the
-question before; a whole question that lacks its subject gets the terms of the question before; any other stays as it
-is. The questions before are made to stand alone in the same way, one after the other.
+question before; a whole question that lacks its subject gets the terms of the question before; a short one without
+any name gets the names that were said last; any other stays as it is. The questions before are made to stand alone in
+the same way, one after the other.
 """
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final, Literal
 
 from chains.history import Turn
@@ -113,6 +115,8 @@ MOST_TURNS = 16
 MOST_CHARACTERS = 400
 # A fragment with more new terms is a question of its own.
 MOST_RENAMED = 3
+# So many questions before may have given the names, and so many names are taken over.
+NAMING_QUESTIONS, MOST_NAMES = 3, 2
 # Below this cosine of the word table, two words name different kinds of things.
 ALIKE = 0.3
 # What agreement of prepositions counts beside a cosine: "to Busan" - "to Rotterdam".
@@ -142,9 +146,21 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
         return asked
     how = leaning(asked)
     if how is None:
-        return asked
+        return _with_names(asked, before)
     base = _base(asked, before)
     return _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
+
+
+def _with_names(question: str, before: Sequence[str]) -> str:
+    """Return a short question that names nobody and nothing with the names said last: the country, the product."""
+    named = [term for term in terms(question) if not term.light]
+    is_full = len(named) > MOST_TERMS or any(term.shape != "word" for term in named)
+    if is_full or RETURN.match(question) or DEFINING.match(question) or first_pronoun(question):
+        return question
+    # The capital of a first word says nothing.
+    said = ([term.text for term in terms(text) if term.shape == "name" and term.start] for text in reversed(before))
+    names = next(filter(None, islice(said, NAMING_QUESTIONS)), [])[:MOST_NAMES]
+    return " ".join([question.rstrip(" ?.!"), *names]) if names else question
 
 
 def _base(question: str, before: Sequence[str]) -> str:

@@ -13,6 +13,8 @@ EVALS = Path(__file__).parents[2] / "evals"
 FREIGHT_DESK = EVALS.parents[1] / "shared" / "kb" / "waypoint"
 SAMPLE = read_questions(EVALS / "followups.jsonl")
 WAYPOINT = read_questions(EVALS / "followups_waypoint.jsonl")
+HARD = read_questions(EVALS / "followups_hard.jsonl")
+LANGUAGES = read_questions(EVALS / "languages.jsonl")
 FORMS = {"ellipsis", "pronoun", "correction", "change", "return", "thanks"}
 
 
@@ -27,7 +29,14 @@ def unproven(cases: list[Case], corpus: Path) -> list[tuple[str, str | None]]:
 
 
 def test_the_evidence_of_the_sample_corpus_stands_in_its_documents():
-    assert unproven(SAMPLE, sample_corpus()) == []
+    assert unproven([*SAMPLE, *HARD, *LANGUAGES], sample_corpus()) == []
+
+
+def test_the_hard_follow_ups_and_the_languages_have_as_many_of_each_form():
+    assert Counter(case.form for case in HARD) == dict.fromkeys(
+        ("two turns back", "correction", "they", "comparison"), 10
+    )
+    assert Counter(case.form for case in LANGUAGES) == dict.fromkeys(("id", "ms", "de", "zh"), 15)
 
 
 @pytest.mark.skipif(not FREIGHT_DESK.is_dir(), reason="the larger corpus is not beside this checkout")

@@ -77,8 +77,8 @@ def test_a_part_without_a_subject_inherits_it():
         "Which permits for cosmetics to Indonesia?",
         "how long do they take? permits cosmetics Indonesia",
     ]
-    assert queries("Which permit does cream to Indonesia need and how long is the notification valid?")[1].endswith(
-        "permit cream Indonesia"
+    assert queries("Which permit does cream to Indonesia need and how long is the notification valid?")[1] == (
+        "how long is the notification valid Indonesia permit cream"
     )
 
 

@@ -78,6 +78,12 @@ def test_a_question_that_stands_alone_stays_as_it_is(question):
     assert standalone(question, after(PARKS)) == question
 
 
+def test_a_short_question_without_a_name_gets_the_names_said_last():
+    asked = "Which papers must a foreign pilot carry?"
+
+    assert standalone(asked, after(PARKS, FEE)) == "Which papers must a foreign pilot carry Kyoto Osaka"
+
+
 @pytest.mark.parametrize("question", ["And to Nara?", "How long is it valid?", "Thanks!", PARKS])
 def test_without_a_conversation_nothing_is_changed(question):
     assert standalone(question, []) == question
