@@ -26,7 +26,7 @@ from chains.history import turns_of
 from chains.reformulation import standalone
 from chains.retrieval.passages import retrieve
 from chains.state import Passage
-from evals.questions import Case, Gold
+from evals.questions import Case, Gold, read_questions
 
 SHARED = ROOT.parent / "shared"
 KEPT = Path(tempfile.gettempdir()) / "waypoint-corpora"
@@ -77,6 +77,11 @@ def question_sets(folder: Path) -> Iterator[QuestionSet]:
 def _spans(folder: Path) -> Iterator[QuestionSet]:
     for name in ("chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"):
         yield QuestionSet(f"spans_{name}", folder / f"{name}.md", folder / "questions.csv")
+
+
+def cases_of(one: QuestionSet) -> list[Case]:
+    """Return the questions of a set."""
+    return read_questions(one.questions) if one.questions.suffix == ".jsonl" else [_case(row) for row in _rows(one)]
 
 
 def asked(one: QuestionSet, *, kept: Path = KEPT) -> list[Asked]:
