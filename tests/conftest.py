@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import certifi
 import numpy as np
 import pytest
 from coverage import Coverage
@@ -72,6 +73,17 @@ def _one_embedding_model() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx, "_open_model", opened)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Load one certificate in place of all: httpx reads them for each client, and tests need none on loopback."""
+    first, end, _ = Path(certifi.where()).read_text(encoding="utf-8").partition("-----END CERTIFICATE-----\n")
+    file = tmp_path_factory.mktemp("authorities") / "one.pem"
+    file.write_text(first + end, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
         yield
 
 

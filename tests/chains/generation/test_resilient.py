@@ -169,7 +169,7 @@ async def test_no_wait_that_a_provider_asks_for_switches_the_model_off_for_longe
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_reply_without_end_is_ended_at_a_few_times_the_tokens_that_were_asked_for(groq, clock, way):
-    groq.replies = [Reply("Nine percent [GST Guide > Rate]. " + "And so on. " * 100_000)]
+    groq.replies = [Reply("Nine percent [GST Guide > Rate]. " + "And so on. " * 10_000)]
     message = await ask(resilient(groq, clock, llm_max_tokens=100), way)
 
     assert message.text.startswith("Nine percent [GST Guide > Rate]. And so on.")
@@ -180,7 +180,7 @@ async def test_a_reply_without_end_is_ended_at_a_few_times_the_tokens_that_were_
 
 @pytest.mark.parametrize("way", ["stream", "astream"])
 async def test_thoughts_without_end_are_ended_as_well(groq, clock, way):
-    groq.replies = [Reply("<think>" + "Let me see. " * 100_000)]
+    groq.replies = [Reply("<think>" + "Let me see. " * 10_000)]
     message = await ask(resilient(groq, clock, llm_max_tokens=100), way)
 
     assert (message.text, message.response_metadata["finish_reason"]) == ("", "length")
