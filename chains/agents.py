@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from chains.citations.cited_sentences import cited_sentences, sentences_of
-from chains.citations.markers import code_ranges
+from chains.citations.markers import code_ranges, inside
 from chains.citations.verification import verify
 from chains.errors import QuestionError
 from chains.naming import cited_by_number
@@ -108,7 +108,7 @@ def _plain(message: AnyMessage) -> AnyMessage:
 def annotations_of(text: str, sources: Sequence[CitedSource]) -> Iterator[Annotation]:
     """Yield a citation for each number in the text's markers, in order; those in code count not."""
     code = code_ranges(text)
-    markers = [one for one in _MARKER.finditer(text) if not any(start <= one.start() < end for start, end in code)]
+    markers = [one for one in _MARKER.finditer(text) if not inside(one.start(), code)]
     places = [marker.span() for marker in markers]
     sentences = sentences_of(text, places)
     for marker, indices in zip(markers, cited_sentences(sentences, places), strict=True):

@@ -21,7 +21,8 @@ from chains.citations.closest import closest_of
 from chains.citations.contradiction import find_disagreement
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.evidence import Asked
-from chains.citations.notes import bibliography, inside, numbered_sources
+from chains.citations.markers import inside
+from chains.citations.notes import bibliography, numbered_sources
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
 from chains.citations.references import candidates, read_numbers, read_references, reference_to
 from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of

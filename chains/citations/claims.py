@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from chains.citations.claim_words import EVERYWHERE, EXAMPLE, GENERIC, IN_NO_HEADING, IN_NO_TITLE, NOT_NOW, SINGLE
 from chains.citations.clashes import denied
+from chains.citations.markers import inside
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentence_bounds
 from chains.text.tokens import WEIGHTS, Token, tokens
@@ -108,7 +109,7 @@ class ClaimReader:
         table = _cells(head.splitlines()[0], -1) if head else []
         for start, end in sentence_bounds(text):
             before = text[text.rfind("\n", 0, start) + 1 : start]
-            if _inside(start, code):
+            if inside(start, code):
                 continue
             if level := len(before) - len(before.lstrip("#")):
                 headings = [*list(path)[: max(0, level - 2)], text[start:end]]
@@ -163,14 +164,14 @@ class ClaimReader:
         is_past = NOT_NOW.search(sentence)
         asides = [match.span() for match in (*_ASIDE.finditer(sentence), *_ACRONYM.finditer(sentence))]
         for first, last in _clauses(sentence, found):
-            own = [word for word in everything if first <= word.start < last and not _inside(word.start, asides)]
-            here = [one for one in found if first <= one.start < last and not _inside(one.start, asides)]
+            own = [word for word in everything if first <= word.start < last and not inside(word.start, asides)]
+            here = [one for one in found if first <= one.start < last and not inside(one.start, asides)]
             for one in here:
                 if one.label or (is_past and one.measure != "date") or not _is_value(sentence, one):
                     continue
                 added = _ADDED.search(sentence, one.end, last)
                 until, spans = added.start() if added else last, [(other.start, other.end) for other in here]
-                rest = [word for word in own if word.start < until and not _inside(word.start, spans)]
+                rest = [word for word in own if word.start < until and not inside(word.start, spans)]
                 others = [other for other in here if other != one and other.start < until]
                 others = [other for other in others if not _SINCE.search(sentence, 0, other.start)]
                 base = replace(claim, value=one, written=sentence[one.start : one.end], values=tuple(found))
@@ -241,10 +242,6 @@ def keys(words: Iterable[Token], *, least: float = WEIGHTS["word"]) -> frozenset
 def _cells(row: str, offset: int) -> list[_Cell]:
     inner = row.strip().strip("|")
     return [_Cell(match[0], offset + match.start()) for match in _CELL.finditer(inner)]
-
-
-def _inside(place: int, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in spans)
 
 
 def _is_value(sentence: str, one: Quantity) -> bool:

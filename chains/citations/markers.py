@@ -8,7 +8,7 @@ what is inside a line, so the rules that consume code spans and autolinks are wr
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -65,6 +65,11 @@ def find_markers(answer: str) -> list[Marker]:
         elif end - start <= LONGEST_MARKER and not _is_other(answer, marker):
             markers.append(marker)
     return markers
+
+
+def inside(place: int, ranges: Iterable[tuple[int, int]]) -> bool:
+    """Return whether a place in a text lies in one of the ranges."""
+    return any(start <= place < end for start, end in ranges)
 
 
 def _pairs(answer: str, code: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from chains.citations.markers import code_ranges, find_markers
+from chains.citations.markers import code_ranges, find_markers, inside
 from chains.citations.number_scanner import numbers_in
 from chains.citations.numbering import source_key
 from chains.citations.titles import Reference, read_names
@@ -114,11 +114,6 @@ def _number_marks(answer: str, notes: Sequence[Note]) -> Iterator[tuple[int, int
         for number in numbers_in(marker.inner):
             if note := by_label.get(str(number)):
                 yield marker.start, marker.end, note
-
-
-def inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a place in the answer lies in one of the ranges."""
-    return any(start <= place < end for start, end in ranges)
 
 
 def numbered_sources(raw: str, shown: Sequence[Passage]) -> list[Passage | None]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chains.citations.cited_sentences import cited_sentences, sentences_of
-from chains.citations.markers import Marker, find_markers
-from chains.citations.notes import inside, read_notes
+from chains.citations.markers import Marker, find_markers, inside
+from chains.citations.notes import read_notes
 from chains.citations.numbering import source_key
 from chains.citations.titles import Reference, read_titles, with_section
 from chains.citations.verification import verify
