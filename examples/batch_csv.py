@@ -19,9 +19,9 @@ def main(services: Services, source: Path, target: Path) -> None:
     done: Any = services.chain.batch_as_completed(asked, {"max_concurrency": 4}, return_exceptions=True)
     for count, (number, answer) in enumerate(done, start=1):
         failed = isinstance(answer, Exception)
-        told = [type(answer).__name__, ""] if failed else [answer["outcome"], answer["answer"]]
-        rows[number] = [questions[number], *told]
-        print(f"{count} of {len(questions)}: {told[0]}")
+        result = [type(answer).__name__, ""] if failed else [answer["outcome"], answer["answer"]]
+        rows[number] = [questions[number], *result]
+        print(f"{count} of {len(questions)}: {result[0]}")
     with target.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["question", "outcome", "answer"], *(row for _, row in sorted(rows.items()))])
 

@@ -9,8 +9,8 @@ def main(url: str, question: str, *, key: str = "none") -> None:
     """Print the answer of the first model that is served, and its links."""
     with OpenAI(base_url=f"{url}/v1", api_key=key) as client:
         model = next(iter(client.models.list())).id
-        told = client.chat.completions.create(model=model, messages=[{"role": "user", "content": question}])
-    message = told.choices[0].message
+        reply = client.chat.completions.create(model=model, messages=[{"role": "user", "content": question}])
+    message = reply.choices[0].message
     print(message.content)
     for annotation in message.annotations or []:
         print("link:", annotation.url_citation.url)

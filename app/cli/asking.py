@@ -181,7 +181,7 @@ def _refusal(judged: "Judged", questions: int) -> str:
     right = sum(right for _, right in judged)
     promise = f"at most {100 * WRONG_AT_MOST:.0f} % wrong, with {100 * CONFIDENCE:.0f} % confidence"
     least = f"needs {least_kept(WRONG_AT_MOST, CONFIDENCE)} answers with high scores and none of them wrong, or more"
-    told = f"no score is certified: {promise}, {least}; of {len(judged)} answers {right} are right"
+    failure = f"no score is certified: {promise}, {least}; of {len(judged)} answers {right} are right"
     if (times := times_needed(judged)) is None:
-        return f"{told}. More questions would not do: among the answers with the highest scores too many are wrong"
-    return f"{told}. About {math.ceil(times * questions)} questions like these are needed, not {questions}"
+        return f"{failure}. More questions would not do: among the answers with the highest scores too many are wrong"
+    return f"{failure}. About {math.ceil(times * questions)} questions like these are needed, not {questions}"

@@ -117,8 +117,8 @@ def answer_line(answer: Mapping[str, Any]) -> str:
 
 
 def _unsupported(answer: Mapping[str, Any], written: str) -> Iterator[str]:
-    told = answer.get("replacement") or written
-    sentences = [told[start:end] for start, end in answer.get("unsupported", [])]
+    shown = answer.get("replacement") or written
+    sentences = [shown[start:end] for start, end in answer.get("unsupported", [])]
     if found := [one_line(text) for text in (answer.get("draft"), *sentences) if text]:
         yield "\n".join(
             ["The model wrote this; the documents do not say it:", *(f"  {escaped(line)}" for line in found), "\n"]

@@ -41,7 +41,7 @@ class HighCertificate(BaseModel):
     models: frozenset[str]
     made_by: dict[str, str] = Field(description="Index, prompts, settings, confidence model and program.")
 
-    def told(self) -> str:
+    def promise(self) -> str:
         """Return what it promises, in words."""
         return f"at most {self.wrong_at_most:.0%} of such answers are wrong".replace("%", " %")
 
@@ -111,7 +111,7 @@ class Certification:
             why = f"changed since it was certified: {', '.join(changed)}" if kept else "nothing is certified"
             msg = f"no answer is high; {why}"
             raise ConfigurationError(msg)
-        return f"from a score of {kept.threshold:g} on {kept.told()} ({kept.questions} questions, {kept.date[:10]})"
+        return f"from a score of {kept.threshold:g} on {kept.promise()} ({kept.questions} questions, {kept.date[:10]})"
 
     def held(self, strategy: ConfidenceStrategy, *, same_chain: bool) -> ConfidenceStrategy:
         """Return a strategy that gives the high level by the certificate; as it is where there is none.
@@ -127,7 +127,7 @@ class Certification:
         return CertifiedConfidence(
             strategy,
             self.certificate.threshold,
-            self.certificate.told(),
+            self.certificate.promise(),
             self.certificate.models,
             self.changed if same_chain else lambda: ["citation style"],
         )

@@ -109,6 +109,6 @@ def _read(setting: str, file: Path | None, adapter: TypeAdapter[Content], *, for
         problem = (
             f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else error
         )
-        told = " ".join(str(problem).split())
-        msg = f"the page's file {str(file)!r} cannot be read ({told}); {setting} needs UTF-8 YAML like {form}"
+        detail = " ".join(str(problem).split())
+        msg = f"the page's file {str(file)!r} cannot be read ({detail}); {setting} needs UTF-8 YAML like {form}"
         raise ConfigurationError(msg) from error

@@ -160,5 +160,5 @@ class CertifiedConfidence:
         found = replace(self.strategy, thresholds=thresholds)(state)
         if found["score"] < self.threshold:
             return found
-        told = f"Not certified: changed {', '.join(changed)}" if changed else f"Certified: {self.promise}"
-        return {**found, "reason": f"{found['reason']}. {told}"}
+        note = f"Not certified: changed {', '.join(changed)}" if changed else f"Certified: {self.promise}"
+        return {**found, "reason": f"{found['reason']}. {note}"}

@@ -40,8 +40,8 @@ class Case(BaseModel):
 
     @model_validator(mode="after")
     def _expects(self) -> "Case":
-        told = (self.must_say, self.must_not_say, self.must_cite, self.must_decline, self.outcome, self.intent)
-        if not any(told):
+        expected = (self.must_say, self.must_not_say, self.must_cite, self.must_decline, self.outcome, self.intent)
+        if not any(expected):
             msg = "it expects nothing: add must_say, must_not_say, must_cite, must_decline, outcome or intent"
             raise ValueError(msg)
         return self

@@ -116,7 +116,7 @@ def insights(
     from app.wings.knowledge.answer_log import open_answers
     from app.wings.knowledge.drafts import draft as write_draft
     from app.wings.knowledge.insights import insights as insights_of
-    from app.wings.knowledge.insights import told
+    from app.wings.knowledge.insights import report_lines
 
     seconds = _seconds(since)
     services = open_services(read_settings())
@@ -132,7 +132,7 @@ def insights(
     elif json_out:
         show(as_json(asdict(found)))
     else:
-        for line in told(found):
+        for line in report_lines(found):
             show(line)
 
 

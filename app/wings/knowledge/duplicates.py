@@ -32,8 +32,8 @@ def find_duplicates(documents: Sequence[Document]) -> Iterator[Finding]:
         pairs[other.name, one.name].append((other.line(theirs.start_char), one.line(mine.start_char)))
     for (name, other_name), lines in pairs.items():
         line, other_line = lines[0]
-        told = "a passage that is" if len(lines) == 1 else f"{len(lines)} passages that are"
-        message = f"{told} nearly word for word in {place(other_name, other_line)}"
+        subject = "a passage that is" if len(lines) == 1 else f"{len(lines)} passages that are"
+        message = f"{subject} nearly word for word in {place(other_name, other_line)}"
         yield Finding(name, line, "duplicate", message, other_name, other_line)
 
 

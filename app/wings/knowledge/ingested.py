@@ -24,7 +24,7 @@ log = get_logger(__name__)
 def index_changed(services: "Services") -> None:
     """Bring the log in line with the index, and publish an event for each answer that is recalled by this change.
 
-    A log that cannot be read is only told of: the index has changed, whatever becomes of the log.
+    A log that cannot be read is only reported: the index has changed, whatever becomes of the log.
     """
     if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
         return
@@ -65,8 +65,8 @@ def worth_a_look(services: "Services", paths: Sequence[str]) -> Iterator[str]:
     _, findings = read_and_lint(folders, services.settings, endings=set(LOADERS))
     if findings:
         kinds = Counter(finding.kind for finding in findings)
-        told = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
-        yield f"Worth a look: {told}; `waypoint lint {' '.join(paths)}` shows where"
+        counts = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
+        yield f"Worth a look: {counts}; `waypoint lint {' '.join(paths)}` shows where"
 
 
 def summary_of(number: int, days: int) -> str:

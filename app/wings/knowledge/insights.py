@@ -215,7 +215,7 @@ def _date(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 
-def told(found: Insights) -> Iterator[str]:
+def report_lines(found: Insights) -> Iterator[str]:
     """Yield what a terminal shows."""
     share = f", {found.answered / found.asked:.0%} answered".replace("%", " %") if found.asked else ""
     yield f"{found.asked} questions{share}"

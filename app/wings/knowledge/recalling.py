@@ -60,6 +60,6 @@ def _text(entry: dict[str, Any]) -> str:
         lines += [f"  - {one_line(change['old'])}  [{change['title']}]"]
         lines += [f"  + {one_line(change['new'])}" if change["new"] else "  (vanished)"]
     if entry.get("same") is not None:
-        told = "the same answer" if entry["same"] else f"another answer: {one_line(entry['answer_now'])}"
-        lines.append(f"  asked again: {told}")
+        verdict = "the same answer" if entry["same"] else f"another answer: {one_line(entry['answer_now'])}"
+        lines.append(f"  asked again: {verdict}")
     return "\n".join([*lines, ""])

@@ -176,8 +176,8 @@ def _citations(certificate: dict[str, Any]) -> Iterator[SharedCitation]:
         inside = [marker for marker in markers if start <= marker.start and marker.end <= end]
         for at, source in enumerate(sentence["sources"]):
             place = (inside[at].start, inside[at].end) if at < len(inside) else (start, end)
-            told = {name: source[name] for name in ("title", "section", "page", "doc_id", "quote", "support")}
+            quoted = {name: source[name] for name in ("title", "section", "page", "doc_id", "quote", "support")}
             attributed = at >= len(inside)
             yield SharedCitation(
-                start=place[0], end=place[1], attributed=attributed, place=source["characters"], **told
+                start=place[0], end=place[1], attributed=attributed, place=source["characters"], **quoted
             )

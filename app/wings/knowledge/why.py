@@ -71,9 +71,9 @@ def why(
         return Reason("audience", f"{entry.title} is internal, and {audience} callers do not see it", _PUBLISH)
     if jurisdiction is not None and entry.jurisdiction != jurisdiction:
         stated = f"states the jurisdiction {entry.jurisdiction!r}" if entry.jurisdiction else "states no jurisdiction"
-        told = f"{entry.title} {stated}, and only documents of {jurisdiction!r} are searched"
+        explanation = f"{entry.title} {stated}, and only documents of {jurisdiction!r} are searched"
         change = f"write `jurisdiction: {jurisdiction}` into its front matter, or ask without the filter"
-        return Reason("jurisdiction", told, change)
+        return Reason("jurisdiction", explanation, change)
     asked: dict[str, Any] = {"question": question} | ({} if top_k is None else {"top_k": top_k})
     config: RunnableConfig = {
         "configurable": {"audience": audience, "jurisdiction": jurisdiction},
@@ -116,16 +116,18 @@ def _lost_in(answer: Answer, entry: "Entry", services: "Services") -> Reason | N
     if not _places(shown, entry):
         reached = answer["documents"][: held[0] + 1]
         needed = sum(services.tokens.count(one["content"]) for one in reached)
-        told = f"its best passage is number {held[0] + 1}, and only {len(shown)} fit into the prompt"
-        return Reason("cut", told, f"MAX_CONTEXT_TOKENS={needed + 50 * len(reached)} (now {budget}), or shorter chunks")
-    if answer["outcome"] != "answered":
-        told = f"the model was shown it, and the answer was withheld: {answer['outcome']}"
+        explanation = f"its best passage is number {held[0] + 1}, and only {len(shown)} fit into the prompt"
         return Reason(
-            "withheld", told, f"write the answer into {entry.title} as one sentence, with the question's words"
+            "cut", explanation, f"MAX_CONTEXT_TOKENS={needed + 50 * len(reached)} (now {budget}), or shorter chunks"
+        )
+    if answer["outcome"] != "answered":
+        explanation = f"the model was shown it, and the answer was withheld: {answer['outcome']}"
+        return Reason(
+            "withheld", explanation, f"write the answer into {entry.title} as one sentence, with the question's words"
         )
     others = ", ".join(sorted({one["title"] for one in answer["citations"] if one["matched"]})) or "nothing"
-    told = f"the model was shown it, and cited {others}"
-    return Reason("not cited", told, "it is enough that another document says it; if that one is wrong, mend it")
+    explanation = f"the model was shown it, and cited {others}"
+    return Reason("not cited", explanation, "it is enough that another document says it; if that one is wrong, mend it")
 
 
 def _unfound(
@@ -141,24 +143,28 @@ def _unfound(
     score, threshold = float(far[place].metadata.get("score") or 0), services.settings.retrieval.threshold
     best = max(float(far[one].metadata.get("score") or 0) for one in places)
     if best < threshold or (place < limit and score < threshold):
-        told = f"its best passage has the similarity {best:.2f}, and RELEVANCE_THRESHOLD is {threshold:g}"
+        explanation = f"its best passage has the similarity {best:.2f}, and RELEVANCE_THRESHOLD is {threshold:g}"
         return Reason(
-            "threshold", told, f"RELEVANCE_THRESHOLD={max(0.0, best - 0.01):.2f}, or the question's words in a heading"
+            "threshold",
+            explanation,
+            f"RELEVANCE_THRESHOLD={max(0.0, best - 0.01):.2f}, or the question's words in a heading",
         )
     before = far[min(limit, place) - 1]
-    told = f"its best passage, {_named(far[place])}, is number {place + 1} of all, behind {_named(before)}"
+    explanation = f"its best passage, {_named(far[place])}, is number {place + 1} of all, behind {_named(before)}"
     difference = float(before.metadata.get("score") or 0) - score
-    told += f" (similarity {score:.2f}, {abs(difference):.2f} {'less' if difference > 0 else 'more'})"
-    return Reason("outranked", told, f"RETRIEVAL_TOP_K={place + 1} (now {limit}), or the question's words in a heading")
+    explanation += f" (similarity {score:.2f}, {abs(difference):.2f} {'less' if difference > 0 else 'more'})"
+    return Reason(
+        "outranked", explanation, f"RETRIEVAL_TOP_K={place + 1} (now {limit}), or the question's words in a heading"
+    )
 
 
 def _wordless(query: str, entry: "Entry", services: "Services") -> Reason:
     text = " ".join(chunk.page_content for chunk in services.library.chunks(entry.doc_id))
     held = {word.key for word in tokens(f"{entry.title} {text}")}
     lacking = list(dict.fromkeys(word.text for word in tokens(query) if word.weight > 0 and word.key not in held))
-    told = f"none of its {entry.chunks} chunks is among the {FAR} nearest"
-    told += f"; it lacks the words {', '.join(lacking)}" if lacking else ""
-    return Reason("no passage", told, f"write a heading or a sentence with them into {entry.title}")
+    explanation = f"none of its {entry.chunks} chunks is among the {FAR} nearest"
+    explanation += f"; it lacks the words {', '.join(lacking)}" if lacking else ""
+    return Reason("no passage", explanation, f"write a heading or a sentence with them into {entry.title}")
 
 
 def _places(passages: Sequence[Passage], entry: "Entry") -> list[int]:

@@ -119,10 +119,10 @@ def _own_streams(life: AsyncExitStack) -> tuple[anyio.AsyncFile[str], anyio.Asyn
     A frame ends with a line feed alone: JSON allows a carriage return between its words.
     """
     logging.getLogger("mcp.server.lowlevel.server").setLevel(logging.CRITICAL)  # It logs frames that cannot be read.
-    given = open(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", newline="\n")  # noqa: SIM115
-    told = open(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")  # noqa: SIM115
-    life.callback(given.close)
-    return anyio.wrap_file(given), anyio.wrap_file(told)
+    read = open(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", newline="\n")  # noqa: SIM115
+    written = open(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+    life.callback(read.close)
+    return anyio.wrap_file(read), anyio.wrap_file(written)
 
 
 async def _read(function: Callable[..., Value], *args: Any) -> Value:

@@ -163,8 +163,8 @@ async def events(request: Request, parts: AsyncIterator[Any], model: str) -> Asy
         for event in _ending(reply, seen):
             yield event
     except Exception as error:  # The status has been sent: the error can only be the last event.
-        told = openai_error(logged_reply(request, error))
-        yield reply.event("error", **told["error"], **told)
+        failure = openai_error(logged_reply(request, error))
+        yield reply.event("error", **failure["error"], **failure)
 
 
 def _ending(reply: "_Reply", seen: list[Any]) -> Iterator[str]:

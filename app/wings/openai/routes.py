@@ -202,10 +202,10 @@ def completions_router(services: Services) -> APIRouter:
         return models.find(model)
 
     add = router.add_api_route
-    told = _ERRORS | ok_response(_COMPLETION, "The answer, or server-sent events of `chat.completion.chunk`")
-    add("/chat/completions", chat_completions, methods=["POST"], response_model=Completion, responses=told)
-    told = _ERRORS | ok_response(responses.EXAMPLE, "The answer, or server-sent events")
-    add("/responses", create_response, methods=["POST"], response_model=responses.ResponseObject, responses=told)
+    replies = _ERRORS | ok_response(_COMPLETION, "The answer, or server-sent events of `chat.completion.chunk`")
+    add("/chat/completions", chat_completions, methods=["POST"], response_model=Completion, responses=replies)
+    replies = _ERRORS | ok_response(responses.EXAMPLE, "The answer, or server-sent events")
+    add("/responses", create_response, methods=["POST"], response_model=responses.ResponseObject, responses=replies)
     listed = ok_response({"object": "list", "data": [_MODEL]}, "The models")
     add("/models", list_models, methods=["GET"], responses=openai_error_responses(401, 403, 429) | listed)
     one = openai_error_responses(401, 403, 404, 429) | ok_response(_MODEL, "The model")
