@@ -101,7 +101,7 @@ class WordIndex(Protocol):
     def corrected(self, question: str, where: Mapping[str, str], is_word: Callable[[str], bool]) -> str:
         """Return the question with known words in place of those that differ from them by a typing error.
 
-        What `is_word` knows is no error, though no chunk holds it.
+        A word that `is_word` knows stays as it is, even if no chunk holds it.
         """
 
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:

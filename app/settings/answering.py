@@ -175,6 +175,13 @@ class EmbeddingSettings(Group):
             return "EMBEDDING_DEVICE=cuda needs EMBEDDING_PROVIDER=huggingface and EMBEDDING_BACKEND=torch"
         if self.provider == "openai-compatible" and self.base_url is None:
             return "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
+        if self.input_type and self.provider != "openai-compatible":
+            return "EMBEDDING_INPUT_TYPE=true needs EMBEDDING_PROVIDER=openai-compatible"
+        if (self.query_prefix or self.passage_prefix) and self.provider == "huggingface" and self.backend == "onnx":
+            return (
+                "EMBEDDING_QUERY_PREFIX and EMBEDDING_PASSAGE_PREFIX need EMBEDDING_BACKEND=torch or "
+                "EMBEDDING_PROVIDER=openai-compatible: the packaged model takes none"
+            )
         return None
 
 

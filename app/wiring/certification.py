@@ -94,7 +94,7 @@ class Certification:
             raise ConfigurationError(msg) from error
 
     def changed(self) -> list[str]:
-        """Return the names of what is no longer as it was certified."""
+        """Return the names of what has changed since the certification."""
         if self.certificate is None:
             return []
         now = {"index": str(self.index_version()), **self._made_by}
@@ -104,7 +104,7 @@ class Certification:
         """Return what is certified, in words.
 
         Raises:
-            ConfigurationError: nothing is, or something is no longer as it was certified.
+            ConfigurationError: nothing is certified, or something has changed since.
         """
         kept = self.certificate
         if kept is None or (changed := self.changed()):

@@ -72,7 +72,7 @@ def embedding_prefixes(settings: Settings) -> Prefixes:
 
 
 def embedding_label(settings: Settings) -> str:
-    """Return what an index is told apart by: the model, and what is put before a passage."""
+    """Return the name under which vectors are stored: the model, and the prefix of its passages."""
     prefix = "input_type" if settings.embedding.input_type else embedding_prefixes(settings).passage
     return f"{settings.embedding.model} ({prefix.strip()})" if prefix else settings.embedding.model
 

@@ -151,7 +151,7 @@ def paragraphs(answer: str, parts: int) -> list[tuple[int, int]]:
 LONGEST_SENTENCE: Final = 1200
 """So many characters without the end of a sentence are taken for a whole one."""
 
-# A sentence is whole once the next one has begun, so a long wait for it is no reason to look at each word.
+# A sentence is complete only once the next one has begun, so it is enough to look every 30 characters.
 _LOOKED_AT: Final = 30
 _MAY_END = re.compile(r"[.!?:|\n\u3002\uff01\uff1f]")
 

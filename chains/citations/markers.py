@@ -182,7 +182,7 @@ def _ends_in_code(text: str) -> bool:
 
 Range = tuple[int, int]
 
-# Without one of these there is no code to find, and no need to parse.
+# A text without any of these holds no code, and is not parsed.
 _MAY_BE_CODE = re.compile(r"[`<]|~~~|^[ ]{0,3}(?:\t|[ ]{4})|\t", re.MULTILINE)
 
 _InlineRule = Callable[[StateInline, bool], bool]

@@ -141,7 +141,7 @@ class CertifiedConfidence:
         threshold: the certified least score of the high level.
         promise: what the high level then means, in words.
         models: the language models whose answers were certified.
-        changed: returns the names of what is no longer as it was certified; then nothing is high.
+        changed: returns the names of what has changed since the certification; if anything has, no answer is high.
     """
 
     strategy: CalibratedConfidence

@@ -79,8 +79,7 @@ class _Sentence(NamedTuple):
 
 def split_questions(message: str) -> tuple[Part, ...]:
     """Return the questions of a message in their order; a single question without what only makes it polite."""
-    body = _body(message)
-    found = _parts(list(_sentences(body)))
+    body, found = _read(message)
     if len(found) < len(("one", "another")):
         return (Part(_without_request(body)),)
     rest = found[MOST_PARTS - 1 :]
@@ -90,8 +89,14 @@ def split_questions(message: str) -> tuple[Part, ...]:
 
 def asking_part(message: str) -> str:
     """Return the single question of a message without the statements that it is asked on; "" where there are none."""
-    found = _parts(list(_sentences(_body(message))))
+    _, found = _read(message)
     return found[0].asked if len(found) == 1 and found[0].context else ""
+
+
+def _read(message: str) -> tuple[str, list[Part]]:
+    """Return a message without greeting and signature, and its questions."""
+    body = _body(message)
+    return body, _parts(list(_sentences(body)))
 
 
 def _body(message: str) -> str:

@@ -99,7 +99,7 @@ def run(answer: Answer) -> None:
     with suppress(ValueError):  # macOS has no such limit; the one of time remains.
         resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 2**20, memory_mb * 2**20))
     with os.fdopen(os.dup(1), "wb") as replies:
-        os.dup2(2, 1)  # What a library prints is no reply.
+        os.dup2(2, 1)  # Only replies go to stdout; what a library prints goes to stderr.
         serve(sys.stdin.buffer, replies, memory_mb, answer)
 
 

@@ -49,7 +49,7 @@ def choose(question: str, vocabulary: Vocabulary, *, budget: int) -> list[str]:
 def correct(question: str, vocabulary: Vocabulary, is_word: Callable[[str], bool]) -> str:
     """Return the question with the known words in place of those that differ from them by a typing error.
 
-    What `is_word` knows is no error, though no chunk holds it.
+    A word that `is_word` knows stays as it is, even if no chunk holds it.
     """
     words = words_of(question)
     unknown = [word for word in _unknown(words, vocabulary.frequencies(words)) if not is_word(word)]

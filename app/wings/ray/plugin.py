@@ -7,9 +7,9 @@ from langchain_core.embeddings import Embeddings
 
 from app.adapters.embeddings.huggingface import torch_embeddings
 from app.adapters.embeddings.onnx import OnnxEmbeddings
-from app.adapters.embeddings.prefixes import prefixes_for
 from app.settings import Settings
 from app.wings.ray.engine import RayEngine
+from app.wiring.models import embedding_prefixes
 from chains.errors import ConfigurationError
 from chains.ingestion.engine import Engine, Reading
 
@@ -26,7 +26,6 @@ def _actor_embeddings(settings: Settings) -> Callable[[], Embeddings]:
         msg = "--engine ray embeds in the cluster, but EMBEDDING_PROVIDER=openai-compatible asks a service: use plain"
         raise ConfigurationError(msg)
     if settings.embedding.backend == "torch":
-        embedding = settings.embedding
-        prefixes = prefixes_for(embedding.model, query=embedding.query_prefix, passage=embedding.passage_prefix)
-        return partial(torch_embeddings, embedding.model, device=embedding.device, prefixes=prefixes)
+        device, prefixes = settings.embedding.device, embedding_prefixes(settings)
+        return partial(torch_embeddings, settings.embedding.model, device=device, prefixes=prefixes)
     return partial(OnnxEmbeddings, threads=1)

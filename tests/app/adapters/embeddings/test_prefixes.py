@@ -3,7 +3,7 @@
 import pytest
 
 from app.adapters.embeddings.prefixes import NO_PREFIXES, prefixes_for
-from app.settings import load_settings
+from app.settings import SettingsError, load_settings
 from app.wiring.models import embedding_label, embedding_prefixes
 
 SEARCH = "Represent this sentence for searching relevant passages: "
@@ -44,7 +44,7 @@ def settings(**options):
     )
 
 
-def test_an_index_is_told_apart_by_the_model_and_the_passages_prefix():
+def test_the_name_of_stored_vectors_has_the_model_and_the_passages_prefix():
     labels = [embedding_label(settings(**options)) for options in ({}, {"embedding_passage_prefix": ""})]
 
     assert labels == ["e5-small (passage:)", "e5-small"]
@@ -52,7 +52,20 @@ def test_an_index_is_told_apart_by_the_model_and_the_passages_prefix():
 
 
 def test_a_service_that_adds_the_prefixes_gets_none():
-    told = settings(embedding_input_type=True)
+    adding = settings(embedding_input_type=True)
 
-    assert embedding_prefixes(told) == NO_PREFIXES
-    assert embedding_label(told) == "e5-small (input_type)"
+    assert embedding_prefixes(adding) == NO_PREFIXES
+    assert embedding_label(adding) == "e5-small (input_type)"
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        ({"embedding_input_type": True}, "EMBEDDING_PROVIDER=openai-compatible"),
+        ({"embedding_query_prefix": "query: "}, "EMBEDDING_BACKEND=torch"),
+        ({"embedding_passage_prefix": "passage: "}, "EMBEDDING_BACKEND=torch"),
+    ],
+)
+def test_a_prefix_that_the_model_would_not_get_is_refused(options, needed):
+    with pytest.raises(SettingsError, match=needed):
+        load_settings(_env_file=None, **options)
