@@ -199,7 +199,7 @@ def find_disagreement(
                 continue
             for rival in _claims(other, reader):
                 if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
-                    return _told(one, passage), _told(rival, other)
+                    return _with_title(one, passage), _with_title(rival, other)
     return None
 
 
@@ -239,6 +239,6 @@ def _is_repeated(claim: Claim, said: set[str]) -> bool:
     return any(word.kind == "number" and word.key in said for word in tokens(claim.written))
 
 
-def _told(claim: Claim, passage: Passage) -> str:
+def _with_title(claim: Claim, passage: Passage) -> str:
     title = one_line(passage["metadata"].get("title") or "")
     return f"{claim.written} ({title[:LONGEST_TITLE]})" if title else claim.written

@@ -12,8 +12,6 @@ from app.wings.sessions.redis_sessions import RedisSessions
 from tests.access import POSTED, open_redis, serving, settings_over, write_corpus
 from tests.conftest import SHARED
 
-pytestmark = pytest.mark.service
-
 REDIS = "redis://127.0.0.1:6379/10"
 FILE = SHARED / "conformance" / "marp.jsonl"
 # The routes that make and end sessions belong to the auth service; this one reads what they leave in Redis.
@@ -25,16 +23,10 @@ STORED = {"session:tok": json.dumps({"user_id": "u1", "email": "a@b.c"}), "sessi
 
 
 def cases():
+    """Return the cases; only where there are some is Redis needed."""
     lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.is_file() else []
-    return [case for case in map(json.loads, lines) if case["area"] == "auth" and case["id"] not in THEIRS]
-
-
-CASES = cases()
-
-
-@pytest.fixture(params=CASES or [None], ids=[case["id"] for case in CASES] or ["absent"])
-def case(request, shared):
-    return request.param
+    ours = [case for case in map(json.loads, lines) if case["area"] == "auth" and case["id"] not in THEIRS]
+    return [pytest.param(case, id=case["id"], marks=pytest.mark.service) for case in ours]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +44,7 @@ def url(redis, tmp_path_factory) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.parametrize("case", cases())
 async def test_a_session_that_the_peer_finds_valid_is_who_it_says_and_others_are_nobody(case, redis, url):
     redis.mset(STORED)
     if case["id"] == "marp-132":  # After the logout, which deletes the session.
