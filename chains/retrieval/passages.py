@@ -52,8 +52,8 @@ Retriever = Runnable[str, list[Document]] | Callable[[str], list[Document]] | Ca
 class Search(Runnable[Searching, list[Passage]]):
     """Asks `retriever`, with the question's own `top_k` and `threshold` where it has them.
 
-    The parts of a message with several questions are searched for side by side; together they get as many passages as
-    one question does.
+    The parts of a message with several questions are searched for side by side, and the message as a whole, which
+    decides whose passages come first; together they get as many passages as one question does.
 
     A question that is blocked, or that the scope gate declined, is not searched for. What the call's filters do not
     allow is dropped even when the retriever, or a cache in it, did not heed them; so is a text that has come before. A
@@ -187,23 +187,28 @@ def _within(passages: list[Passage], state: Searching) -> list[Passage]:
 
 def _queries(state: Searching) -> list[str]:
     check_limits(state.get("top_k"), state.get("threshold"))
-    return [part["query"] for part in state.get("parts", ())] or [query_of(state)]
+    return [*(part["query"] for part in state.get("parts", ())), query_of(state)]
 
 
 def _merged(found: Sequence[list[Passage]], most: int) -> list[Passage]:
-    """Interleave the passages of all parts by rank, each once: at most `most`, or one for each part."""
-    if len(found) == 1:
-        return found[0]
+    """Interleave the passages of all parts by rank, each once: at most `most`, or one for each part.
+
+    What was found for the whole message comes last in `found`. Of the passages of one rank those lead that it has
+    first; it adds none, and where there are no parts it is all.
+    """
+    *parts, whole = found
+    if not parts:
+        return whole
+    order = {one["content"].strip(): place for place, one in enumerate(whole)}
     merged: dict[str, Passage] = {}
-    longest = max(map(len, found))
+    longest = max(map(len, parts))
     for rank in range(longest):
-        for part, passages in enumerate(found):
-            if rank < len(passages):
-                one = passages[rank]
-                known = merged.setdefault(one["content"].strip(), {**one, "hits": []})
-                known["hits"].append(Hit(part=part, rank=rank, score=one["score"]))
+        row = [(part, passages[rank]) for part, passages in enumerate(parts) if rank < len(passages)]
+        for part, one in sorted(row, key=lambda hit: order.get(hit[1]["content"].strip(), len(order))):
+            known = merged.setdefault(one["content"].strip(), {**one, "hits": []})
+            known["hits"].append(Hit(part=part, rank=rank, score=one["score"]))
     return [_ranked(one, place) for place, one in enumerate(merged.values(), start=1)][
-        : max(most or longest, len(found))
+        : max(most or longest, len(parts))
     ]
 
 

@@ -72,13 +72,21 @@ def test_passages_come_in_turn_each_once_and_as_many_as_for_one_question():
     parts: Any = [{"question": "", "query": "GST?"}, {"question": "", "query": "quote?"}]
     found = retrieve(retriever).invoke({"question": "GST? quote?", "parts": parts})
 
-    assert sorted(retriever.asked) == ["GST?", "quote?"]
+    assert sorted(retriever.asked) == ["GST?", "GST? quote?", "quote?"]
     assert [(one["content"], one["metadata"]["rank"]) for one in found] == [
         (GST.page_content, 1),
         (QUOTE.page_content, 2),
     ]
     whole = retrieve(Shelves()).invoke({"question": "GST? quote?", "parts": parts})
     assert whole[0]["hits"] == [{"part": 0, "rank": 0, "score": 0.9}, {"part": 1, "rank": 2, "score": 0.9}]
+
+
+def test_of_one_rank_that_passage_leads_which_the_whole_message_has_first():
+    shelves = {"whole": [QUOTE, GST], "GST?": [GST], "quote?": [QUOTE]}
+    parts: Any = [{"question": "", "query": "GST?"}, {"question": "", "query": "quote?"}]
+    found = retrieve(Shelves(shelves=shelves)).invoke({"question": "a whole message", "parts": parts})
+
+    assert [one["content"] for one in found] == [QUOTE.page_content, GST.page_content]
 
 
 def test_one_question_is_searched_for_as_before():
