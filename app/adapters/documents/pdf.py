@@ -1,7 +1,7 @@
 """Read PDF files by pdfium: the text of their pages, their headings, and what the file tells about itself."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import pypdfium2
 from pypdfium2 import raw
 
-from app.adapters.documents.pdf_headings import headings, report_title, says_something, without_running
+from app.adapters.documents.pdf_headings import headings, is_cover, report_title, says_something, without_running
 from app.adapters.documents.pdf_lines import Line, read_lines, text_of
 from app.adapters.documents.pdf_tables import tables
 from chains.errors import IngestionError
@@ -119,12 +119,13 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
     kept = without_running([page.lines for page in pages])
     texts = [text_of(lines) for lines in kept]
     places = list(_places([text for text, _ in texts]))
+    covers = {number for number, (text, _) in enumerate(texts[:COVER_PAGES]) if is_cover(text)}
     return SourceText(
         PAGE_BREAK.join(text for text, _ in texts),
         0,
         _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES])),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
-        headings=tuple(_headings(kept, places, [starts for _, starts in texts])),
+        headings=tuple(_headings(kept, places, [starts for _, starts in texts], covers)),
         tables=tuple(_tables(kept, places, [starts for _, starts in texts])),
         warnings=tuple(f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning),
     )
@@ -138,10 +139,10 @@ def _places(texts: Sequence[str]) -> Iterator[Page]:
 
 
 def _headings(
-    pages: Sequence[Sequence[Line]], places: Sequence[Page], starts: Sequence[list[int]]
+    pages: Sequence[Sequence[Line]], places: Sequence[Page], starts: Sequence[list[int]], covers: Collection[int]
 ) -> Iterator[Heading]:
-    """Yield the headings with their places in the text."""
-    for found in headings(pages):
+    """Yield the headings with their places in the text; those of a cover are none."""
+    for found in (one for one in headings(pages) if one.page not in covers):
         before, begins = places[found.page].start, starts[found.page]
         end = begins[found.end] if found.end < len(begins) else places[found.page].end - before
         yield Heading(without_controls(found.text), found.level, before + begins[found.first], before + end)
@@ -160,7 +161,7 @@ def _tables(pages: Sequence[Sequence[Line]], places: Sequence[Page], starts: Seq
 
 def _metadata(about: dict[str, str], path: Path, cover: str) -> dict[str, str]:
     named = _PRINTED_FROM.sub("", _plain(about.get("Title", "")))
-    title = named if says_something(named) else report_title(cover) or named or title_of(path)
+    title = report_title(cover) or (named if says_something(named) else "") or named or title_of(path)
     date = day(_plain(about.get("ModDate", ""))) or day(_plain(about.get("CreationDate", "")))
     found = {"title": title, "author": _plain(about.get("Author", "")), "last_updated": date}
     return {name: value for name, value in found.items() if value}

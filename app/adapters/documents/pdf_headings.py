@@ -16,6 +16,7 @@ PERIOD = re.compile(
 REPORTED = re.compile(r"\bdate\s+of\s+(?:report|earliest)[^.]{0,80}?\b((?:19|20)\d\d)\b", re.IGNORECASE | re.DOTALL)
 REGISTRANT = re.compile(r"exact\s+name\s+of\s+(?:the\s+)?registrant", re.IGNORECASE)
 LETTERS = re.compile(r"[^\W\d_]{2}")
+_RULE = re.compile(r"_{3,}(?=.*[^\W\d_])")
 # Words that name the kind of a file and not what it is about.
 KINDS = word_set("""
     10-k 10k 10-q 10q 8-k 8k annual copy doc document draft file final financial form page pages pdf print quarterly
@@ -34,12 +35,17 @@ def report_title(text: str) -> str:
 
 
 def _company(lines: Sequence[str]) -> str:
-    """Return the line above the words "Exact name of registrant"."""
+    """Return the line above the words "Exact name of registrant"; a drawn line may stand before it on the same one."""
     for number, line in enumerate(lines):
         if REGISTRANT.search(line):
-            above = [text.strip() for text in lines[max(0, number - 4) : number] if LETTERS.search(text)]
-            return above[-1][:LONGEST_NAME] if above else ""
+            above = [text for text in lines[max(0, number - 4) : number] if LETTERS.search(text)]
+            return _RULE.split(above[-1])[-1].strip()[:LONGEST_NAME] if above else ""
     return ""
+
+
+def is_cover(text: str) -> bool:
+    """Return whether a page is the cover of such a report: its headings name no part of it."""
+    return bool(REGISTRANT.search(text))
 
 
 def says_something(title: str) -> bool:
@@ -56,6 +62,7 @@ FEWEST_PAGES, PART_OF_PAGES, PART_WITH_NUMBERS = 3, 0.15, 0.5
 LARGER = 1.1  # Than the text, by this factor, is a heading.
 LONGEST, MOST_WORDS, MOST_LINES = 200, 25, 3
 SHORTEST_CAPITALS = 6
+OPENING = "\"'“‘«„¿¡§"
 # In heights of a line: a bold line nearer below a row of amounts is a label of its table, and what is nearer below a
 # heading is its second line.
 LABEL_GAP, LINE_GAP = 0.8, 0.5
@@ -210,7 +217,7 @@ def _reads_like_heading(line: Line) -> bool:
         and not line.cells
         and not line.text.endswith((",", ";", ":"))
         and not (line.text.endswith(".") and _part(line.text) == UNNUMBERED)
-        and not line.text.startswith(("(", "["))
+        and (line.text[0].isalnum() or line.text[0] in OPENING)
         and not line.text[0].islower()
         and not _AMOUNT.search(line.text)
     )

@@ -41,6 +41,8 @@ def test_a_line_that_stands_out_is_a_heading(found):
         line("Region Owned Leased", bold=True)._replace(cells=True),
         line("USA"),
         line("and the rest of a sentence", bold=True),
+        line("☒ Annual report under section 13", bold=True),
+        line("• Revenue rose in all regions", size=14),
     ],
 )
 def test_what_stands_out_and_does_not_read_like_a_heading_is_none(other):
@@ -113,6 +115,16 @@ def test_what_the_title_says_is_no_section(tmp_path):
     assert [chunk.section for chunk in Chunker(size=800).split(load_pdf(file))] == ["", "Costs"]
 
 
+def test_what_the_cover_of_a_report_shows_large_is_no_section(tmp_path):
+    file = tmp_path / "acme.pdf"
+    cover = ["# SECURITIES AND EXCHANGE COMMISSION", "Form 10-K", "For the year ended June 30, 2022", "ACME CORP"]
+    file.write_bytes(laid_out_pdf([*cover, "(Exact name of registrant)"], [WORDS, "# Costs", WORDS]))
+    source = load_pdf(file)
+
+    assert source.metadata["title"] == "ACME CORP 2022 10-K"
+    assert [heading.text for heading in source.headings] == ["Costs"]
+
+
 def test_a_table_that_is_drawn_column_by_column_is_read_row_by_row(tmp_path):
     import pypdfium2
 
@@ -138,6 +150,10 @@ Delaware"""
     [
         (COVER.format(form="10-K", period="fiscal year"), "ACME HOLDINGS, INC. 2023 10-K"),
         (COVER.format(form="10-Q", period="quarterly period"), "ACME HOLDINGS, INC. 2023 10-Q"),
+        (
+            COVER.replace("ACME", "File 001 ______ ACME").format(form="10-K", period="year"),
+            "ACME HOLDINGS, INC. 2023 10-K",
+        ),
         ("Form 12\nThe year ended March 31, 2023", ""),
         ("", ""),
     ],
