@@ -104,6 +104,9 @@ class WordIndex(Protocol):
         A word that `is_word` knows stays as it is, even if no chunk holds it.
         """
 
+    def named(self, question: str, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the long documents that the question names by words of their titles, with a weight up to 1, by id."""
+
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         """Return the places of those given chunks that exist, by id."""
 

@@ -16,6 +16,9 @@ from chains.text.words import plain_words
 BM25_WEIGHT = 0.025
 # A chunk of a text without headings also gets this much of its better neighbour's BM25.
 NEIGHBOUR_WEIGHT = 0.2
+# Among the chunks of a long document that the question names the words say less, since all share the subject's, and
+# all stand before those of others. Flat between .0075 and .0125, and between .1 and .4.
+BM25_WEIGHT_NAMED, NAMED_WEIGHT = 0.01, 0.2
 # More chunks of one document than this stand behind those of the others.
 PER_DOCUMENT = 5
 # Near-duplicates are looked for from the first of these, among the second.
@@ -43,27 +46,39 @@ class Fused(NamedTuple):
 
 
 def rank(
-    candidates: Sequence[Candidate], bm25: Mapping[str, float], *, per_document: int = PER_DOCUMENT
+    candidates: Sequence[Candidate], bm25: Mapping[str, float], *, named: Mapping[str, float] | None = None
 ) -> list[Fused]:
     """Return the candidates, best first.
 
-    Of near-duplicates the copy leads whose document holds more of the best candidates; at most `per_document` chunks
-    of one document stand before those of the others.
+    Of near-duplicates the copy leads whose document holds more of the best candidates; at most `PER_DOCUMENT` chunks
+    of one document stand before those of the others. Where the question names long documents (`named`: weight by id),
+    theirs lead, and may be any number.
     """
     near_by = {
         candidate.place[:2]: bm25.get(candidate.id, 0.0) for candidate in candidates if candidate.place is not None
     }
-    fused = [Fused(candidate, _fuse(candidate, bm25.get(candidate.id, 0.0), near_by)) for candidate in candidates]
+    weight = BM25_WEIGHT_NAMED if named else BM25_WEIGHT
+    fused = [
+        Fused(
+            candidate,
+            candidate.score
+            + weight * _words_score(candidate, bm25.get(candidate.id, 0.0), near_by)
+            + NAMED_WEIGHT * (named or {}).get(candidate.document, 0.0),
+        )
+        for candidate in candidates
+    ]
     ranked = sorted(fused, key=lambda one: one.score, reverse=True)
-    return _spread(_lead_with_source(ranked[:POOL]), per_document) + ranked[POOL:]
+    best = _lead_with_source(ranked[:POOL])
+    return (best if named else _spread(best)) + ranked[POOL:]
 
 
-def _fuse(candidate: Candidate, bm25: float, near_by: Mapping[tuple[str, int], float]) -> float:
+def _words_score(candidate: Candidate, bm25: float, near_by: Mapping[tuple[str, int], float]) -> float:
+    """Return BM25, for a chunk of a text without headings with a part of its better neighbour's."""
     place = candidate.place
     borrowed = 0.0
     if place is not None and not place.section:
         borrowed = max(near_by.get((place.document, place.number + step), 0.0) for step in (-1, 1))
-    return candidate.score + BM25_WEIGHT * (bm25 + NEIGHBOUR_WEIGHT * borrowed)
+    return bm25 + NEIGHBOUR_WEIGHT * borrowed
 
 
 def _lead_with_source(ranked: Sequence[Fused]) -> list[Fused]:
@@ -106,12 +121,12 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return longer < 2.5 * shorter and len(one & other) >= 0.8 * shorter
 
 
-def _spread(ranked: Sequence[Fused], per_document: int) -> list[Fused]:
+def _spread(ranked: Sequence[Fused]) -> list[Fused]:
     """Put what a document has beyond its share behind the others."""
     counts: Counter[str] = Counter()
     within: list[Fused] = []
     beyond: list[Fused] = []
     for one in ranked:
         counts[one.candidate.document] += 1
-        (within if counts[one.candidate.document] <= per_document else beyond).append(one)
+        (within if counts[one.candidate.document] <= PER_DOCUMENT else beyond).append(one)
     return within + beyond

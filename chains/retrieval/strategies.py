@@ -80,7 +80,7 @@ class HybridRetriever(ChunkRetriever):
 
     The order is that of the fused score. The threshold is on the cosine similarity, as in every strategy: a chunk that
     shares words with the question but is about something else is left out, and 0 lets all through. What looks like a
-    typing error of a word in the documents is searched for as that word.
+    typing error of a word in the documents is searched for as that word. Long documents that the question names lead.
     """
 
     store: SkipValidation[ChunkStore]
@@ -93,9 +93,10 @@ class HybridRetriever(ChunkRetriever):
         """Return the best chunks, the best first, with `score` and `fused_score`."""
         with self.store.reading():
             asked = self.words.corrected(query, filters.where(), self.is_word)
+            named = self.words.named(asked, filters.where())
         vector = self.store.embeddings.embed_query(asked)
         with self.store.reading():
-            ranked = rank(*self._candidates(asked, vector, max(self.candidates, top_k), filters))
+            ranked = rank(*self._candidates(asked, vector, max(self.candidates, top_k), filters), named=named)
             best = [one for one in ranked if one.candidate.score >= threshold][:top_k]
             return fetched(
                 self.store,

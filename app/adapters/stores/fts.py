@@ -16,7 +16,7 @@ from langchain_core.utils import batch_iterate
 
 from app.adapters.private_files import make_private_file, make_private_folder
 from app.adapters.stores.index import Fields, HeldDocument
-from app.adapters.stores.search_words import FtsVocabulary, choose, correct
+from app.adapters.stores.search_words import FtsVocabulary, choose, correct, named
 from chains.errors import VectorStoreError
 from chains.ports import ChunkPlace, ChunkStore
 
@@ -137,6 +137,11 @@ class LexicalIndex:
             vocabulary = self._local.vocabulary(connection, public=where.get("audience") == "public")
             return correct(question, vocabulary, is_word)
 
+    def named(self, question: str, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the long documents that the question names, by id the part of the named words they are named by."""
+        with self._reading() as connection:
+            return named(question, self._local.vocabulary(connection, public=where.get("audience") == "public"))
+
     def places(self, ids: Sequence[str]) -> dict[str, ChunkPlace]:
         """Return the places of the given chunks by id; an unknown id is left out."""
         found: dict[str, ChunkPlace] = {}
@@ -225,7 +230,7 @@ class _Local(threading.local):
 
     def __init__(self) -> None:
         self.connection: sqlite3.Connection | None = None
-        self._vocabularies = {False: FtsVocabulary("words"), True: FtsVocabulary("public_words")}
+        self._vocabularies = {False: FtsVocabulary("words"), True: FtsVocabulary("public_words", "public")}
 
     def connect(self, path: Path) -> sqlite3.Connection:
         if self.connection is None:

@@ -1,11 +1,12 @@
-"""The words of a question that an index is searched by, rarest first; and its typing errors put right."""
+"""The words of a question that an index is searched by, its typing errors put right, and the documents it names."""
 
 import json
 import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Final, Protocol
+from math import log
+from typing import Final, NamedTuple, Protocol
 
 from cachetools import LRUCache
 
@@ -24,7 +25,19 @@ SHORTEST_CORRECTED = 5
 MOST_CORRECTED = 5
 # Stems that are one error apart may be of different words ("pagination", "pain"); below this ratio the words are.
 ALIKE = 0.75
+# A document of so many chunks is long, a report or a manual: it is asked about by its name.
+LONG = 100
+# A word is a name of the long documents whose titles hold it where they have such a part of all its chunks.
+OWN = 0.8
 _WORD: Final = re.compile(r"[^\W_]+")
+
+
+class LongDocument(NamedTuple):
+    """A document of many chunks: its id, the number of its chunks, and the words of its title."""
+
+    id: str
+    chunks: int
+    words: frozenset[str]
 
 
 class Vocabulary(Protocol):
@@ -35,6 +48,9 @@ class Vocabulary(Protocol):
 
     def nearest(self, word: str) -> str | None:
         """Return a known word whose stem is one typing error away, of several that which most chunks hold, or None."""
+
+    def long_documents(self) -> Sequence[LongDocument]:
+        """Return the documents of at least `LONG` chunks."""
 
 
 def choose(question: str, vocabulary: Vocabulary, *, budget: int) -> list[str]:
@@ -55,6 +71,27 @@ def correct(question: str, vocabulary: Vocabulary, is_word: Callable[[str], bool
     unknown = [word for word in _unknown(words, vocabulary.frequencies(words)) if not is_word(word)]
     meant = {word: near for word in unknown[:MOST_CORRECTED] if (near := vocabulary.nearest(word))}
     return _WORD.sub(lambda found: meant.get(found[0].lower(), found[0]), question) if meant else question
+
+
+def named(question: str, vocabulary: Vocabulary) -> dict[str, float]:
+    """Return the long documents that the question names: by id the part of the named words that their titles hold.
+
+    A rare word counts for more than one of many titles. Nothing is returned where no word of the question is a name,
+    as "Pfizer" is of the reports whose titles hold it, or where all long documents have the same names.
+    """
+    documents = vocabulary.long_documents()
+    holders = {word: [one for one in documents if word in one.words] for word in words_of(question)}
+    telling = {word: holding for word, holding in holders.items() if 0 < len(holding) < len(documents)}
+    if not any(_is_name(word, holding, vocabulary) for word, holding in telling.items()):
+        return {}
+    weights = {word: log(1 + len(documents) / len(holding)) for word, holding in telling.items()}
+    total = sum(weights.values())
+    shares = {one.id: sum(weights[word] for word in one.words & weights.keys()) / total for one in documents}
+    return {id_: share for id_, share in shares.items() if share}
+
+
+def _is_name(word: str, holding: Sequence[LongDocument], vocabulary: Vocabulary) -> bool:
+    return sum(one.chunks for one in holding) >= OWN * vocabulary.frequencies([word])[word]
 
 
 def words_of(question: str) -> list[str]:
@@ -89,15 +126,23 @@ def _affordable(words: Sequence[str], frequencies: Mapping[str, int], budget: in
 NEAREST = "SELECT term FROM {}_terms WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc DESC, term LIMIT 1"
 EXAMPLE = "SELECT title || ' ' || section || ' ' || text FROM {0} WHERE {0} MATCH ? LIMIT 1"
 FREQUENCY = "SELECT count(*) FROM {0} WHERE {0} MATCH ?"
+LONG_DOCUMENTS = f"""
+SELECT document, size, title FROM (
+    SELECT document, count(*) AS size, min(row) AS first FROM chunks
+    WHERE :audience IS NULL OR audience = :audience GROUP BY document HAVING count(*) >= {LONG}
+) JOIN words ON words.rowid = first
+"""  # noqa: S608 - a number of ours.
 # Words that a thread remembers: a question may hold any.
 MOST_REMEMBERED = 10_000
 
 
 class FtsVocabulary:
-    """The words in a table, as one thread's connection has read them."""
+    """The words in a table, as one thread's connection has read them; `audience` is that of its chunks, if one."""
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str, audience: str | None = None) -> None:
         self.table = table
+        self._audience = audience
+        self._long: list[LongDocument] | None = None
         self._frequencies: LRUCache[str, int] = LRUCache(MOST_REMEMBERED)  # The number of chunks of a word.
         self._nearest: LRUCache[str, str | None] = LRUCache(MOST_REMEMBERED)
         self._version = -1
@@ -116,6 +161,7 @@ class FtsVocabulary:
         """Forget what was read: the index changes."""
         self._frequencies.clear()
         self._nearest.clear()
+        self._long = None
 
     def frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return the number of chunks that hold each word; 0 for one that none does."""
@@ -129,6 +175,13 @@ class FtsVocabulary:
             found = self._connection.execute(NEAREST.format(self.table), (stems,)).fetchone()
             known[word] = closest(word, self._example(found[0])) if found else None
         return known[word]
+
+    def long_documents(self) -> list[LongDocument]:
+        """Return the documents of at least `LONG` chunks."""
+        if self._long is None:
+            rows = self._connection.execute(LONG_DOCUMENTS, {"audience": self._audience})
+            self._long = [LongDocument(id_, chunks, frozenset(words_of(title))) for id_, chunks, title in rows]
+        return self._long
 
     def _example(self, term: str) -> str:
         """Return the words of a chunk that holds the term."""

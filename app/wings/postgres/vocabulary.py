@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, text
 
-from app.adapters.stores.search_words import closest
+from app.adapters.stores.search_words import LONG, LongDocument, closest, words_of
 from app.wings.postgres.driver import keepable
 from app.wings.postgres.partition import Partition
 from chains.text.words import one_error_away, stem
@@ -53,6 +53,12 @@ SELECT chunks.searched FROM {table} AS known JOIN {postings} AS posting ON posti
 JOIN {chunks} AS chunks ON chunks.number = posting.chunk
 WHERE known.term = :term AND {shown} ORDER BY posting.chunk LIMIT 1
 """
+LONG_DOCUMENTS = f"""
+SELECT long.document, long.size, coalesce(chunks.metadata ->> 'title', '') FROM (
+    SELECT document, count(*) AS size, min(position) AS first FROM {{chunks}} AS chunks
+    WHERE {{shown}} GROUP BY document HAVING count(*) >= {LONG}
+) AS long JOIN {{chunks}} AS chunks ON chunks.document = long.document AND chunks.position = long.first
+"""
 T = TypeVar("T")
 
 
@@ -77,10 +83,12 @@ class PostgresVocabulary:
         shown = "chunks.audience = 'public'" if count == "public_chunks" else "true"
         tables = {"table": partition.terms, "postings": partition.postings, "chunks": partition.chunks}
         self.example = EXAMPLE.format(**tables, shown=shown)
+        self.long_documents = LONG_DOCUMENTS.format(chunks=partition.chunks, shown=shown)
         self.tokenizer = tokenizer
         self.names: dict[str, list[str]] = {}  # The terms of a word: it may be several, or none.
         self.terms: dict[str, Term] = {}
         self.nearest: dict[str, str] = {}
+        self.long: list[LongDocument] | None = None
 
     def over(self, connection: Connection) -> "Reading":
         """Return the words as a question reads them, over this connection."""
@@ -110,6 +118,15 @@ class Reading:
         if found is None:
             found = memory[word] = self._nearest(word) or ""
         return found or None
+
+    def long_documents(self) -> list[LongDocument]:
+        """Return the documents of at least `LONG` chunks."""
+        found = self.vocabulary.long
+        if found is None:
+            rows = self.connection.execute(text(self.vocabulary.long_documents))
+            found = [LongDocument(id_, chunks, frozenset(words_of(title))) for id_, chunks, title in rows]
+            self.vocabulary.long = found
+        return found
 
     def _nearest(self, word: str) -> str | None:
         query, stems = MOST_FREQUENT.format(**self.vocabulary.shape), {"terms": list(one_error_away(stem(word)))}

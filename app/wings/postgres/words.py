@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from app.adapters.stores.index import HeldDocument
-from app.adapters.stores.search_words import choose, correct
+from app.adapters.stores.search_words import choose, correct, named
 from app.wings.postgres.database import Database
 from app.wings.postgres.partition import Partition, condition
 from app.wings.postgres.vocabulary import PostgresVocabulary, Term, Tokenizer
@@ -93,6 +93,11 @@ class PostgresWords:
         """Return the question with the words of the index in place of its typing errors."""
         with self._database.transaction() as connection:
             return correct(question, self._known(where).vocabulary.over(connection), is_word)
+
+    def named(self, question: str, where: Mapping[str, str]) -> dict[str, float]:
+        """Return the long documents that the question names, by id the part of the named words they are named by."""
+        with self._database.transaction() as connection:
+            return named(question, self._known(where).vocabulary.over(connection))
 
     def _known(self, where: Mapping[str, str]) -> _Known:
         return self._public if where.get("audience") == "public" else self._all

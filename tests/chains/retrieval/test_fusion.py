@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.ports import ChunkPlace
-from chains.retrieval.fusion import Candidate, rank
+from chains.retrieval.fusion import PER_DOCUMENT, Candidate, rank
 
 
 def candidate(name, score, *, document=None, number=0, section="S", text=None):
@@ -37,8 +37,31 @@ def test_of_near_duplicates_the_document_that_says_more_leads():
 
 
 def test_one_document_does_not_fill_the_list():
-    chunks = [candidate(f"d{n}", 0.9 - n / 100, document="d", number=n, text=f"word{n}") for n in range(4)]
-    assert ids(rank([*chunks, candidate("other", 0.1)], {}, per_document=2)) == ["d0", "d1", "other", "d2", "d3"]
+    ranked = ids(rank([*of_one_document(PER_DOCUMENT + 2), candidate("other", 0.1)], {}))
+    assert ranked.index("other") == PER_DOCUMENT
+
+
+def of_one_document(count, document="d", score=0.9):
+    return [
+        candidate(f"{document}{n}", score - n / 100, document=document, number=n, text=f"{document}{n}")
+        for n in range(count)
+    ]
+
+
+def test_a_document_that_the_question_names_leads_and_may_fill_the_list():
+    named = of_one_document(PER_DOCUMENT + 2, "named", 0.5)
+    others = of_one_document(1, "other", 0.6)
+
+    ranked = ids(rank([*others, *named], {}, named={"named": 1.0}))
+    assert ranked.index("other0") == len(named)
+    assert ids(rank([*others, *named], {}, named={"named": 0.2}))[0] == "other0"
+
+
+def test_the_words_say_less_where_a_document_is_named():
+    chunks = [candidate("near", 0.5, document="d"), candidate("exact", 0.4, document="d", number=1)]
+
+    assert ids(rank(chunks, {"exact": 8.0})) == ["exact", "near"]
+    assert ids(rank(chunks, {"exact": 8.0}, named={"d": 1.0})) == ["near", "exact"]
 
 
 def test_a_chunk_in_no_known_place_is_ranked_by_its_score():

@@ -36,3 +36,12 @@ def test_a_chunk_the_words_do_not_know_yet_is_still_found(desk):
 
     found = HybridRetriever(store=desk.store, words=desk.words).invoke("rate of VAT eleven")
     assert found[0].id == "vat"
+
+
+def test_a_long_document_that_the_question_names_leads(desk, monkeypatch):
+    question = "rate of GST"
+    first = HybridRetriever(store=desk.store, words=desk.words, threshold=0.0).invoke(question)
+    monkeypatch.setattr(type(desk.words), "named", lambda *_: {"sailing": 4.0})
+
+    assert first[0].id != "sailing"
+    assert HybridRetriever(store=desk.store, words=desk.words, threshold=0.0).invoke(question)[0].id == "sailing"

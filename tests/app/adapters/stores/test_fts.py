@@ -9,6 +9,7 @@ from langchain_core.documents import Document
 
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.memory import SavedMemoryStore
+from app.adapters.stores.search_words import LONG
 from chains.errors import VectorStoreError
 from chains.ports import ChunkPlace
 from tests.fakes import WordEmbeddings
@@ -52,6 +53,72 @@ def test_stems_and_titles_are_found(index):
 @pytest.mark.parametrize("question", ["", "?", '"" OR (', "zebra", "the", "*", "NEAR(x", "a:b", "\0"])
 def test_a_question_without_known_words_finds_nothing(index, question):
     assert found(index, question) == []
+
+
+def report(company, *, pages=LONG, **metadata):
+    """Return the chunks of a long document whose title begins with the company, by id."""
+    doc_id = f"{company}-{metadata.get('year', '')}"
+    title = f"{company} Inc. {metadata.pop('year', '2022')} annual report"
+    about = {"title": title, "doc_id": doc_id, "audience": "public"} | metadata
+    return {f"{doc_id}/{n}": chunk(f"revenue and other figures {n}", chunk_index=n, **about) for n in range(pages)}
+
+
+def with_reports(index, *reports):
+    for one in reports:
+        index.add(list(one), list(one.values()))
+    return index
+
+
+def test_a_question_names_the_long_documents_whose_titles_hold_its_words(index):
+    with_reports(index, report("Acme"), report("Globex", year="2021"), report("Globex", year="2022"))
+
+    assert index.named("What was the revenue of ACME?", {}) == {"Acme-": 1.0}
+    assert index.named("What was the revenue of Globex in FY22?", {}) == {
+        "Globex-2022": 1.0, "Globex-2021": 0.5, "Acme-": 0.5
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was the revenue?",  # No title holds it.
+        "Where is the annual report?",  # All do.
+        "Which parcels have a volume weight?",
+        "",
+    ],
+)
+def test_a_question_without_a_name_names_no_document(index, question):
+    assert with_reports(index, report("Acme"), report("Globex")).named(question, {}) == {}
+
+
+def test_a_word_that_many_other_chunks_hold_is_no_name(index):
+    with_reports(index, report("Acme"), report("Globex"))
+    index.add([f"n{n}" for n in range(LONG)], [chunk("a note on Acme", doc_id="notes") for _ in range(LONG)])
+
+    assert index.named("What was the revenue of Acme?", {}) == {}
+
+
+def test_only_long_documents_are_named(index):
+    with_reports(index, report("Acme"), report("Globex", pages=LONG - 1))
+
+    assert index.named("What was the revenue of Globex?", {}) == {}
+
+
+def test_a_stranger_names_public_documents_alone(index):
+    with_reports(index, report("Acme"), report("Globex"), report("Initech", audience="internal"))
+    stranger = {"audience": "public"}
+
+    assert index.named("the revenue of Initech", {}) == {"Initech-": 1.0}
+    assert index.named("the revenue of Initech", stranger) == {}
+    assert index.named("the revenue of Acme", stranger) == {"Acme-": 1.0}
+
+
+def test_names_follow_a_change_of_the_index(index):
+    with_reports(index, report("Acme"), report("Globex"))
+    assert index.named("the revenue of Acme", {})
+
+    index.delete(list(report("Acme"))[:1])
+    assert index.named("the revenue of Acme", {}) == {}
 
 
 @pytest.mark.parametrize("error", ["prcels", "parrcels", "porcels", "pacrels"])

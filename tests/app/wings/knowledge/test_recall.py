@@ -236,6 +236,9 @@ class Shelf:
     def corrected(self, question: str, where: dict, is_word: Callable[[str], bool]) -> str:
         return question
 
+    def named(self, question: str, where: dict) -> dict[str, float]:
+        return {}
+
     def search(self, question: str, limit: int, where: dict) -> dict[str, float]:
         return {id_: 1.0 for doc_id in self.held for id_ in self.chunks_of(doc_id)}
 

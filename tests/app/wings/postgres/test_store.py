@@ -8,6 +8,7 @@ from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from app.adapters.stores.fts import LexicalIndex
 from app.adapters.stores.index import Recipe
+from app.adapters.stores.search_words import LONG
 from app.wings.postgres import store
 from app.wings.postgres.database import Database
 from app.wings.postgres.index import PostgresIndex
@@ -122,6 +123,25 @@ def test_the_words_are_ranked_exactly_as_in_sqlite(index, tmp_path):
         # Equal scores may stand in any order, so the last ones may be others.
         assert sorted(found.values()) == pytest.approx(sorted(expected.values()))
         assert {id_ for id_, score in expected.items() if score > min(expected.values())} <= set(found)
+
+
+def test_long_documents_are_named_exactly_as_in_sqlite(index, tmp_path):
+    chunks = [
+        chunk("figures", title=f"{name} Inc. report", doc_id=name, chunk_index=number, audience=audience)
+        for name, audience in (("Acme", "public"), ("Globex", "public"), ("Initech", "internal"))
+        for number in range(LONG)
+    ]
+    ids = [str(number) for number in range(len(chunks))]
+    lexical = LexicalIndex(tmp_path / "words.sqlite3", fields=fields)
+    lexical.add(ids, chunks)
+    with index.locked():
+        index.change(reset=False).writable().store.add_documents(chunks, ids=ids)
+    words = index.open().words
+
+    for question in ("the figures of Acme", "of Acme and Initech", "the figures of Initech", "the report", ""):
+        for where in ({}, {"audience": "public"}):
+            assert words.named(question, where) == lexical.named(question, where)
+    assert words.named("the figures of Acme", {}) == {"Acme": 1.0}
 
 
 def test_a_stranger_is_ranked_by_public_chunks_alone_exactly_as_in_sqlite(index, tmp_path):
