@@ -63,6 +63,11 @@ def question_of(state: Question) -> str:
     return check_question(state["question"])
 
 
+def readable(state: Searching) -> str:
+    """Return the question in a language that the documents can be read in: its translation, or the question itself."""
+    return state.get("translation") or state["question"]
+
+
 def query_of(state: Searching) -> str:
     """Return the search query: the reformulated one, or the question itself.
 

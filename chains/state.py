@@ -181,12 +181,14 @@ class AskedPart(TypedDict):
 class Reformulated(TypedDict):
     """What reformulation adds: the query to search for, and the redirect of what is not searched for.
 
-    `parts` are the questions of a message that holds several.
+    `parts` are the questions of a message that holds several. `translation` is the question in English, where it
+    was asked in a language that the documents are not in: from there on it is read and answered in its place.
     """
 
     search_query: str
     scope: Redirect | None
     parts: NotRequired[list[AskedPart]]
+    translation: NotRequired[str]
 
 
 class Searching(Question):
@@ -196,6 +198,7 @@ class Searching(Question):
     search_query: NotRequired[str]
     scope: NotRequired[Redirect | None]
     parts: NotRequired[list[AskedPart]]
+    translation: NotRequired[str]
 
 
 class SearchResult(TypedDict):

@@ -76,7 +76,8 @@ class Answering(Serving):
     @cached_property
     def reformulation(self) -> Reformulation:
         """Return the reformulation of follow-ups; it always uses LLM_MODEL."""
-        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model)
+        words = None if self.remote is not None else lambda: self.index.current().words
+        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model, words)
 
     @cached_property
     def moderation(self) -> Moderation | None:

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
 
 import prompts
 from app import hooks
 from app.settings import Settings
 from app.wiring.llm import condensing_model
+from app.wiring.models import word_similarity
 from chains.citations import CiteSources
 from chains.clock import Clock
 from chains.confidence import (
@@ -29,8 +31,10 @@ from chains.context import FormatContext
 from chains.errors import ConfigurationError
 from chains.history import HistoryWindow
 from chains.pipeline import Reformulation, build_chain
-from chains.ports import TokenCounter, WordSimilarity
-from chains.reformulation import Condense, Reformulate, verbatim
+from chains.ports import TokenCounter, WordIndex, WordSimilarity
+from chains.reformulation import Condense, Reformulate, Translate, verbatim
+from chains.reformulation.translate import KnownWord
+from chains.retrieval.retriever import filters_of
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
@@ -38,42 +42,67 @@ from chains.state import Answer, CitationStyle, Question, Redirect, Searching
 
 
 def reformulation_of(
-    settings: Settings, similarity: WordSimilarity, clock: Clock, model: BaseChatModel | None = None
+    settings: Settings,
+    similarity: WordSimilarity,
+    clock: Clock,
+    model: BaseChatModel | None = None,
+    words: Callable[[], WordIndex] | None = None,
 ) -> Reformulation:
-    """Return the reformulation that ENABLE_QUERY_REFORMULATION names, with the deployment's own prompt if there is one.
+    """Return the reformulation that ENABLE_QUERY_REFORMULATION names, with the deployment's own prompts.
 
     Args:
         settings: the settings.
         similarity: compares words by meaning.
         clock: measures the language model's time.
         model: the chat model of the answers; a provider's model also rewrites questions.
+        words: the words of the documents; where they are not known, no question is translated.
 
     Raises:
-        ConfigurationError: condense.txt in PROMPTS_PATH is invalid.
+        ConfigurationError: condense.txt or translate.txt in PROMPTS_PATH is invalid.
     """
     if settings.reformulation.mode == "off":
         return verbatim
     text = partial(prompts.load, folder=settings.prompt.folder)
+    asked = condensing_model(model, settings, clock) if model else None
+    rewriting = partial(_rewriting, asked, settings, clock) if asked else None
     return Reformulate(
         similarity,
-        condense=_condense(settings, model, clock) if model else None,
+        condense=rewriting(Condense, "condense") if rewriting else None,
         always=settings.reformulation.mode == "always",
+        translate=rewriting(Translate, "translate", is_english=_is_english, is_held=_held_in(words))
+        if rewriting and words
+        else None,
         small_talk=text("small_talk"),
         question_back=text("question_back"),
         translations=prompts.translations(settings.prompt.folder),
     )
 
 
-def _condense(settings: Settings, model: BaseChatModel, clock: Clock) -> Condense | None:
-    asked = condensing_model(model, settings, clock)
-    if asked is None:
-        return None
-    prompt = prompts.load("condense", settings.prompt.folder)
+Asks = TypeVar("Asks", bound=Condense)
+
+
+def _rewriting(
+    asked: Runnable[Any, BaseMessage], settings: Settings, clock: Clock, kind: type[Asks], name: str, **options: Any
+) -> Asks:
+    folder = settings.prompt.folder
     try:
-        return Condense(asked, prompt=prompt, timeout_s=settings.reformulation.timeout_s, clock=clock)
+        return kind(
+            asked, prompt=prompts.load(name, folder), timeout_s=settings.reformulation.timeout_s, clock=clock, **options
+        )
     except ConfigurationError as error:
-        msg = f"condense.txt in PROMPTS_PATH={settings.prompt.folder}: {error}"
+        msg = f"{name}.txt in PROMPTS_PATH={folder}: {error}"
         raise ConfigurationError(msg) from error
+
+
+def _is_english(word: str, _config: RunnableConfig | None) -> bool:
+    return word in word_similarity()
+
+
+def _held_in(words: Callable[[], WordIndex]) -> KnownWord:
+    def is_held(word: str, config: RunnableConfig | None) -> bool:
+        return bool(words().search(word, 1, filters_of(config).where()))
+
+    return is_held
 
 
 def pipeline(

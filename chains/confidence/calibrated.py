@@ -21,6 +21,7 @@ from chains.confidence.levels import (
     supported_share,
 )
 from chains.metadata import degradation_of, match_of
+from chains.question import readable
 from chains.state import Cited, Confidence, Passage
 from chains.text.tokens import tokens
 
@@ -99,7 +100,7 @@ def features(state: Cited) -> dict[str, float]:
         **_match(match_of(state["message"])),
         **_similarity([passage["score"] for passage in passages]),
         **_words_found(passages),
-        "question_in_answer": _held(state["question"], f"{answer} {headings}"),
+        "question_in_answer": _held(readable(state), f"{answer} {headings}"),
         "answer_quality": answer_quality(answer),
     }
 

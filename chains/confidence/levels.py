@@ -68,7 +68,8 @@ class RateAnswers:
 def _of_part(part: int, state: Cited) -> Cited:
     """Return the state as if only one question of the message were asked."""
     documents = [passage for _, passage in passages_of(part, state["documents"])]
-    return {**state, "question": state["parts"][part]["question"], "documents": documents}
+    question = state["parts"][part]["question"]
+    return {**state, "question": question, "translation": question, "documents": documents}
 
 
 @dataclass(frozen=True, slots=True)

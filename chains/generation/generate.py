@@ -21,6 +21,7 @@ from chains.generation.pieces import apieces, pieces
 from chains.generation.reply import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
 from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
+from chains.question import readable
 from chains.state import AskedPart, Contextualised, Passage, passages_of
 from chains.text.letters import one_line
 from chains.text.tokens import is_english
@@ -135,7 +136,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
         context, history = state["context"], self._history.turns(state.get("history"))
         turns = [*(tuple(turn) for turn in history), *_guard(state)]
-        question, parts = state["question"].strip(), state.get("parts", [])
+        question, parts = readable(state).strip(), state.get("parts", [])
         content = f"{question}\n\n{_numbered(self._parts, parts)}" if parts else question
         values = {"context": context["text"], "history": turns, "question": content}
         filled = {name: values[ours] for name, ours in self._variables.items()}
@@ -156,7 +157,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     def _canned(self, state: Contextualised) -> AIMessage | None:
         """Return what is said without the model; None where it is asked."""
         language, text = state.get("language"), refusal_of(state)
-        is_unread = not text and self._unread is not None and not is_english(state["question"], language)
+        is_unread = not text and self._unread is not None and not is_english(readable(state), language)
         text = text or (self._unread if is_unread else None)
         if text is None and state["context"]["passages"]:
             return None

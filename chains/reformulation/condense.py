@@ -44,6 +44,8 @@ class Condense:
         ConfigurationError: the prompt has no `{conversation}`, or is not a valid template.
     """
 
+    _asked = "{question}"
+
     def __init__(
         self,
         model: Runnable[LanguageModelInput, BaseMessage],
@@ -53,7 +55,7 @@ class Condense:
         clock: Clock | None = None,
     ) -> None:
         self._model = model
-        self._prompt = _template(prompts.load("condense") if prompt is None else prompt)
+        self._prompt = _template(prompts.load("condense") if prompt is None else prompt, self._asked)
         self._timeout_s = timeout_s
         self._clock = clock or SystemClock()
 
@@ -63,7 +65,7 @@ class Condense:
         with _failures_logged():
             messages, own = self._messages(question, turns), within(deadline, config)
             reply = call_in_time([deadline], self._model.invoke, messages, own)
-        return usable(reply.text, question, turns) if reply else None
+        return self._usable(reply.text, question, turns) if reply else None
 
     async def ainvoke(self, question: str, turns: Sequence[Turn], config: RunnableConfig | None = None) -> str | None:
         """Return the same without blocking the event loop."""
@@ -71,7 +73,10 @@ class Condense:
         with _failures_logged():
             async with time_limit([deadline]):
                 reply = await self._model.ainvoke(self._messages(question, turns), within(deadline, config))
-        return usable(reply.text, question, turns) if reply else None
+        return self._usable(reply.text, question, turns) if reply else None
+
+    def _usable(self, reply: str, question: str, turns: Sequence[Turn]) -> str | None:
+        return usable(reply, question, turns)
 
     def _deadline(self) -> Deadline:
         return Deadline(self._timeout_s, self._clock)
@@ -83,12 +88,17 @@ class Condense:
 
 def usable(reply: str, question: str, turns: Sequence[Turn]) -> str | None:
     """Return the reply without blanks and quotation marks; None where it is empty, overlong or off-topic."""
+    text = question_in(reply)
+    said = " ".join([*(turn.text for turn in turns), question])
+    return text if text and _is_about(text, said) else None
+
+
+def question_in(reply: str) -> str | None:
+    """Return the reply without blanks and quotation marks; None where it reads like an answer, or is empty."""
     text = reply.strip().strip("\"'").strip()
     # An answer has several lines, or markers.
-    if not text or len(text) > LONGEST_REPLY or "\n" in text or without_markers(text) != text:
-        return None
-    said = " ".join([*(turn.text for turn in turns), question])
-    return text if _is_about(text, said) else None
+    is_answer = len(text) > LONGEST_REPLY or "\n" in text or without_markers(text) != text
+    return None if is_answer else text or None
 
 
 def _is_about(text: str, said: str) -> bool:
@@ -114,13 +124,13 @@ def _failures_logged() -> Any:
         log.warning("reformulation_failed", error=type(error).__name__)
 
 
-def _template(prompt: str) -> ChatPromptTemplate:
+def _template(prompt: str, asked: str) -> ChatPromptTemplate:
     try:
-        template = ChatPromptTemplate([("system", prompt), ("human", "{question}")])
+        template = ChatPromptTemplate([("system", prompt), ("human", asked)])
     except ValueError as error:
-        msg = f"the condensing prompt is not a valid template ({error}); write braces that are text as {{{{ and }}}}"
+        msg = f"the prompt is not a valid template ({error}); write braces that are text as {{{{ and }}}}"
         raise ConfigurationError(msg) from error
     if set(template.input_variables) != {"conversation", "question"}:
-        msg = "the condensing prompt needs {conversation} and no other variable"
+        msg = "the prompt needs {conversation} and no other variable"
         raise ConfigurationError(msg)
     return template

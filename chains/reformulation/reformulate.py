@@ -14,6 +14,7 @@ from chains.reformulation.condense import Condense
 from chains.reformulation.splitting import Part, split_questions
 from chains.reformulation.standalone import completed, first_pronoun, lacks_subject, standalone
 from chains.reformulation.terms import is_small_talk
+from chains.reformulation.translate import Translate
 from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Question, Redirect, Reformulated
 from prompts import Translations, translated
 
@@ -21,12 +22,15 @@ from prompts import Translations, translated
 class Reformulate(Runnable[Question, Reformulated]):
     """Compute the search query of a state; small talk and questions without a subject get a reply instead.
 
-    A message with several questions becomes parts that are searched for one by one; no language model is asked then.
+    A message with several questions becomes parts that are searched for one by one; no language model is asked then. A
+    question in a language that neither English nor the documents have the words of is first put into English, and then
+    read as if it had been asked so.
 
     Args:
         similarity: compares words by meaning, to find what a new name replaces; None compares their form only.
         condense: asks a language model where there is a conversation; None asks none.
         always: asks it for every question.
+        translate: puts such a question into English; None translates none.
         small_talk: what thanks and greetings are answered with; by default the packaged text.
         question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.
         translations: of `question_back`, for a question with a `language`; by default the packaged ones.
@@ -40,6 +44,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         *,
         condense: Condense | None = None,
         always: bool = False,
+        translate: Translate | None = None,
         small_talk: str | None = None,
         question_back: str | None = None,
         translations: Translations | None = None,
@@ -47,6 +52,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         self._similarity = similarity
         self._condense = condense
         self._always = always
+        self._translate = translate
         self._small_talk = prompts.load("small_talk") if small_talk is None else small_talk
         self._question_back = prompts.load("question_back") if question_back is None else question_back
         self._translations = prompts.translations() if translations is None else translations
@@ -58,6 +64,10 @@ class Reformulate(Runnable[Question, Reformulated]):
             QuestionError: the question is empty, too long or no text; or the history cannot be read.
         """
         question, turns, found = self._by_rule(input)
+        if self._translate and not _is_redirected(input, found):
+            translation = self._translate.invoke(question, turns, config)
+            if translation:
+                return self._translated(input, translation)
         if self._condense and (self._always or turns) and not _is_settled(input, found):
             return _with_query(found, self._condense.invoke(question, turns, config))
         return found
@@ -65,9 +75,18 @@ class Reformulate(Runnable[Question, Reformulated]):
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the same without blocking the event loop."""
         question, turns, found = self._by_rule(input)
+        if self._translate and not _is_redirected(input, found):
+            translation = await self._translate.ainvoke(question, turns, config)
+            if translation:
+                return self._translated(input, translation)
         if self._condense and (self._always or turns) and not _is_settled(input, found):
             return _with_query(found, await self._condense.ainvoke(question, turns, config))
         return found
+
+    def _translated(self, state: Question, translation: str) -> Reformulated:
+        """Return what the rules make of the question in English."""
+        *_, found = self._by_rule({**state, "question": translation})
+        return {**found, "translation": translation}
 
     def _by_rule(self, state: Question) -> tuple[str, list[Turn], Reformulated]:
         question, turns = question_of(state), turns_of(state.get("history"))
@@ -111,7 +130,11 @@ def verbatim(state: Question) -> Reformulated:
 
 def _is_settled(state: Question, found: Reformulated) -> bool:
     """Return whether the query stays: the question is blocked, answered without documents, or holds several."""
-    return is_blocked(state) or found["scope"] is not None or "parts" in found
+    return _is_redirected(state, found) or "parts" in found
+
+
+def _is_redirected(state: Question, found: Reformulated) -> bool:
+    return is_blocked(state) or found["scope"] is not None
 
 
 def _with_query(found: Reformulated, query: str | None) -> Reformulated:

@@ -133,7 +133,7 @@ def _scaled(words: Iterator[Token]) -> Iterator[Token]:
         yield held
 
 
-_OTHER_SCRIPT: Final = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]{2}")
+OTHER_SCRIPT: Final = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]{2}")
 FEWEST_WORDS: Final = 3  # Fewer may be names and terms, which are the same in many languages.
 
 
@@ -146,4 +146,4 @@ def is_english(question: str, language: str | None = None) -> bool:
     if any(word.kind == "stop" for word in words):
         return True
     chosen = (language or "en").partition("-")[0].lower()
-    return not _OTHER_SCRIPT.search(question) and (chosen == "en" or len(words) < FEWEST_WORDS)
+    return not OTHER_SCRIPT.search(question) and (chosen == "en" or len(words) < FEWEST_WORDS)
