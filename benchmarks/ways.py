@@ -4,7 +4,8 @@ Each row is a way on a set: how often the evidence (else the page, else the docu
 ten, by how much that differs from the first way with its 95 % interval (paired bootstrap), and what it costs. Questions
 go through the same reformulation as in an answer. Each corpus is indexed once; the larger ones are not part of the
 project, see `benchmarks.strategies`. `--half` takes every second question: choose on the first, confirm on the second.
-`--typos N` puts typing errors into N words of each question, always the same ones.
+`--typos N` puts typing errors into N words of each question, always the same ones; `--model` asks a model of
+docs/models.md where a deployment with a language model would.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -23,9 +25,10 @@ from langchain_core.runnables.base import coerce_to_runnable
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wiring import Services, sample_corpus
-from app.wiring.chain import reformulation_of
 from app.wiring.models import retriever_of
 from benchmarks.fits.corpora import KEPT, SHARED, QuestionSet, cases_of, question_sets
+from benchmarks.models.server import model_server
+from benchmarks.models.weights import MODELS
 from benchmarks.tables import table
 from chains.retrieval import retrieve
 from chains.state import Passage, Question, Searching
@@ -70,18 +73,34 @@ def main() -> None:
     parser.add_argument("--half", choices=("first", "second"))
     parser.add_argument("--sets", nargs="*", help="only these")
     parser.add_argument("--typos", type=int, default=0)
+    parser.add_argument("--model", choices=MODELS, help="asked for follow-ups and translations; by default none is")
     given = parser.parse_args()
     print(table(HEADS, ()), flush=True)
     pooled: dict[str, list[Measured]] = {}
-    for one in sets(given.folder):
-        if given.sets and one.name not in given.sets:
-            continue
-        cases = [misspelt(case, given.typos) for case in halved(cases_of(one), given.half)]
-        found = {way: measure(one, cases, settings, given.kept) for way, settings in WAYS.items()}
-        for way, measured in found.items():
-            pooled.setdefault(way, []).append(measured)
-        print(lines(one.name, found), flush=True)
+    with asked_model(given.model) as model:
+        for one in sets(given.folder):
+            if given.sets and one.name not in given.sets:
+                continue
+            cases = [misspelt(case, given.typos) for case in halved(cases_of(one), given.half)]
+            found = {way: measure(one, cases, model | settings, given.kept) for way, settings in WAYS.items()}
+            for way, measured in found.items():
+                pooled.setdefault(way, []).append(measured)
+            print(lines(one.name, found), flush=True)
     print(lines("all", {way: together(parts) for way, parts in pooled.items()}))
+
+
+@contextmanager
+def asked_model(name: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the settings of the language model, its server running; without a name those of none.
+
+    Raises:
+        WeightsError: the model is not on this machine.
+    """
+    if name is None:
+        yield {"llm_provider": "offline"}
+        return
+    with model_server(MODELS[name]) as server:
+        yield {"llm_provider": "llama-cpp", "llm_base_url": server.url, "llm_model": server.model}
 
 
 def sets(folder: Path) -> Iterator[QuestionSet]:
@@ -119,7 +138,7 @@ def misspelt(case: Case, errors: int) -> Case:
 def measure(one: QuestionSet, cases: Sequence[Case], way: Mapping[str, Any], kept: Path) -> Measured:
     """Return what a way finds for the questions of a set; the documents are indexed where that was not done yet."""
     place = kept / f"{one.documents.parent.name}_{one.documents.stem}"
-    services = Services(load_settings(_env_file=None, chroma_path=place, llm_provider="offline", **way))
+    services = Services(load_settings(_env_file=None, chroma_path=place, **way))
     seconds = place / "ingestion_s"
     if not seconds.is_file():
         started = time.perf_counter()
@@ -140,12 +159,11 @@ def measure(one: QuestionSet, cases: Sequence[Case], way: Mapping[str, Any], kep
 def asking(services: Services) -> Callable[[Case], list[Passage]]:
     """Return what finds the passages of a question, caches and scope gate apart."""
     settings, index = services.settings, services.index.current()
-    reformulate = reformulation_of(settings, services.word_similarity, services.clock)
     search = retrieve(retriever_of(settings, store=index.store, words=index.words, model=lambda: services.model))
 
     def ask(case: Case) -> list[Passage]:
         state = Question(question=case.question, history=list(case.history))
-        reformulated = coerce_to_runnable(reformulate).invoke(state)
+        reformulated = coerce_to_runnable(services.reformulation).invoke(state)
         return search.invoke(cast("Searching", {**state, **reformulated}))
 
     return ask

@@ -314,8 +314,9 @@ class ReformulationSettings(Group):
     mode: Reformulation = Field(
         "auto",
         validation_alias="enable_query_reformulation",
-        description="auto: rewrite follow-ups as standalone questions before searching; always: rewrite every "
-        "question; off: search for the user's own words. true means always, false means off",
+        description="auto: rewrite follow-ups as standalone questions before searching, and with a language model "
+        "those in another language than the documents in English; always: rewrite every question; off: search for "
+        "the user's own words. true means always, false means off",
     )
     timeout_s: Seconds = Field(
         3,
