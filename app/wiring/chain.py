@@ -33,7 +33,7 @@ from chains.history import HistoryWindow
 from chains.pipeline import Reformulation, build_chain
 from chains.ports import TokenCounter, WordIndex, WordSimilarity
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
-from chains.reformulation.translate import KnownWord
+from chains.reformulation.translate import HeldWord
 from chains.retrieval.retriever import filters_of
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
@@ -94,11 +94,11 @@ def _rewriting(
         raise ConfigurationError(msg) from error
 
 
-def _is_english(word: str, _config: RunnableConfig | None) -> bool:
+def _is_english(word: str) -> bool:
     return word in word_similarity()
 
 
-def _held_in(words: Callable[[], WordIndex]) -> KnownWord:
+def _held_in(words: Callable[[], WordIndex]) -> HeldWord:
     def is_held(word: str, config: RunnableConfig | None) -> bool:
         return bool(words().search(word, 1, filters_of(config).where()))
 

@@ -44,7 +44,7 @@ class Condense:
         ConfigurationError: the prompt has no `{conversation}`, or is not a valid template.
     """
 
-    _asked = "{question}"
+    _asked = "{question}"  # The user's message.
 
     def __init__(
         self,

@@ -38,9 +38,7 @@ class Translator(FakeListChatModel):
 
 def reformulate(*replies: str, **options: Any) -> tuple[Reformulate, Translator]:
     model = Translator(responses=list(replies) or ["unasked"])
-    translate = Translate(
-        model, is_english=lambda word, _: word in ENGLISH, is_held=lambda word, _: word in HELD, **options
-    )
+    translate = Translate(model, is_english=ENGLISH.__contains__, is_held=lambda word, _: word in HELD, **options)
     return Reformulate(translate=translate), model
 
 
@@ -119,9 +117,7 @@ def test_the_questions_of_a_message_are_parts_of_its_translation():
 
 def test_where_no_translation_comes_a_follow_up_is_condensed_as_before():
     condense = Condense(FakeListChatModel(responses=["Berapa tarif GST untuk ekspor?"]))
-    translate = Translate(
-        FakeListChatModel(responses=[""]), is_english=lambda word, _: word in ENGLISH, is_held=lambda *_: False
-    )
+    translate = Translate(FakeListChatModel(responses=[""]), is_english=ENGLISH.__contains__, is_held=lambda *_: False)
     history = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "9 %."}]
     found = Reformulate(condense=condense, translate=translate).invoke({"question": "Dan ekspor?", "history": history})
 
@@ -152,7 +148,7 @@ def test_the_documents_that_an_asker_may_not_see_know_no_word():
         return False
 
     model = FakeListChatModel(responses=["What is the rate of GST?"])
-    translate = Translate(model, is_english=lambda word, _: word in ENGLISH, is_held=is_held)
+    translate = Translate(model, is_english=ENGLISH.__contains__, is_held=is_held)
     Reformulate(translate=translate).invoke({"question": QUESTION}, {"configurable": {"audience": "public"}})
 
     assert {config["configurable"]["audience"] for config in seen} == {"public"}
