@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import run_in_executor
 
 import prompts
@@ -41,7 +43,7 @@ class Translate(Condense):
 
     def __init__(
         self,
-        model: Any,
+        model: Runnable[LanguageModelInput, BaseMessage],
         *,
         is_english: Callable[[str], bool],
         is_held: HeldWord,
