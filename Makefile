@@ -49,6 +49,7 @@ bench: $(VENV)/.dev $(PARITY)/.done ## Measure speed, memory and size, and print
 
 eval: $(VENV)/.dev ## Run the question sets through every retrieval strategy, and print the tables of docs/retrieval.md
 	$(BIN)/python -m benchmarks.strategies
+	$(BIN)/python -m benchmarks.ways
 
 load: $(VENV)/.dev ## Load the service with 16, 50 and 200 users, and print the table
 	$(BIN)/python -m benchmarks.load

@@ -4,6 +4,7 @@ import re
 
 from chains.errors import QuestionError
 from chains.state import Question, Searching
+from chains.text.tokens import is_english
 
 QUESTION_MAX_CHARACTERS = 4000
 """The longest question of the chain; QUERY_MAX_CHARACTERS is that of the contracts of /api/query and /chat."""
@@ -66,6 +67,13 @@ def question_of(state: Question) -> str:
 def readable(state: Searching) -> str:
     """Return the question in a language that the documents can be read in: its translation, or the question itself."""
     return state.get("translation") or state["question"]
+
+
+def is_readable(state: Searching) -> bool:
+    """Return whether what reads English only can read the question."""
+    if "translation" in state:
+        return True
+    return not state.get("foreign") and is_english(state["question"], state.get("language"))
 
 
 def query_of(state: Searching) -> str:

@@ -182,13 +182,15 @@ class Reformulated(TypedDict):
     """What reformulation adds: the query to search for, and the redirect of what is not searched for.
 
     `parts` are the questions of a message that holds several. `translation` is the question in English, where it
-    was asked in a language that the documents are not in: from there on it is read and answered in its place.
+    was asked in a language that the documents are not in: from there on it is read and answered in its place. `foreign`
+    says that it is in such a language and has no translation.
     """
 
     search_query: str
     scope: Redirect | None
     parts: NotRequired[list[AskedPart]]
     translation: NotRequired[str]
+    foreign: NotRequired[bool]
 
 
 class Searching(Question):
@@ -199,6 +201,7 @@ class Searching(Question):
     scope: NotRequired[Redirect | None]
     parts: NotRequired[list[AskedPart]]
     translation: NotRequired[str]
+    foreign: NotRequired[bool]
 
 
 class SearchResult(TypedDict):

@@ -33,7 +33,7 @@ from chains.history import HistoryWindow
 from chains.pipeline import Reformulation, build_chain
 from chains.ports import TokenCounter, WordIndex, WordSimilarity
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
-from chains.reformulation.translate import HeldWord
+from chains.reformulation.translate import Foreign, HeldWord
 from chains.retrieval.retriever import filters_of
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
@@ -55,7 +55,7 @@ def reformulation_of(
         similarity: compares words by meaning.
         clock: measures the language model's time.
         model: the chat model of the answers; a provider's model also rewrites questions.
-        words: the words of the documents; where they are not known, no question is translated.
+        words: the words of the documents; where they are not known, no question is taken for one in another language.
 
     Raises:
         ConfigurationError: condense.txt or translate.txt in PROMPTS_PATH is invalid.
@@ -64,14 +64,14 @@ def reformulation_of(
         return verbatim
     text = partial(prompts.load, folder=settings.prompt.folder)
     asked = condensing_model(model, settings, clock) if model else None
+    is_foreign = Foreign(is_english=_is_english, is_held=_held_in(words)) if words else None
     rewriting = partial(_rewriting, asked, settings, clock) if asked else None
     return Reformulate(
         similarity,
         condense=rewriting(Condense, "condense") if rewriting else None,
         always=settings.reformulation.mode == "always",
-        translate=rewriting(Translate, "translate", is_english=_is_english, is_held=_held_in(words))
-        if rewriting and words
-        else None,
+        is_foreign=is_foreign,
+        translate=rewriting(Translate, "translate", is_foreign=is_foreign) if rewriting and is_foreign else None,
         small_talk=text("small_talk"),
         question_back=text("question_back"),
         translations=prompts.translations(settings.prompt.folder),
@@ -100,7 +100,8 @@ def _is_english(word: str) -> bool:
 
 def _held_in(words: Callable[[], WordIndex]) -> HeldWord:
     def is_held(word: str, config: RunnableConfig | None) -> bool:
-        return bool(words().search(word, 1, filters_of(config).where()))
+        index, where = words(), filters_of(config).where()
+        return bool(index.search(index.corrected(word, where, _is_english), 1, where))
 
     return is_held
 

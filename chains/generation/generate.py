@@ -21,10 +21,9 @@ from chains.generation.pieces import apieces, pieces
 from chains.generation.reply import ReasoningFilter, shown_part, without_reasoning
 from chains.history import HistoryWindow
 from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
-from chains.question import readable
+from chains.question import is_readable, readable
 from chains.state import AskedPart, Contextualised, Passage, passages_of
 from chains.text.letters import one_line
-from chains.text.tokens import is_english
 from prompts import Translations, translated
 
 VARIABLES = {"context", "history", "question"}
@@ -157,7 +156,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
     def _canned(self, state: Contextualised) -> AIMessage | None:
         """Return what is said without the model; None where it is asked."""
         language, text = state.get("language"), refusal_of(state)
-        is_unread = not text and self._unread is not None and not is_english(readable(state), language)
+        is_unread = not text and self._unread is not None and not is_readable(state)
         text = text or (self._unread if is_unread else None)
         if text is None and state["context"]["passages"]:
             return None

@@ -4,6 +4,6 @@ from chains.reformulation.condense import Condense
 from chains.reformulation.reformulate import Reformulate, verbatim
 from chains.reformulation.splitting import split_questions
 from chains.reformulation.standalone import standalone
-from chains.reformulation.translate import Translate
+from chains.reformulation.translate import Foreign, Translate
 
-__all__ = ["Condense", "Reformulate", "Translate", "split_questions", "standalone", "verbatim"]
+__all__ = ["Condense", "Foreign", "Reformulate", "Translate", "split_questions", "standalone", "verbatim"]

@@ -14,7 +14,7 @@ from chains.reformulation.condense import Condense
 from chains.reformulation.splitting import Part, split_questions
 from chains.reformulation.standalone import completed, first_pronoun, lacks_subject, standalone
 from chains.reformulation.terms import is_small_talk
-from chains.reformulation.translate import Translate
+from chains.reformulation.translate import Foreign, Translate
 from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Question, Redirect, Reformulated
 from prompts import Translations, translated
 
@@ -30,6 +30,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         similarity: compares words by meaning, to find what a new name replaces; None compares their form only.
         condense: asks a language model where there is a conversation; None asks none.
         always: asks it for every question.
+        is_foreign: tells a question in another language than English and the documents; None takes none for one.
         translate: puts such a question into English; None translates none.
         small_talk: what thanks and greetings are answered with; by default the packaged text.
         question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.
@@ -44,6 +45,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         *,
         condense: Condense | None = None,
         always: bool = False,
+        is_foreign: Foreign | None = None,
         translate: Translate | None = None,
         small_talk: str | None = None,
         question_back: str | None = None,
@@ -52,7 +54,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         self._similarity = similarity
         self._condense = condense
         self._always = always
-        self._translate = translate
+        self._is_foreign, self._translate = is_foreign, translate
         self._small_talk = prompts.load("small_talk") if small_talk is None else small_talk
         self._question_back = prompts.load("question_back") if question_back is None else question_back
         self._translations = prompts.translations() if translations is None else translations
@@ -64,10 +66,11 @@ class Reformulate(Runnable[Question, Reformulated]):
             QuestionError: the question is empty, too long or no text; or the history cannot be read.
         """
         question, turns, found = self._by_rule(input)
-        if self._translate and not _is_redirected(input, found):
-            translation = self._translate.invoke(question, turns, config)
+        if self._is_foreign and not _is_redirected(input, found) and self._is_foreign(question, config):
+            translation = self._translate.invoke(question, turns, config) if self._translate else None
             if translation:
                 return self._translated(input, translation)
+            found = {**found, "foreign": True}
         if self._condense and (self._always or turns) and not _is_settled(input, found):
             return _with_query(found, self._condense.invoke(question, turns, config))
         return found
@@ -75,10 +78,11 @@ class Reformulate(Runnable[Question, Reformulated]):
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the same without blocking the event loop."""
         question, turns, found = self._by_rule(input)
-        if self._translate and not _is_redirected(input, found):
-            translation = await self._translate.ainvoke(question, turns, config)
+        if self._is_foreign and not _is_redirected(input, found) and await self._is_foreign.acall(question, config):
+            translation = await self._translate.ainvoke(question, turns, config) if self._translate else None
             if translation:
                 return self._translated(input, translation)
+            found = {**found, "foreign": True}
         if self._condense and (self._always or turns) and not _is_settled(input, found):
             return _with_query(found, await self._condense.ainvoke(question, turns, config))
         return found
@@ -138,4 +142,4 @@ def _is_redirected(state: Question, found: Reformulated) -> bool:
 
 
 def _with_query(found: Reformulated, query: str | None) -> Reformulated:
-    return Reformulated(search_query=query or found["search_query"], scope=found["scope"])
+    return {**found, "search_query": query or found["search_query"]}

@@ -16,10 +16,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from numpy.typing import NDArray
 
 from chains.blocking import is_blocked
-from chains.question import query_of, question_of, readable
+from chains.question import is_readable, query_of, question_of
 from chains.scope.file import ScopeFile
 from chains.state import SMALL_TALK, Redirect, Searching
-from chains.text.tokens import is_english
 
 # Chosen by leaving out one example at a time; values between a half and the double change little.
 GAMMA = 3.0
@@ -73,7 +72,7 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
             return None
         if settled := _settled(input):
             return settled
-        if not is_english(readable(input), input.get("language")):
+        if not is_readable(input):
             return input.get("scope")
         language = input.get("language")
         judged = [self._judge(self._embeddings.embed_query(text), language) for text in _judged(input)]
@@ -85,7 +84,7 @@ class ScopeGate(Runnable[Searching, Redirect | None]):
             return None
         if settled := _settled(input):
             return settled
-        if not is_english(readable(input), input.get("language")):
+        if not is_readable(input):
             return input.get("scope")
         language = input.get("language")
         judged = [self._judge(await self._embeddings.aembed_query(text), language) for text in _judged(input)]

@@ -6,14 +6,18 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 
 import prompts
-from chains.reformulation import Condense, Reformulate, Translate
+from chains.reformulation import Condense, Foreign, Reformulate, Translate
+from chains.scope import ScopeFile, ScopeGate
+from chains.scope.file import Intent
 from chains.text.words import plain_words
 from tests.chains.gst import gst_chain
+from tests.fakes import WordEmbeddings
 from tests.streams import asked
 
 ENGLISH = frozenset(plain_words("how what is the rate of gst and for import export in a does it also apply thank you"))
 HELD = frozenset(plain_words("gst singapore tarif dokumen"))
 THANKS = ("Terima kasih!", "Merci beaucoup pour tout !")
+FOREIGN = Foreign(is_english=ENGLISH.__contains__, is_held=lambda word, _: word in HELD)
 QUESTION = "Berapa tarif GST untuk barang impor?"
 
 
@@ -38,8 +42,7 @@ class Translator(FakeListChatModel):
 
 def reformulate(*replies: str, **options: Any) -> tuple[Reformulate, Translator]:
     model = Translator(responses=list(replies) or ["unasked"])
-    translate = Translate(model, is_english=ENGLISH.__contains__, is_held=lambda word, _: word in HELD, **options)
-    return Reformulate(translate=translate), model
+    return Reformulate(is_foreign=FOREIGN, translate=Translate(model, is_foreign=FOREIGN, **options)), model
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
@@ -86,7 +89,7 @@ def test_a_word_in_another_script_is_no_name():
 def test_a_reply_that_is_no_question_in_english_leaves_the_users_words(reply):
     found = reformulate(reply)[0].invoke({"question": QUESTION})
 
-    assert found == {"search_query": QUESTION, "scope": None}
+    assert found == {"search_query": QUESTION, "scope": None, "foreign": True}
 
 
 def test_thanks_are_answered_in_every_language_and_those_that_are_known_ask_no_model():
@@ -117,11 +120,12 @@ def test_the_questions_of_a_message_are_parts_of_its_translation():
 
 def test_where_no_translation_comes_a_follow_up_is_condensed_as_before():
     condense = Condense(FakeListChatModel(responses=["Berapa tarif GST untuk ekspor?"]))
-    translate = Translate(FakeListChatModel(responses=[""]), is_english=ENGLISH.__contains__, is_held=lambda *_: False)
+    translate = Translate(FakeListChatModel(responses=[""]), is_foreign=FOREIGN)
     history = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "9 %."}]
-    found = Reformulate(condense=condense, translate=translate).invoke({"question": "Dan ekspor?", "history": history})
+    reformulation = Reformulate(condense=condense, is_foreign=FOREIGN, translate=translate)
+    found = reformulation.invoke({"question": "Dan untuk ekspor bagaimana?", "history": history})
 
-    assert found["search_query"] == "Berapa tarif GST untuk ekspor?"
+    assert found == {"search_query": "Berapa tarif GST untuk ekspor?", "scope": None, "foreign": True}
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
@@ -147,8 +151,24 @@ def test_the_documents_that_an_asker_may_not_see_know_no_word():
         seen.append(config)
         return False
 
-    model = FakeListChatModel(responses=["What is the rate of GST?"])
-    translate = Translate(model, is_english=ENGLISH.__contains__, is_held=is_held)
-    Reformulate(translate=translate).invoke({"question": QUESTION}, {"configurable": {"audience": "public"}})
+    foreign = Foreign(is_english=ENGLISH.__contains__, is_held=is_held)
+    Reformulate(is_foreign=foreign).invoke({"question": QUESTION}, {"configurable": {"audience": "public"}})
 
     assert {config["configurable"]["audience"] for config in seen} == {"public"}
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+async def test_without_a_model_that_reads_it_the_user_is_told_so_with_the_closest_passages(way):
+    chain = gst_chain(reformulation=Reformulate(is_foreign=FOREIGN), unread=prompts.load("unread"))
+    answer = await asked(chain, way, {"question": QUESTION})
+
+    assert (answer["outcome"], answer["answer"]) == ("unsure", prompts.load("unread"))
+    assert [one["quote"] for one in answer["closest"]] == ["The rate of GST is 9%."]
+
+
+def test_the_scope_gate_declines_no_question_in_another_language():
+    intent = Intent(name="rates", redirect="Ask pricing.", examples=(QUESTION,))
+    gate: Any = ScopeGate(ScopeFile(intents=(intent,), in_scope=("What is GST?",)), WordEmbeddings())
+
+    assert gate.invoke({"question": QUESTION})["intent"] == "rates"
+    assert gate.invoke({"question": QUESTION, "foreign": True}) is None
