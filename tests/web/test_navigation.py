@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.web.asking import GST, GST_ANSWER, PDF_ANSWER, PDF_QUESTION, ask_and_wait
 
@@ -36,6 +36,19 @@ def test_back_goes_through_conversations_and_ends_at_the_empty_page(page):
     for _ in range(3):
         page.go_forward()
     expect(page.locator(".asked")).to_have_text(CIF)
+
+
+def test_a_question_before_the_page_knows_its_user_is_a_step_too(page):
+    held: list[Route] = []
+    page.route("**/api/me", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks the function.
+    page.reload()
+    ask_and_wait(page, GST)
+    assert fragment(page) == ""
+    held[0].continue_()
+    expect(page).to_have_url(re.compile("#c="))
+    page.go_back()
+
+    expect(page.locator("#welcome")).to_be_visible()
 
 
 def test_back_closes_a_document_and_forward_opens_it_at_its_words(page):

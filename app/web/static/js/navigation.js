@@ -27,10 +27,12 @@ export function start() {
 
 /** Show what the address names; without one, what `otherwise` opens. @param {() => void} otherwise */
 export function restore(otherwise) {
+  // A quick user has asked already: that was a step, and Back leads to the empty page.
+  const step = state.conversation.exchanges.length ? "pushState" : "replaceState";
   if (isNamed()) apply();
   else otherwise();
   current = address();
-  if (!isNamed() && current) history.replaceState(state.document, "", current);
+  if (!isNamed() && current) history[step](state.document, "", current);
   change({ restored: true });
 }
 
