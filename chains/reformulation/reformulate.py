@@ -30,7 +30,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         similarity: compares words by meaning, to find what a new name replaces; None compares their form only.
         condense: asks a language model where there is a conversation; None asks none.
         always: asks it for every question.
-        is_foreign: tells a question in another language than English and the documents; None takes none for one.
+        is_foreign: says whether a question is in another language than English and the documents; None: none is.
         translate: puts such a question into English; None translates none.
         small_talk: what thanks and greetings are answered with; by default the packaged text.
         question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.

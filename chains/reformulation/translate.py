@@ -63,7 +63,7 @@ class Translate(Condense):
 
     Args:
         model: writes the question; a low temperature and few tokens are the caller's to set.
-        is_foreign: tells a reply that is still in the other language.
+        is_foreign: rejects a reply that is still in the other language.
         prompt: the instructions, a template with `{conversation}`; by default the packaged text.
         options: those of `Condense`.
     """

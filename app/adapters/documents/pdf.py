@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import pypdfium2
 from pypdfium2 import raw
 
-from app.adapters.documents.pdf_headings import headings, is_cover, report_title, says_something, without_running
+from app.adapters.documents.pdf_headings import headings, is_cover, report_title, without_running
 from app.adapters.documents.pdf_lines import Line, read_lines, text_of
 from app.adapters.documents.pdf_tables import tables
 from chains.errors import IngestionError
@@ -161,7 +161,7 @@ def _tables(pages: Sequence[Sequence[Line]], places: Sequence[Page], starts: Seq
 
 def _metadata(about: dict[str, str], path: Path, cover: str) -> dict[str, str]:
     named = _PRINTED_FROM.sub("", _plain(about.get("Title", "")))
-    title = report_title(cover) or (named if says_something(named) else "") or named or title_of(path)
+    title = report_title(cover) or named or title_of(path)
     date = day(_plain(about.get("ModDate", ""))) or day(_plain(about.get("CreationDate", "")))
     found = {"title": title, "author": _plain(about.get("Author", "")), "last_updated": date}
     return {name: value for name, value in found.items() if value}

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from app.adapters.documents.pdf_lines import Line
-from chains.text.words import word_set
 
 FORM = re.compile(r"\bform\s+(10-?[kq](?:/a)?|8-?k|6-?k|20-?f|40-?f|s-?1)\b", re.IGNORECASE)
 PERIOD = re.compile(
@@ -17,11 +16,6 @@ REPORTED = re.compile(r"\bdate\s+of\s+(?:report|earliest)[^.]{0,80}?\b((?:19|20)
 REGISTRANT = re.compile(r"exact\s+name\s+of\s+(?:the\s+)?registrant", re.IGNORECASE)
 LETTERS = re.compile(r"[^\W\d_]{2}")
 _RULE = re.compile(r"_{3,}(?=.*[^\W\d_])")
-# Words that name the kind of a file and not what it is about.
-KINDS = word_set("""
-    10-k 10k 10-q 10q 8-k 8k annual copy doc document draft file final financial form page pages pdf print quarterly
-    report scan statement statements the untitled version microsoft word www html htm
-    """)
 LONGEST_NAME = 150
 
 
@@ -46,12 +40,6 @@ def _company(lines: Sequence[str]) -> str:
 def is_cover(text: str) -> bool:
     """Return whether a page is the cover of such a report: its headings name no part of it."""
     return bool(REGISTRANT.search(text))
-
-
-def says_something(title: str) -> bool:
-    """Return whether a title contains a word other than numbers and kinds of files."""
-    words = re.findall(r"[^\s_,.:()]+", title.lower())
-    return any(LETTERS.search(word) and word.rstrip("0123456789") not in KINDS for word in words)
 
 
 # A line is looked at as a running head or foot where it is one of so many at the edge of its page.

@@ -1,7 +1,7 @@
 import pytest
 
 from app.adapters.documents.pdf import load_pdf
-from app.adapters.documents.pdf_headings import headings, report_title, says_something, without_running
+from app.adapters.documents.pdf_headings import headings, report_title, without_running
 from app.adapters.documents.pdf_lines import Line, read_lines, text_of
 from benchmarks.documents import laid_out_pdf
 from chains.ingestion.chunks import Chunker
@@ -160,17 +160,3 @@ Delaware"""
 )
 def test_the_cover_of_a_report_names_company_year_and_form(text, title):
     assert report_title(text) == title
-
-
-@pytest.mark.parametrize(
-    ("title", "expected"),
-    [
-        ("GST Guide", True),
-        ("ANNEX A", True),
-        ("Form 10-K", False),
-        ("0001558370-22-001234", False),
-        ("Document1.pdf", False),
-    ],
-)
-def test_a_title_that_names_only_a_kind_of_file_says_nothing(title, expected):
-    assert says_something(title) == expected
