@@ -212,7 +212,10 @@ def _ignored(root: Path) -> Callable[[str], str | None]:
     try:
         if not file.is_file():
             return lambda _: None
-        lines = list(filter(None, read_text(file).splitlines()))
+        text, warnings = read_text(file)
+        if warnings:
+            raise ValueError(warnings[0])
+        lines = list(filter(None, text.splitlines()))
         if slow := next((line for line in lines if len(WILDCARDS.findall(line)) > MAX_WILDCARDS), None):
             msg = f"more than {MAX_WILDCARDS} wildcards in {slow!r}"
             raise ValueError(msg)

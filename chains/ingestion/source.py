@@ -2,7 +2,7 @@
 
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -13,7 +13,22 @@ from chains.errors import IngestionError
 MAX_BYTES = 20 * 2**20
 # Every chunk carries the title and the name of its section; what is longer is no name that a reader would know.
 MAX_NAME = 300
+MAX_SHOWN = 60  # Of a text that is named in a warning.
 
+# What Windows and older systems write; of all encodings, letters of one would be taken for another's.
+ENCODINGS = [
+    "utf_16", "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "euc_jp", "euc_kr", "koi8_r"
+]  # fmt: skip
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_WORD = re.compile(r"[^\W\d_]{2}")
+_NO_TITLE = re.compile(
+    r"(?:untitled|anonymous|unnamed|unknown|no title|none|null|title|document|slide|(?:powerpoint )?presentation)"
+    r"\s*\d*$"
+    r"|(?:new )?microsoft (?:word|excel|powerpoint)[\w ]*$|[\w./\\ -]+\.(?:exe|tmp|dvi|ps|indd|qxd|cdr|dwg)$"
+    r"|(?:about:blank|file:|https?:)|(?:scan|img|image|dsc|page)[ _-]?\d+$",
+    re.IGNORECASE,
+)
+_BINARY = re.compile(rb"\0{4}|[\x00-\x06\x0e-\x1a]{2}")
 _NO_CHARACTERS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -96,21 +111,37 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def read_text(path: Path) -> str:
-    """Read a file of UTF-8 text; line ends are read as line feeds.
+def read_text(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Read a file of text, and the warning which encoding it was taken for where that is not UTF-8.
+
+    Line ends are read as line feeds.
 
     Raises:
-        IngestionError: the file cannot be read, is too large, or is not UTF-8 text.
+        IngestionError: the file cannot be read, is too large, or is no text.
     """
+    content = read_bytes(path)
     try:
-        text = read_bytes(path).decode("utf-8")
+        text, warnings = content.decode("utf-8"), tuple[str, ...]()
     except UnicodeDecodeError as error:
-        msg = f"the file is not UTF-8 text (byte {error.start} cannot be read); save it as UTF-8"
-        raise IngestionError(msg) from error
+        text, warnings = _guessed(content, error)
     if "\0" in text:
         msg = "the file holds binary data, not text"
         raise IngestionError(msg)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
+
+
+def _guessed(content: bytes, error: UnicodeDecodeError) -> tuple[str, tuple[str, ...]]:
+    """Return the text in the encoding that its letters speak for."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - Few files need it, and it takes a tenth of a second.
+
+    is_binary = _BINARY.search(content) and not content.startswith(_UTF_16)
+    best = None if is_binary else from_bytes(content, cp_isolation=ENCODINGS).best()
+    if best is None or not str(best).strip():
+        msg = f"the file is not UTF-8 text (byte {error.start} cannot be read); save it as UTF-8"
+        raise IngestionError(msg) from error
+    text = str(best).removeprefix("\ufeff")
+    name = "cp1252" if content.decode("cp1252", "replace") == text else best.encoding
+    return text, (f"the file is not UTF-8; it was read as {name}",)
 
 
 def require_words(text: str) -> None:
@@ -134,6 +165,19 @@ def without_controls(text: str) -> str:
     return _NO_CHARACTERS.sub("", text)
 
 
+def left_out(texts: Iterable[str], why: str) -> str:
+    """Return the warning that texts were not read, with the first words of the first."""
+    first, *others = texts
+    words = first if len(first) <= MAX_SHOWN else f"{first[:MAX_SHOWN]}..."
+    more = f" and {len(others)} more" if others else ""
+    return f"text that is {why} is left out: {words!r}{more}"
+
+
 def title_of(path: Path) -> str:
     """Return a title made of the file's name."""
     return path.stem.replace("_", " ").title()
+
+
+def is_title(text: str) -> bool:
+    """Say whether a title that a program wrote names the document: not `untitled`, `10811.exe` or a row of numbers."""
+    return bool(_WORD.search(text)) and not _NO_TITLE.match(text.strip(" .()[]<>\"'-_"))

@@ -5,12 +5,15 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import yaml
+from markdown_it import MarkdownIt
 
 from chains.errors import IngestionError
+from chains.ingestion.shown_markdown import shown_markdown
 from chains.ingestion.source import MAX_NAME, SourceText, read_text, require_words, title_of, without_controls
 from chains.ingestion.statements import Stated, plain_name, strings
 from chains.source_urls import not_links, source_urls
@@ -71,41 +74,64 @@ MOST_WARNINGS, MAX_SHOWN = 5, 80
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPENED = re.compile(r"\A\ufeff?---[ \t]*\n[ \t]*[\w-]+[ \t]*:")
-_TITLE = re.compile(r"^#[ \t](.*)$", re.MULTILINE)
-_CLOSING = re.compile(r"(?:^|[ \t])#+$")
+_LINES = re.compile(r"^([A-Za-z][\w -]{0,40})[ \t]*:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
 _NULL = {"", "~", "null", "Null", "NULL"}
+
+
+class FrontMatterError(IngestionError):
+    """What stands between the two lines of dashes is no list of names and values."""
 
 
 def load_markdown(path: Path) -> SourceText:
     """Read a markdown file with optional YAML front matter; line ends are read as line feeds.
 
     Raises:
-        IngestionError: the file cannot be read, is not UTF-8 text, is empty, or its front matter is broken.
+        IngestionError: the file cannot be read, is no text, is empty, or its front matter holds too much.
     """
-    text = read_text(path)
+    text, warnings = read_text(path)
     stated = Stated()
-    values, start = _front_matter(text, stated)
+    values, start, faults = _readable_front_matter(text, stated)
+    shown, unseen = shown_markdown(text[start:])
+    require_words(shown)
+    metadata = _metadata(values, shown, path) | stated.strictest()
+    return SourceText(text[:start] + shown, start, metadata, warnings=(*warnings, *faults, *unseen, *_warnings(values)))
+
+
+def _readable_front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int, tuple[str, ...]]:
+    """Return the values of the front matter, where the text below it begins, and what of it could not be read.
+
+    A front matter that is no YAML is read line by line, and two rules with text between them are text.
+    """
+    try:
+        values, start = _front_matter(text, stated)
+    except FrontMatterError as error:
+        found = _FRONT_MATTER.match(text)
+        lines = _LINES.findall(found[1]) if found else []
+        if not found or not lines:
+            return {}, 0, ()
+        values = {}
+        for name, value in lines:
+            stated.note(plain_name(name), value)
+            values.setdefault(plain_name(name), value)
+        return values, found.end(), (f"{error}; its lines are read one by one",)
     if start == 0 and _OPENED.match(text):
-        msg = "the front matter opened by '---' is never closed; end it with a line of three dashes"
-        raise IngestionError(msg)
-    require_words(text[start:])
-    metadata = _metadata(values, text[start:], path) | stated.strictest()
-    return SourceText(text, start, metadata, warnings=tuple(_warnings(values)))
+        return values, 0, ("the front matter opened by '---' is never closed and is read as text",)
+    return values, start, ()
 
 
 def load_plain(path: Path) -> SourceText:
     """Read a file of plain text; line ends are read as line feeds. Of a front matter only what decides who sees it.
 
     Raises:
-        IngestionError: the file cannot be read, is not UTF-8 text, or is empty.
+        IngestionError: the file cannot be read, is no text, or is empty.
     """
-    text = read_text(path)
+    text, warnings = read_text(path)
     start = len(text) - len(text.removeprefix("\ufeff"))
     require_words(text[start:])
     stated = Stated()
     with suppress(IngestionError):  # What only begins like a front matter is text.
         _front_matter(text, stated)
-    return SourceText(text, start, {"title": title_of(path)} | stated.strictest(), plain=True)
+    return SourceText(text, start, {"title": title_of(path)} | stated.strictest(), plain=True, warnings=warnings)
 
 
 LOADERS = {
@@ -137,11 +163,11 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 2}" if mark else ""
         msg = f"the front matter is not valid YAML{where}: {getattr(error, 'problem', None) or 'it cannot be parsed'}"
-        raise IngestionError(msg) from error
+        raise FrontMatterError(msg) from error
     values = _Values(stated).of(root)
     if not isinstance(values or {}, dict):
         msg = f"the front matter is a {type(values).__name__}; it must be a list of `name: value` lines"
-        raise IngestionError(msg)
+        raise FrontMatterError(msg)
     return values or {}
 
 
@@ -188,8 +214,16 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
 
 
 def _first_heading(body: str) -> str:
-    headings = (_plain(_CLOSING.sub("", found[1].strip())) for found in _TITLE.finditer(body))
-    return next(filter(None, headings), "")[:MAX_NAME]
+    """Return the first heading of level 1; comments in code are none."""
+    if "#" not in body and "==" not in body:
+        return ""
+    tokens = MarkdownIt("commonmark").disable("inline").parse(body)
+    names = (
+        _plain(content.content)
+        for opening, content in pairwise(tokens)
+        if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0
+    )
+    return next(filter(None, names), "")[:MAX_NAME]
 
 
 def _plain(value: Any) -> str:

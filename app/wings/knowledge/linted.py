@@ -105,7 +105,7 @@ class Reading:
         for number, file in enumerate(found.files, start=1):
             try:
                 parsed = self.parser.parse(file.path)
-                yield Document(file, parsed, read_text(file.path) if file.path.suffix.lower() in LOADERS else "")
+                yield Document(file, parsed, read_text(file.path)[0] if file.path.suffix.lower() in LOADERS else "")
             except IngestionError as error:
                 self.findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
             if progress:

@@ -10,9 +10,10 @@ from zipfile import ZipFile
 
 from bs4 import BeautifulSoup
 
-from app.adapters.documents.html import PARSER, main_part, markdown_of, words_of
+from app.adapters.documents.html import main_part, words_of
 from app.wings.office.office import open_archive
 from chains.errors import IngestionError
+from chains.ingestion.markup import PARSER, markdown_of
 from chains.ingestion.source import SourceText, open_file, require_words, title_of
 
 CONTAINER = "META-INF/container.xml"
