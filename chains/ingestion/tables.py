@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 BLANK = Place("", -1, -1)
-Grid = list[list[Place]]
+Grid = Sequence[list[Place]]
 
 
 def one_line(value: object) -> str:
@@ -63,7 +63,7 @@ def grid_of(rows: Iterable[Iterable[Cell]]) -> Grid:
     Raises:
         IngestionError: it is more text than a file may hold.
     """
-    grid: Grid = []
+    grid: list[list[Place]] = []
     covered: dict[int, tuple[Place, int]] = {}
     size = cells = 0
     for number, row in enumerate(rows):
@@ -96,7 +96,7 @@ def values_grid(rows: Iterable[Iterable[object]]) -> Grid:
     return grid_of([Cell(one_line(value)) for value in row] for row in rows)
 
 
-def table_text(grid: Grid) -> str:
+def table_text(grid: Grid, *, following: Grid = ()) -> str:
     """Return a Markdown table with one head row; titles above the head become lines of their own.
 
     A table without a head has a row of blank names; one of two columns is a list of `name: value`, and fewer than two
@@ -105,9 +105,9 @@ def table_text(grid: Grid) -> str:
     rows = _without_blanks(grid)
     above, rows = _above_the_head(rows)
     lines = [_words(row) for row in above]
-    columns, heads = len(rows[0]) if rows else 0, _heads(rows)
+    columns, heads = len(rows[0]) if rows else 0, 0 if _is_about(rows, following) else _heads(rows)
     if columns < 2 or len(rows) < 2 or (columns == 2 and not heads):  # noqa: PLR2004 - No table.
-        return "\n".join([*lines, _list_text(rows)])
+        return "\n".join([*lines, *(f"- {words}" for words in map(_words, rows))])
     names = [_name([row[column].text for row in rows[:heads]]) for column in range(columns)]
     body = _with_labels([[place.text for place in row] for row in rows[heads:]])
     table = [_line(names), _line(["---"] * len(names)), *map(_line, body)]
@@ -121,17 +121,14 @@ def sheet_text(rows: Iterable[Sequence[object]]) -> str:
 
 def tables_text(grid: Grid) -> str:
     """Return the tables of a grid, which blank rows and columns part; rows after a gap go on in their table."""
-    parts: list[Grid] = []
+    parts: list[list[list[Place]]] = []
     for block in _blocks(grid):
         goes_on = parts and _columns(parts[-1]) == _columns(block) and not _has_head(block)
         if goes_on and len(parts[-1]) > 1:
             parts[-1] += block
         else:
-            parts.append(block)
-    texts = [
-        _list_text(_without_blanks(part)) if _is_about(part, following) else table_text(part)
-        for part, following in zip(parts, [*parts[1:], []], strict=True)
-    ]
+            parts.append(list(block))
+    texts = [table_text(part, following=following) for part, following in zip(parts, [*parts, []][1:], strict=True)]
     return "\n\n".join(filter(None, texts))
 
 
@@ -141,14 +138,13 @@ def markdown_tables(text: str) -> Iterator[Table]:
         yield Table(match.start(), match.end(1), match.end())
 
 
-def _list_text(rows: Grid) -> str:
-    return "\n".join(f"- {words}" for words in map(_words, rows))
-
-
-def _is_about(part: Grid, following: Grid) -> bool:
+def _is_about(rows: Grid, following: Grid) -> bool:
     """Say whether two names with their values, such as author and version, stand above a wider table."""
-    is_short = len(part) == 2 and all(_filled(row) == 2 for row in part)  # noqa: PLR2004 - Name and value.
-    return is_short and bool(following) and _filled(following[0]) > 2  # noqa: PLR2004
+    return len(rows) == 2 and all(map(_is_pair, rows)) and bool(following) and not _is_pair(following[0])  # noqa: PLR2004
+
+
+def _is_pair(row: Sequence[Place]) -> bool:
+    return _filled(row) == 2  # noqa: PLR2004 - Name and value.
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -163,7 +159,7 @@ def _name(parts: Iterable[str]) -> str:
 def _words(row: Sequence[Place]) -> str:
     """Return the words of a row, those of a cell that covers several columns once: `Prepared by: Sam`."""
     cells = {(place.row, place.column): place.text for place in row if place.text}
-    *names, last = cells.values() if cells else [""]
+    *names, last = cells.values()
     return "".join(f"{name.rstrip(':')}: " for name in names) + last
 
 
@@ -302,7 +298,7 @@ def _columns(block: Grid) -> tuple[int, int]:
 
 def _blocks(grid: Grid) -> Iterator[Grid]:
     """Yield the parts of a sheet that blank rows, and within these blank columns, part from each other."""
-    rows: Grid = []
+    rows: list[list[Place]] = []
     for row in [*grid, []]:
         if _filled(row):
             rows.append(row)
