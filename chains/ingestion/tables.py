@@ -18,6 +18,7 @@ MOST_HEADS = 5
 KINDS_OF_A_LIST = 3
 
 _VALUE = re.compile(r"[-+\u2212±<>~≈$€£¥(]*\s*\d|[-–—]$")
+_LETTER = re.compile(r"[^\W\d_]")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:\s?[/–-]\s?\d{2,4})?$")
 _TOTAL = re.compile(r"(?:sub|grand )?-?total|sum\b|gesamt|summe", re.IGNORECASE)
 _KINDS = {
@@ -108,10 +109,16 @@ def table_text(grid: Grid, *, following: Grid = ()) -> str:
     columns, heads = len(rows[0]) if rows else 0, 0 if _is_about(rows, following) else _heads(rows)
     if columns < 2 or len(rows) < 2 or (columns == 2 and not heads):  # noqa: PLR2004 - No table.
         return "\n".join([*lines, *(f"- {words}" for words in map(_words, rows))])
-    names = [_name([row[column].text for row in rows[:heads]]) for column in range(columns)]
-    body = _with_labels([[place.text for place in row] for row in rows[heads:]])
-    table = [_line(names), _line(["---"] * len(names)), *map(_line, body)]
+    names, body = head_and_rows(rows, heads)
+    table = [row_text(names), row_text(["---"] * columns), *map(row_text, body)]
     return "\n".join([*lines, "", *table] if lines else table)
+
+
+def head_and_rows(rows: Grid, heads: int | None = None) -> tuple[list[str], list[list[str]]]:
+    """Return the names of the columns and the rows below them; `heads` rows hold the names, if that is known."""
+    count = _heads(rows) if heads is None else heads
+    names = [_name([row[column].text for row in rows[:count]]) for column in range(len(rows[0]))]
+    return names, _with_labels([[place.text for place in row] for row in rows[count:]])
 
 
 def sheet_text(rows: Iterable[Sequence[object]]) -> str:
@@ -123,7 +130,7 @@ def tables_text(grid: Grid) -> str:
     """Return the tables of a grid, which blank rows and columns part; rows after a gap go on in their table."""
     parts: list[list[list[Place]]] = []
     for block in _blocks(grid):
-        goes_on = parts and _columns(parts[-1]) == _columns(block) and not _has_head(block)
+        goes_on = parts and _columns(parts[-1]) == _columns(block) and not has_head(block)
         if goes_on and len(parts[-1]) > 1:
             parts[-1] += block
         else:
@@ -147,7 +154,8 @@ def _is_pair(row: Sequence[Place]) -> bool:
     return _filled(row) == 2  # noqa: PLR2004 - Name and value.
 
 
-def _line(cells: Iterable[str]) -> str:
+def row_text(cells: Iterable[str]) -> str:
+    """Return a row of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -208,7 +216,7 @@ def _heads(rows: Grid) -> int:
     if marked == len(rows) - 1 and _is_marked(rows[-1]):
         marked = 1  # Every cell is marked, which tells nothing.
     if not marked:
-        marked = int(_has_head(rows))
+        marked = int(has_head(rows))
     while marked and marked < min(len(rows) - 1, MOST_HEADS) and _goes_on(rows, marked):
         marked += 1
     return marked
@@ -244,7 +252,7 @@ def _spread(groups: list[Place], names: Sequence[Place]) -> None:
             groups[column] = groups[column - 1] if names[column - 1].text else groups[column]
 
 
-def _has_head(rows: Grid) -> bool:
+def has_head(rows: Grid) -> bool:
     """Say whether the first row names the columns, by what stands below it: names are no values like those."""
     rows = _above_the_head(_without_blanks(rows))[1]
     if not rows or _is_marked(rows[0]):
@@ -260,9 +268,11 @@ def _has_head(rows: Grid) -> bool:
 
 
 def _is_value(text: str, below: Sequence[str]) -> bool:
-    """Say whether a cell of the first row is a value like those below it; a year may name a column of others."""
+    """Say whether a cell of the first row is a value like those below it; `2025` or `20 ft` may name a column."""
     values = [cell for cell in below if _VALUE.match(cell)]
     if not _VALUE.match(text) or len(values) * 2 < len([cell for cell in below if cell]) or not values:
+        return False
+    if _LETTER.search(text) and sum(1 for cell in values if _LETTER.search(cell)) * 2 < len(values):
         return False
     if _YEAR.match(text):
         return all(_YEAR.match(cell) for cell in values)

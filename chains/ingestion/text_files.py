@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from markdown_it import MarkdownIt
 
+from chains.audience import INTERNAL
 from chains.errors import IngestionError
 from chains.ingestion.shown_markdown import shown_markdown
 from chains.ingestion.source import MAX_NAME, SourceText, read_text, require_words, title_of, without_controls
@@ -74,7 +75,7 @@ MOST_WARNINGS, MAX_SHOWN = 5, 80
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPENED = re.compile(r"\A\ufeff?---[ \t]*\n[ \t]*[\w-]+[ \t]*:")
-_LINES = re.compile(r"^([A-Za-z][\w -]{0,40})[ \t]*:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
+_LINES = re.compile(r"^([ \t{-]*)[\"']?(\w[\w -]{0,40}?)[\"']?[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _NULL = {"", "~", "null", "Null", "NULL"}
 
 
@@ -100,23 +101,27 @@ def load_markdown(path: Path) -> SourceText:
 def _readable_front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int, tuple[str, ...]]:
     """Return the values of the front matter, where the text below it begins, and what of it could not be read.
 
-    A front matter that is no YAML is read line by line, and two rules with text between them are text.
+    A front matter that is no YAML is read line by line; two rules with text between them are text.
     """
     try:
         values, start = _front_matter(text, stated)
     except FrontMatterError as error:
         found = _FRONT_MATTER.match(text)
-        lines = _LINES.findall(found[1]) if found else []
-        if not found or not lines:
+        if found is None or not _OPENED.match(text):
             return {}, 0, ()
-        values = {}
-        for name, value in lines:
-            stated.note(plain_name(name), value)
-            values.setdefault(plain_name(name), value)
-        return values, found.end(), (f"{error}; its lines are read one by one",)
+        return _values_of_lines(found[1], stated), found.end(), (f"{error}; its lines are read one by one",)
     if start == 0 and _OPENED.match(text):
+        _values_of_lines(text.partition("\n\n")[0][:MAX_FRONT_MATTER], stated)
         return values, 0, ("the front matter opened by '---' is never closed and is read as text",)
     return values, start, ()
+
+
+def _values_of_lines(block: str, stated: Stated) -> dict[str, str]:
+    """Return the values of the lines `name: value`; who may see the document is no guess, so that no value is internal."""
+    lines = [(line[1], plain_name(line[2]), line[3].strip("\"'")) for line in _LINES.finditer(block)]
+    for _, name, value in lines:
+        stated.note(name, value or INTERNAL)
+    return {name: value for indent, name, value in reversed(lines) if not indent}
 
 
 def load_plain(path: Path) -> SourceText:
