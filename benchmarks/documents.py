@@ -4,10 +4,13 @@ import io
 import zipfile
 import zlib
 from collections.abc import Sequence
+from xml.sax.saxutils import escape
 
 from fpdf import FPDF, XPos, YPos
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, StreamObject
+
+from chains.ingestion.tables import Cell
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -116,3 +119,18 @@ def table(*rows: Sequence[str]) -> str:
     """Return a table; its first row is the header."""
     cells = ["".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) for row in rows]
     return "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in cells) + "</w:tbl>"
+
+
+def merged_table(cells: Sequence[tuple[int, int, Cell]]) -> str:
+    """Return a table of cells at their rows and columns, each over as many rows and columns as it spans."""
+    count = max((row + cell.rows for row, _, cell in cells), default=0)
+    rows: list[dict[int, str]] = [{} for _ in range(count)]
+    for number, column, cell in cells:
+        for down in range(cell.rows):
+            merge = f'<w:vMerge w:val="{"continue" if down else "restart"}"/>' if cell.rows > 1 else ""
+            words = paragraph("" if down else escape(cell.text))
+            rows[number + down][column] = (
+                f'<w:tc><w:tcPr><w:gridSpan w:val="{cell.columns}"/>{merge}</w:tcPr>{words}</w:tc>'
+            )
+    lines = ("".join(row[column] for column in sorted(row)) for row in rows)
+    return "<w:tbl>" + "".join(f"<w:tr>{line}</w:tr>" for line in lines) + "</w:tbl>"

@@ -17,7 +17,7 @@ MOST_HEADS = 5
 # A key-value list of two columns holds values of so many kinds; a column of amounts holds one.
 KINDS_OF_A_LIST = 3
 
-_VALUE = re.compile(r"[-+\u2212±<>~≈$€£¥(]*\s*\d|[-–—]$")
+_VALUE = re.compile(r"[-+\u2212±<>~≈$€£¥(]*\s*\d(?!\d*(?:st|nd|rd|th)\b)|[-–—]$")
 _LETTER = re.compile(r"[^\W\d_]")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:\s?[/–-]\s?\d{2,4})?$")
 _TOTAL = re.compile(r"(?:sub|grand )?-?total|sum\b|gesamt|summe", re.IGNORECASE)
@@ -130,8 +130,7 @@ def tables_text(grid: Grid) -> str:
     """Return the tables of a grid, which blank rows and columns part; rows after a gap go on in their table."""
     parts: list[list[list[Place]]] = []
     for block in _blocks(grid):
-        goes_on = parts and _columns(parts[-1]) == _columns(block) and not has_head(block)
-        if goes_on and len(parts[-1]) > 1:
+        if parts and _goes_on_below(parts[-1], block):
             parts[-1] += block
         else:
             parts.append(list(block))
@@ -217,7 +216,7 @@ def _heads(rows: Grid) -> int:
         marked = 1  # Every cell is marked, which tells nothing.
     if not marked:
         marked = int(has_head(rows))
-    while marked and marked < min(len(rows) - 1, MOST_HEADS) and _goes_on(rows, marked):
+    while marked and marked < min(len(rows) - 1, MOST_HEADS) and _heads_go_on(rows, marked):
         marked += 1
     return marked
 
@@ -228,7 +227,7 @@ def _is_marked(row: Sequence[Place]) -> bool:
     return all(place.is_head for place in cells.values()) and len(cells) > 1
 
 
-def _goes_on(rows: Grid, number: int) -> bool:
+def _heads_go_on(rows: Grid, number: int) -> bool:
     """Say whether a row is a further row of the head: the one above groups columns, and this one names them."""
     above, row = rows[number - 1], rows[number]
     own = [place for place in row if place.text and place.row != above[0].row]
@@ -298,6 +297,12 @@ def _with_labels(body: list[list[str]]) -> list[list[str]]:
         label = row[0] or label
         filled.append([label, *row[1:]])
     return filled
+
+
+def _goes_on_below(above: Grid, block: Grid) -> bool:
+    """Say whether a block is the rest of the table above the blank row, or the rows of a head that stands alone."""
+    (left, right), (first, last) = _columns(above), _columns(block)
+    return left <= first and last <= right and right - left == max(map(_filled, above)) - 1 and not has_head(block)
 
 
 def _columns(block: Grid) -> tuple[int, int]:

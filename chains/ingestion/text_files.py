@@ -117,7 +117,7 @@ def _readable_front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], i
 
 
 def _values_of_lines(block: str, stated: Stated) -> dict[str, str]:
-    """Return the values of the lines `name: value`; who may see the document is no guess, so that no value is internal."""
+    """Return the values of the lines `name: value`; no value of who may see the document is internal."""
     lines = [(line[1], plain_name(line[2]), line[3].strip("\"'")) for line in _LINES.finditer(block)]
     for _, name, value in lines:
         stated.note(name, value or INTERNAL)
