@@ -3,7 +3,7 @@
 usage: python -m benchmarks.spans FOLDER
 
 Each table of the folder is a page `NAME.html` beside its rows with every span filled, `NAME.tsv`, whose first line
-names the columns. It is also written as a document of each Office format, and read again by the readers of the application.
+names the columns. It is also written as a document of each Office format, and read again by the readers.
 """
 
 import io

@@ -13,7 +13,7 @@ from chains.ingestion.tables import Cell, grid_of, table_text
 
 PARSER = "lxml"  # Python's own does not know where a tag ends that its author left open.
 STRUCK = "s, strike, del"
-HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 MOST_SPANNED = 1000  # As in browsers, for columns; rows end with their table.
 
 _LOOKS_LIKE_MARKUP = re.compile(r"^([^\S\n]*+)(#{1,6}(?=\s|$)|[-=]++[^\S\n]*$|\||```|~~~)", re.MULTILINE)
@@ -34,7 +34,7 @@ def markdown_of(page: Tag) -> str:
     except RecursionError as error:
         msg = "the tags of the page are nested too deeply to be read"
         raise IngestionError(msg) from error
-    lines = (line.rstrip() for line in storable(text).split("\n"))
+    lines = (line.rstrip() for line in storable(text).replace("\xad", "").split("\n"))
     text = _EMPTY_LINES.sub("\n\n", "\n".join(lines)).strip() + "\n"
     require_words(text)
     return text

@@ -22,8 +22,8 @@ ENCODINGS = [
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _NO_TITLE = re.compile(
-    r"(?:untitled|anonymous|unnamed|unknown|no title|none|null|title|document|slide|(?:powerpoint )?presentation)"
-    r"\s*\d*$"
+    r"(?:untitled(?: document)?|anonymous|unnamed|unknown|no title|none|null|title|document|slide"
+    r"|(?:powerpoint )?presentation)\s*\d*$"
     r"|(?:new )?microsoft (?:word|excel|powerpoint)[\w ]*$|[\w./\\ -]+\.(?:exe|tmp|dvi|ps|indd|qxd|cdr|dwg)$"
     r"|(?:about:blank|file:|https?:)|(?:scan|img|image|dsc|page)[ _-]?\d+$",
     re.IGNORECASE,

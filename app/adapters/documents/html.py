@@ -8,19 +8,20 @@ from typing import Any
 
 from bs4 import BeautifulSoup, Comment, Tag
 
-from chains.ingestion.markup import PARSER, STRUCK, markdown_of
-from chains.ingestion.source import SourceText, left_out, read_bytes, title_of
+from chains.ingestion.markup import HEADINGS, PARSER, STRUCK, markdown_of
+from chains.ingestion.source import SourceText, is_title, left_out, read_bytes, title_of
 from chains.ingestion.statements import audiences_in, plain_name, strictest
 from chains.ingestion.tables import one_line
 from chains.source_urls import is_link
 
 NON_CONTENT = (
-    "script, style, noscript, template, head, svg, iframe, object, select, textarea, "
-    "[hidden]:not([hidden=until-found]), button:not(:is(h1, h2, h3, h4, h5, h6, summary, dt) button)"
+    "script, style, noscript, template, head, svg, iframe, object, select, textarea, [hidden]:not([hidden=until-found])"
 )
+# A button names what it opens where it stands in a heading, or says so.
+OPENS = "h1 *, h2 *, h3 *, h4 *, h5 *, h6 *, summary *, dt *, [aria-expanded], [aria-controls], [class*=accordion]"
 # A form that only asks; others are pages as old servers send them, all of it within one form.
 FORM = "form:not(:has(p, h1, h2, h3, h4, table, li, dd, article))"
-BOILERPLATE = "nav, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
+BOILERPLATE = "nav, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search]"
 
 _SENTENCE = re.compile(r"(?:\w+\W+){3,}\w+[.!?:]")
 _SURROUNDS = re.compile(
@@ -58,12 +59,14 @@ def without_unseen(page: Tag) -> Iterator[str]:
 
 def main_part(page: BeautifulSoup) -> Tag:
     """Return the part of a page that is its content; what surrounds it is removed from the page."""
-    for tag in page.select(f"{NON_CONTENT}, {FORM}"):
+    for tag in page.select(f"{NON_CONTENT}, {FORM}, button:not({OPENS})"):
         tag.decompose()
+    for button in page.select("button"):
+        button.name = "span" if button.find_parent(HEADINGS) else "p"
     parts = page.select("main, [role=main]") or page.select("article")
     if len(parts) == 1 and parts[0].get_text(strip=True):
         return parts[0]
-    for tag in [*page.select(BOILERPLATE), *filter(_surrounds, page.select("aside"))]:
+    for tag in [*page.select(BOILERPLATE), *filter(_surrounds, page.select("aside, [aria-hidden=true]"))]:
         tag.decompose()
     for header in page.select("header"):
         if not header.select("h1"):
@@ -72,7 +75,7 @@ def main_part(page: BeautifulSoup) -> Tag:
 
 
 def _surrounds(aside: Tag) -> bool:
-    """Say whether an aside stands beside the text, such as a list of links; a remark of whole sentences is text."""
+    """Say whether a part stands beside the text, such as a list of links; a remark of whole sentences is text."""
     if aside.decomposed:
         return True
     links = sum(len(words_of(link)) for link in aside.select("a"))
@@ -86,7 +89,7 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     url = str(link["href"]) if link else ""
     found = {
         "audience": strictest(_audiences(page)),
-        "title": words_of(page.title) or words_of(heading) or title_of(path),
+        "title": next(filter(is_title, (words_of(page.title), words_of(heading))), title_of(path)),
         "source_org": _meta(page, "og:site_name"),
         "source_urls": json.dumps([url]) if is_link(url) else "",
         "last_updated": _meta(page, "article:modified_time")[:10],

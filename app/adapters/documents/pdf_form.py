@@ -1,7 +1,9 @@
 """Read what is filled into the form of a PDF page: texts, choices, and whether boxes are ticked."""
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import pypdfium2
 from pypdfium2 import raw
@@ -37,28 +39,29 @@ def _is_beside(line: Line, left: float, middle: float, words: str) -> bool:
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[tuple[str, float, float]]:
-    """Yield the value of each field, its left edge and the height of its middle."""
+    """Yield the value of each field and each note on the page, its left edge and the height of its middle."""
     form = document.formenv
-    if form is None:
-        return
     for number in range(min(raw.FPDFPage_GetAnnotCount(page), MOST_FIELDS)):
         field = raw.FPDFPage_GetAnnot(page, number)
         try:
             kind, box = raw.FPDFAnnot_GetFormFieldType(form, field), raw.FS_RECTF()
-            if kind in TICKED:
+            if raw.FPDFAnnot_GetSubtype(field) == raw.FPDF_ANNOT_FREETEXT:
+                words = _text(partial(raw.FPDFAnnot_GetStringValue, field, b"Contents"))
+            elif kind in TICKED:
                 words = "yes" if raw.FPDFAnnot_IsChecked(form, field) else "no"
             else:
-                words = _value(form, field) if kind in WRITTEN else ""
+                words = _text(partial(raw.FPDFAnnot_GetFormFieldValue, form, field)) if kind in WRITTEN else ""
             if words and raw.FPDFAnnot_GetRect(field, box):
                 yield words, box.left, (box.top + box.bottom) / 2
         finally:
             raw.FPDFPage_CloseAnnot(field)
 
 
-def _value(form: pypdfium2.PdfFormEnv, field: object) -> str:
-    length = raw.FPDFAnnot_GetFormFieldValue(form, field, None, 0)
+def _text(read: Callable[[Any, int], int]) -> str:
+    """Return a text that pdfium hands out in two calls, the first of which says how long it is."""
+    length = read(None, 0)
     if not 2 < length <= MOST_BYTES:  # noqa: PLR2004 - The end of the text alone.
         return ""
-    letters = (ctypes.c_ushort * (length // 2))()
-    raw.FPDFAnnot_GetFormFieldValue(form, field, letters, length)
-    return one_line(bytes(letters).decode("utf-16-le", "replace").rstrip("\0"))
+    letters = (ctypes.c_ushort * (length // 2 + 1))()
+    read(letters, length)
+    return one_line(bytes(letters)[:length].decode("utf-16-le", "replace").rstrip("\0"))

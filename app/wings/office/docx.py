@@ -17,8 +17,10 @@ from chains.ingestion.markup import PARSER, markdown_of
 from chains.ingestion.source import SourceText, is_title, left_out, open_file, title_of
 from chains.ingestion.tables import one_line
 
-# Beside mammoth's own: the document's title as a heading, and no pictures, which would be text of a megabyte.
-STYLES = "p[style-name='Title'] => h1:fresh"
+# Beside mammoth's own: the document's title as a heading, and no table of contents.
+STYLES = "\n".join(
+    ["p[style-name='Title'] => h1:fresh", *(f"p[style-name='toc {level}'] => !" for level in range(1, 10))]
+)
 # What is not unpacked: pictures and fonts.
 MEDIA = ("word/media/", "word/embeddings/", "word/fonts/")
 WORDS = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -74,6 +76,8 @@ def _readable(archive: ZipFile, hidden: list[str]) -> io.BytesIO:
 
 def _rewritten(part: bytes, styles: set[str], hidden: list[str]) -> bytes:
     root = _parsed(part)
+    for struck in list(root.iter(f"{WORDS}dstrike")):
+        struck.tag = f"{WORDS}strike"
     for run in list(root.iter(f"{WORDS}r")):
         properties = run.find(f"{WORDS}rPr")
         if properties is not None and _is_hidden(properties, styles):

@@ -24,7 +24,7 @@ MOST_NAMES = 20
 MOST_ATTACHMENTS, MOST_FORWARDS = 20, 10
 SHOWN = ("From", "To", "Cc", "Date")
 # Beside these the HTML of a message holds more than its plain part, which then is a stub.
-FEWEST_WORDS, STUB = 4, 0.5
+FEWEST_WORDS, STUB, MUCH_MORE = 4, 0.5, 4
 
 _WORD = re.compile(r"\w+")
 _TEXTS = {"text/plain", "text/html"}
@@ -141,7 +141,8 @@ def _best(parts: list[Any]) -> Any:
         return plain or others[-1]
     words = _WORD.findall(_content(plain))
     shown = _WORD.findall(" ".join(_words_of_html(part) for part in others[-1].walk()))
-    return others[-1] if len(words) < FEWEST_WORDS or len(set(words) & set(shown)) < STUB * len(set(words)) else plain
+    is_stub = len(set(words) & set(shown)) < STUB * len(set(words)) or len(shown) > MUCH_MORE * len(words)
+    return others[-1] if shown and (len(words) < FEWEST_WORDS or is_stub) else plain
 
 
 def _words_of_html(part: Any) -> str:

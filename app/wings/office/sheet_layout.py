@@ -25,6 +25,7 @@ class Layout:
     rows: set[int] = field(default_factory=set)
     columns: set[int] = field(default_factory=set)
     formulas: list[str] = field(default_factory=list)
+    struck: list[str] = field(default_factory=list)
 
 
 def layouts(archive: ZipFile) -> dict[str, Layout]:

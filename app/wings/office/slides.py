@@ -8,12 +8,13 @@ from pptx import Presentation
 
 from app.wings.office.office import office_properties, open_archive
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_NAME, Page, SourceText, is_title, open_file, storable, title_of
+from chains.ingestion.source import MAX_NAME, Page, SourceText, is_title, left_out, open_file, storable, title_of
 from chains.ingestion.tables import Cell, grid_of, markdown_tables, one_line, table_text, values_grid
 
 SLIDE_BREAK = "\n\f\n"
 MEDIA = ("ppt/media/", "ppt/embeddings/", "ppt/fonts/")
 MAX_DEPTH = 50
+DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
 def load_pptx(path: Path) -> SourceText:
@@ -28,6 +29,7 @@ def load_pptx(path: Path) -> SourceText:
         show = Presentation(file)
     slides = list(show.slides)
     hidden = {number for number, slide in enumerate(slides, start=1) if slide.element.get("show") in {"0", "false"}}
+    struck = [words for slide in slides for words in _strike_out(slide)]
     texts = ["" if number in hidden else _text(slide) for number, slide in enumerate(slides, start=1)]
     if not any(texts):
         msg = f"none of its {len(texts)} slides has text to index"
@@ -37,7 +39,7 @@ def load_pptx(path: Path) -> SourceText:
         f"slide {number} is hidden, and is not read" if number in hidden else f"slide {number} has no text"
         for number, text in enumerate(texts, start=1)
         if not text
-    ]
+    ] + [left_out(struck, "struck out")] * bool(struck)
     pages = tuple(_pages(texts, titles))
     if not is_title(properties.get("title", "")):
         properties.pop("title", None)
@@ -45,6 +47,15 @@ def load_pptx(path: Path) -> SourceText:
     text = SLIDE_BREAK.join(texts)
     tables = tuple(markdown_tables(text))
     return SourceText(text, 0, metadata, pages=pages, tables=tables, warnings=tuple(warnings))
+
+
+def _strike_out(slide: Any) -> Iterator[str]:
+    """Remove the words of a slide that are struck out, and yield them."""
+    for run in slide.element.iter(f"{DRAWING}r"):
+        shape, words = run.find(f"{DRAWING}rPr"), run.find(f"{DRAWING}t")
+        if shape is not None and words is not None and shape.get("strike", "noStrike") != "noStrike":
+            yield one_line(words.text)
+            words.text = ""
 
 
 def _pages(texts: Iterable[str], titles: Iterable[str]) -> Iterator[Page]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from itertools import islice
@@ -13,7 +14,7 @@ import openpyxl
 
 from app.wings.office.office import office_properties, open_archive
 from app.wings.office.sheet_layout import Layout, layouts
-from chains.ingestion.source import SourceText, open_file, read_text, require_words, title_of
+from chains.ingestion.source import SourceText, left_out, open_file, read_text, require_words, title_of
 from chains.ingestion.tables import Cell, Grid, grid_of, one_line, sheet_text, tables_text
 
 # What is not unpacked: pictures and attached files.
@@ -38,16 +39,16 @@ def load_xlsx(path: Path) -> SourceText:
     """
     with open_file(path) as file:
         with open_archive(file, besides=MEDIA) as archive:
-            properties, places = office_properties(archive), layouts(archive)
+            properties, places = office_properties(archive), defaultdict(Layout, layouts(archive))
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         sheets = {sheet.title: sheet for sheet in book.worksheets}
         hidden = [name for name, sheet in sheets.items() if sheet.sheet_state != "visible"]
         shown = {name: sheet for name, sheet in sheets.items() if name not in hidden}
-        parts = {name: tables_text(_grid(sheet, places.get(name, Layout()))) for name, sheet in shown.items()}
+        parts = {name: tables_text(_grid(sheet, places[name])) for name, sheet in shown.items()}
     text = "\n\n".join(f"## {one_line(name)}\n\n{tables}" for name, tables in parts.items() if tables) + "\n"
     require_words("".join(parts.values()))
     warnings = [f"the sheet {name!r} is hidden, and is not read" for name in hidden]
-    warnings += [warning for name in shown if name in places for warning in _warnings(name, places[name])]
+    warnings += [warning for name in shown for warning in _warnings(name, places[name])]
     return SourceText(text, 0, {"title": title_of(path)} | properties, warnings=tuple(warnings))
 
 
@@ -73,6 +74,8 @@ def _warnings(name: str, layout: Layout) -> Iterator[str]:
     for kind, numbers in (("rows", layout.rows), ("columns", layout.columns)):
         if numbers:
             yield f"hidden {kind} of the sheet {name!r} are not read ({len(numbers)})"
+    if layout.struck:
+        yield left_out(layout.struck, f"struck out in the sheet {name!r}")
     if layout.formulas:
         more = ", ..." if len(layout.formulas) > MOST_NAMES else ""
         cells = ", ".join(layout.formulas[:MOST_NAMES]) + more
@@ -91,13 +94,17 @@ def _grid(sheet: Any, layout: Layout) -> Grid:
         for column, cell in enumerate(row, start=1):
             if covered.get(column, 0) >= number or column in layout.columns:
                 continue
+            text = _shown(cell)
+            if text and cell.font.strike:
+                layout.struck.append(text)
+                text = ""
             down, right = layout.merged.get((number, column), (1, 1))
             covered.update(dict.fromkeys(range(column, column + right), number + down - 1) if down * right > 1 else {})
             hidden = [
                 sum(1 for place in numbers if first < place < first + length)
                 for numbers, first, length in ((layout.rows, number, down), (layout.columns, column, right))
             ]
-            cells.append(Cell(_shown(cell), down - hidden[0], right - hidden[1]))
+            cells.append(Cell(text, down - hidden[0], right - hidden[1]))
         rows.append(cells)
     return grid_of(rows)
 
@@ -124,7 +131,9 @@ def _number(value: float, shape: str) -> str:
     sections = _UNSHOWN.sub("", _CURRENCY.sub(r'"\1"', shape)).split(";")
     section = sections[1] if value < 0 and len(sections) > 1 and sections[1].strip() else sections[0]
     digits = _DIGITS.search(section)
-    if digits is None or "e+" in section.lower() or "/" in section:
+    if len(sections) > 1 and not any(sections):  # The format `;;;` shows nothing.
+        return ""
+    if digits is None or "e+" in section.lower() or "/" in section or _DIGITS.search(section, digits.end()):
         return f"{value:.15g}"
     decimals = len(digits[1] or "")
     before, after = (
