@@ -31,14 +31,13 @@ def shown_markdown(text: str) -> tuple[str, tuple[str, ...]]:
             return _table(words)
         if not (part["comment"] or part["struck"]) or (part["comment"] and _decides(words, text[: part.start()])):
             return words
-        if plain := " ".join(_MARKS.sub("", words).split()):
-            hidden["a comment" if part["comment"] else "struck out"].append(plain)
+        hidden["a comment" if part["comment"] else "struck out"].append(" ".join(_MARKS.sub("", words).split()))
         return re.sub(r"[^\n]", _HIDDEN, words)
 
     if not any(mark in text for mark in ("<", "%%", "~~", "]: #")):
         return text, ()
     lines = _PARTS.sub(shown, text).split("\n")
-    warnings = tuple(left_out(texts, why) for why, texts in hidden.items() if texts)
+    warnings = tuple(warning for why, texts in hidden.items() for warning in left_out(texts, why))
     return "\n".join(line.replace(_HIDDEN, "") + " " * line.count(_HIDDEN) for line in lines), warnings
 
 

@@ -165,12 +165,12 @@ def without_controls(text: str) -> str:
     return _NO_CHARACTERS.sub("", text)
 
 
-def left_out(texts: Iterable[str], why: str) -> str:
-    """Return the warning that texts were not read, with the first words of the first."""
-    first, *others = texts
+def left_out(texts: Iterable[str], why: str) -> tuple[str, ...]:
+    """Return the warning that texts were not read, with the first words of the first; nothing where there are none."""
+    first, *others = [*filter(None, texts)] or [""]
     words = first if len(first) <= MAX_SHOWN else f"{first[:MAX_SHOWN]}..."
     more = f" and {len(others)} more" if others else ""
-    return f"text that is {why} is left out: {words!r}{more}"
+    return (f"text that is {why} is left out: {words!r}{more}",) if first else ()
 
 
 def title_of(path: Path) -> str:

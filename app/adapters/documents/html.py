@@ -53,8 +53,7 @@ def without_unseen(page: Tag) -> Iterator[str]:
         texts = [words_of(tag) for tag in tags if not tag.decomposed]
         for tag in tags:
             tag.decompose()
-        if any(texts):
-            yield left_out(filter(None, texts), words)
+        yield from left_out(texts, words)
 
 
 def main_part(page: BeautifulSoup) -> Tag:

@@ -178,8 +178,7 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
 
 def _warnings(pages: Sequence[ReadPage], contents: Sequence[int]) -> Iterator[str]:
     yield from (f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning)
-    if unseen := [text for page in pages for text in page.unseen]:
-        yield left_out(unseen, "white, without ink or off the page")
+    yield from left_out((text for page in pages for text in page.unseen), "white, without ink or off the page")
     if contents:
         yield f"the table of contents on page {contents[0] + 1} is left out"
 

@@ -49,7 +49,7 @@ def load_docx(path: Path) -> SourceText:
         heads, feet = (list(_edges(archive, kind)) for kind in ("header", "footer"))
     html = mammoth.convert_to_html(content, style_map=STYLES, convert_image=_alternative_text).value
     page = BeautifulSoup("".join([*heads, html, *feet]), PARSER)
-    warnings = [*([left_out(hidden, "hidden in Word")] if hidden else []), *without_unseen(page)]
+    warnings = [*left_out(hidden, "hidden in Word"), *without_unseen(page)]
     title = words_of(page.select_one("h1")) or title_of(path)
     if not is_title(properties.get("title", "")):
         properties.pop("title", None)

@@ -39,14 +39,16 @@ def load_pptx(path: Path) -> SourceText:
         f"slide {number} is hidden, and is not read" if number in hidden else f"slide {number} has no text"
         for number, text in enumerate(texts, start=1)
         if not text
-    ] + [left_out(struck, "struck out")] * bool(struck)
+    ]
     pages = tuple(_pages(texts, titles))
     if not is_title(properties.get("title", "")):
         properties.pop("title", None)
     metadata = {"title": next(filter(None, titles), "") or title_of(path)} | properties
     text = SLIDE_BREAK.join(texts)
     tables = tuple(markdown_tables(text))
-    return SourceText(text, 0, metadata, pages=pages, tables=tables, warnings=tuple(warnings))
+    return SourceText(
+        text, 0, metadata, pages=pages, tables=tables, warnings=(*warnings, *left_out(struck, "struck out"))
+    )
 
 
 def _strike_out(slide: Any) -> Iterator[str]:

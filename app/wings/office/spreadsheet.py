@@ -74,8 +74,7 @@ def _warnings(name: str, layout: Layout) -> Iterator[str]:
     for kind, numbers in (("rows", layout.rows), ("columns", layout.columns)):
         if numbers:
             yield f"hidden {kind} of the sheet {name!r} are not read ({len(numbers)})"
-    if layout.struck:
-        yield left_out(layout.struck, f"struck out in the sheet {name!r}")
+    yield from left_out(layout.struck, f"struck out in the sheet {name!r}")
     if layout.formulas:
         more = ", ..." if len(layout.formulas) > MOST_NAMES else ""
         cells = ", ".join(layout.formulas[:MOST_NAMES]) + more
