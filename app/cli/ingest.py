@@ -70,11 +70,20 @@ def ingest(
         return
     report = _run(services, paths or [], reset=reset, dry_run=dry_run, engine=choice)
     scope = describe_scope(services.settings, services.index.current())
-    notes = [] if dry_run else [line for tell in hooks.each("ingested") for line in tell(services, paths or [])]
+    notes = [] if dry_run else list(_notes(services, paths or []))
     text = "\n".join([report_text(report, dry_run=dry_run), f"Scope: {scope}", *notes])
     show(as_json(asdict(report) | {"scope": scope, "notes": notes}) if json else text)
     if report.problems:
         raise typer.Exit(1)
+
+
+def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
+    """Yield what looks at the documents after the ingestion; a step that fails is named, and the report stands."""
+    for tell in hooks.each("ingested"):
+        try:
+            yield from list(tell(services, paths))
+        except Exception as error:  # Whatever a document makes a step do.
+            yield f"{tell.__name__} failed ({type(error).__name__}: {error}); the documents are in the index"
 
 
 def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report":

@@ -130,7 +130,7 @@ class ClaimReader:
 
     def _in_row(self, row: str, claim: Claim, head: Sequence[_Cell], headings: Sequence[str]) -> Iterator[Claim]:
         cells = _cells(row, claim.start)
-        is_body = head[0].start != claim.start and not _RULE.fullmatch(row)
+        is_body = bool(head) and head[0].start != claim.start and not _RULE.fullmatch(row)
         if not is_body or not 1 < len(cells) <= len(head) or _is_example([row, *headings]):
             return
         read = [quantities(cell.text) for cell in cells]
