@@ -38,7 +38,15 @@ def shown_markdown(text: str) -> tuple[str, tuple[str, ...]]:
         return text, ()
     lines = _PARTS.sub(shown, text).split("\n")
     warnings = tuple(warning for why, texts in hidden.items() for warning in left_out(texts, why))
-    return "\n".join(line.replace(_HIDDEN, "") + " " * line.count(_HIDDEN) for line in lines), warnings
+    return "\n".join(map(_without_hidden, lines)), warnings
+
+
+def _without_hidden(line: str) -> str:
+    """Return a line without what is hidden, as long as it was."""
+    if _HIDDEN not in line:
+        return line
+    shown = line.replace(_HIDDEN, "")
+    return (shown.lstrip() if line.startswith(_HIDDEN) else shown).ljust(len(line))
 
 
 def _decides(comment: str, above: str) -> bool:

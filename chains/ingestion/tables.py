@@ -108,7 +108,7 @@ def table_text(grid: Grid, *, following: Grid = ()) -> str:
     lines = [_words(row) for row in above]
     columns, heads = len(rows[0]) if rows else 0, 0 if _is_about(rows, following) else _heads(rows)
     if columns < 2 or len(rows) < 2 or (columns == 2 and not heads):  # noqa: PLR2004 - No table.
-        return "\n".join([*lines, *(f"- {words}" for words in map(_words, rows))])
+        return "\n".join([*lines, *[""][: len(lines)], *(f"- {words}" for words in map(_words, rows))])
     names, body = head_and_rows(rows, heads)
     table = [row_text(names), row_text(["---"] * columns), *map(row_text, body)]
     return "\n".join([*lines, "", *table] if lines else table)
@@ -167,7 +167,7 @@ def _words(row: Sequence[Place]) -> str:
     """Return the words of a row, those of a cell that covers several columns once: `Prepared by: Sam`."""
     cells = {(place.row, place.column): place.text for place in row if place.text}
     *names, last = cells.values()
-    return "".join(f"{name.rstrip(':')}: " for name in names) + last
+    return ("".join(f"{name.rstrip(':')}: " for name in names) + last).replace("|", "\\|")
 
 
 def _filled(row: Sequence[Place]) -> int:
