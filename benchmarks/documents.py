@@ -3,7 +3,7 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from fpdf import FPDF, XPos, YPos
@@ -80,8 +80,8 @@ def laid_out_pdf(*pages: Sequence[str], by_column: bool = False) -> bytes:
     return bytes(document.output())
 
 
-def docx(body: str, *, title: str = "", modified: str = "") -> bytes:
-    """Return a Word document of this WordprocessingML; `heading`, `paragraph` and `table` make it."""
+def docx(body: str, *, title: str = "", modified: str = "", more: Mapping[str, str] | None = None) -> bytes:
+    """Return a Word document of what `heading`, `paragraph` and `table` make; `more` are further parts."""
     core = (
         f'<cp:coreProperties xmlns:cp="{_PACKAGE}/metadata/core-properties"'
         ' xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/">'
@@ -100,7 +100,7 @@ def docx(body: str, *, title: str = "", modified: str = "") -> bytes:
     }
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        for name, text in parts.items():
+        for name, text in {**parts, **(more or {})}.items():
             archive.writestr(name, text)
     return file.getvalue()
 

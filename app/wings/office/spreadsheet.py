@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from chains.ingestion.tables import Cell, Grid, grid_of, one_line, sheet_text, t
 MEDIA = ("xl/media/", "xl/embeddings/", "xl/vbaProject")
 MOST_ROWS = 1_048_576  # Of the format; rows that a file leaves out are made.
 MOST_NAMES = 5
+LARGEST = 1e15  # Beyond it, no digits of a format are certain.
 DELIMITERS = ",;\t|"
 SAMPLE_CHARACTERS = 64_000
 
@@ -132,7 +134,13 @@ def _number(value: float, shape: str) -> str:
     digits = _DIGITS.search(section)
     if len(sections) > 1 and not any(sections):  # The format `;;;` shows nothing.
         return ""
-    if digits is None or "e+" in section.lower() or "/" in section or _DIGITS.search(section, digits.end()):
+    if (
+        digits is None
+        or abs(value) > LARGEST
+        or "e+" in section.lower()
+        or "/" in section
+        or _DIGITS.search(section, digits.end())
+    ):
         return f"{value:.15g}"
     decimals = len(digits[1] or "")
     before, after = (
@@ -140,7 +148,8 @@ def _number(value: float, shape: str) -> str:
     )
     factor = 100 if "%" in section else 1
     number = abs(value) * factor if section is not sections[0] else value * factor
-    text = f"{number:,.{decimals}f}" if "," in digits[0] else f"{number:.{decimals}f}"
+    rounded = Decimal(repr(number)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    text = f"{rounded:,f}" if "," in digits[0] else f"{rounded:f}"
     whole = digits[0].partition(".")[0]
     padded = text.zfill(len(whole)) if set(whole) == {"0"} else text
     return one_line(f"{before}{padded}{after}")
