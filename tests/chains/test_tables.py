@@ -1,5 +1,7 @@
 """The one model of a table: cells with spans fill a grid, and the grid becomes a Markdown table with one head row."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from chains.errors import IngestionError
 from chains.ingestion.tables import Cell, grid_of, sheet_text, table_text
 
 
-def text(*rows: list[Cell | str]) -> str:
+def text(*rows: Sequence[Cell | str]) -> str:
     return table_text(grid_of([cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows))
 
 

@@ -100,12 +100,11 @@ def _grid(sheet: Any, layout: Layout) -> Grid:
                 layout.struck.append(text)
                 text = ""
             down, right = layout.merged.get((number, column), (1, 1))
-            covered.update(dict.fromkeys(range(column, column + right), number + down - 1) if down * right > 1 else {})
-            hidden = [
-                sum(1 for place in numbers if first < place < first + length)
-                for numbers, first, length in ((layout.rows, number, down), (layout.columns, column, right))
-            ]
-            cells.append(Cell(text, down - hidden[0], right - hidden[1]))
+            if down * right > 1:
+                covered.update(dict.fromkeys(range(column, column + right), number + down - 1))
+                down -= sum(1 for place in layout.rows if number < place < number + down)
+                right -= sum(1 for place in layout.columns if column < place < column + right)
+            cells.append(Cell(text, down, right))
         rows.append(cells)
     return grid_of(rows)
 
@@ -134,13 +133,8 @@ def _number(value: float, shape: str) -> str:
     digits = _DIGITS.search(section)
     if len(sections) > 1 and not any(sections):  # The format `;;;` shows nothing.
         return ""
-    if (
-        digits is None
-        or abs(value) > LARGEST
-        or "e+" in section.lower()
-        or "/" in section
-        or _DIGITS.search(section, digits.end())
-    ):
+    is_plain = digits is None or _DIGITS.search(section, digits.end()) or re.search(r"e\+|/", section, re.IGNORECASE)
+    if digits is None or is_plain or abs(value) > LARGEST:
         return f"{value:.15g}"
     decimals = len(digits[1] or "")
     before, after = (
