@@ -19,7 +19,10 @@ from app.wiring.models import embedding_model, token_counter
 from app.wiring.scope import sample_corpus
 from app.wiring.storage import IndexReader, stored_index
 from chains.clock import Clock, SystemClock
+from chains.logs import get_logger
 from chains.ports import TokenCounter
+
+log = get_logger(__name__)
 
 if TYPE_CHECKING:
     from app.adapters.stores.index import Store, StoredIndex, Words
@@ -100,7 +103,10 @@ class Indexing:
 
     def _changed(self) -> None:
         for tell in hooks.each("index_changes"):
-            tell(self)
+            try:
+                tell(self)
+            except Exception as error:  # Whatever a document makes it do, the index has changed.
+                log.warning("index_change_not_followed", by=tell.__name__, error=f"{type(error).__name__}: {error}")
 
     @property
     def store(self) -> "Store":

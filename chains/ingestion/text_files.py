@@ -22,6 +22,7 @@ from chains.text.letters import visible
 
 Parse = Callable[[str, Stated], dict[str, Any]]
 
+FRONT_MATTER = "the front matter"  # Every fault of one is told in words that begin so.
 # A block that has none of these is text between two lines, and no front matter.
 NAMES = frozenset(
     {"audience", "category", "jurisdiction", "last_updated", "retrieval_keywords", "source_organization", "source_type"}
@@ -112,7 +113,7 @@ def _readable_front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], i
         return _values_of_lines(found[1], stated), found.end(), (f"{error}; its lines are read one by one",)
     if start == 0 and _OPENED.match(text):
         _values_of_lines(text.partition("\n\n")[0][:MAX_FRONT_MATTER], stated)
-        return values, 0, ("the front matter opened by '---' is never closed and is read as text",)
+        return values, 0, (f"{FRONT_MATTER} opened by '---' is never closed and is read as text",)
     return values, start, ()
 
 
@@ -167,11 +168,11 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 2}" if mark else ""
-        msg = f"the front matter is not valid YAML{where}: {getattr(error, 'problem', None) or 'it cannot be parsed'}"
+        msg = f"{FRONT_MATTER} is not valid YAML{where}: {getattr(error, 'problem', None) or 'it cannot be parsed'}"
         raise FrontMatterError(msg) from error
     values = _Values(stated).of(root)
     if not isinstance(values or {}, dict):
-        msg = f"the front matter is a {type(values).__name__}; it must be a list of `name: value` lines"
+        msg = f"{FRONT_MATTER} is a {type(values).__name__}; it must be a list of `name: value` lines"
         raise FrontMatterError(msg)
     return values or {}
 

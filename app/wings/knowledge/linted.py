@@ -12,7 +12,7 @@ from chains.errors import IngestionError
 from chains.ingestion.files import SourceFile, find_files
 from chains.ingestion.parsing import Parsed, Parser
 from chains.ingestion.source import read_text
-from chains.ingestion.text_files import LOADERS
+from chains.ingestion.text_files import FRONT_MATTER, LOADERS
 
 if TYPE_CHECKING:
     from chains.ingestion.chunks import Chunk
@@ -105,6 +105,8 @@ class Reading:
         for number, file in enumerate(found.files, start=1):
             try:
                 parsed = self.parser.parse(file.path)
+                faults = [warning for warning in parsed.warnings if warning.startswith(FRONT_MATTER)]
+                self.findings += [Finding(shown(file.path), 0, "unreadable", fault) for fault in faults]
                 yield Document(file, parsed, read_text(file.path)[0] if file.path.suffix.lower() in LOADERS else "")
             except IngestionError as error:
                 self.findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
