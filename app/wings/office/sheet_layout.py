@@ -2,7 +2,6 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from zipfile import ZipFile
 
@@ -14,7 +13,7 @@ WORKBOOK = "xl/workbook.xml"
 RELATIONS = "xl/_rels/workbook.xml.rels"
 MOST_COLUMNS = 16_384  # Of the format.
 
-_NAMES = frozenset({"row", "col", "c", "mergeCell"})
+NAMES = ("{*}row", "{*}col", "{*}mergeCell")
 
 
 @dataclass
@@ -42,30 +41,29 @@ def layouts(archive: ZipFile) -> dict[str, Layout]:
 def _layout(archive: ZipFile, name: str) -> Layout:
     found = Layout()
     with archive.open(name) as file:
-        for element in _elements(file):
+        for _, element in etree.iterparse(file, tag=NAMES, resolve_entities=False, recover=True):
             kind, value = etree.QName(element).localname, element.get
-            if kind == "row" and value("hidden") in {"1", "true"} and str(value("r")).isdigit():
-                found.rows.add(int(str(value("r"))))
+            if kind == "mergeCell":
+                _merge(found, str(value("ref")))
             elif kind == "col" and value("hidden") in {"1", "true"}:
                 last = min(int(str(value("max"))), MOST_COLUMNS)
                 found.columns.update(range(int(str(value("min"))), last + 1))
-            elif kind == "mergeCell":
-                _merge(found, str(value("ref")))
-            elif kind == "c":
-                words = {etree.QName(part).localname: part.text for part in element}
-                if "f" in words and not words.get("v") and "is" not in words:
-                    found.formulas.append(str(value("r")))
+            elif kind == "row":
+                found.formulas += [
+                    str(part.getparent().get("r")) for part in element.iter("{*}f") if not _computed(part)
+                ]
+                if value("hidden") in {"1", "true"} and str(value("r")).isdigit():
+                    found.rows.add(int(str(value("r"))))
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
     return found
 
 
-def _elements(file: object) -> Iterator[etree._Element]:
-    for _, element in etree.iterparse(file, resolve_entities=False, recover=True):
-        if isinstance(element.tag, str) and etree.QName(element).localname in _NAMES:
-            yield element
-        if isinstance(element.tag, str) and etree.QName(element).localname == "row":
-            element.clear()
-            while element.getprevious() is not None:
-                del element.getparent()[0]
+def _computed(formula: etree._Element) -> bool:
+    """Say whether the cell of a formula holds a value beside it, which stands behind it."""
+    following = formula.getnext()
+    return following is not None and bool(following.text)
 
 
 def _merge(layout: Layout, reference: str) -> None:

@@ -1,6 +1,7 @@
 """Workbooks and presentations as their readers see them: merged cells, formats, hidden rows, charts."""
 
 import io
+import re
 import zipfile
 from datetime import datetime, time, timedelta
 from typing import Any
@@ -88,12 +89,18 @@ def test_hidden_rows_columns_and_struck_cells_are_left_out_and_named(book):
     )
 
 
-def test_a_formula_without_a_value_is_named(book):
+def test_a_formula_without_a_value_is_named_and_one_with_a_value_is_read(book, tmp_path):
     def fill(sheet: Any) -> None:
-        sheet.append(["Port", "Fee"])
-        sheet.append(["Tema", "=1+2"])
+        sheet.append(["Port", "Fee", "Sum"])
+        sheet.append(["Tema", "=1+2", "=1+3"])
 
-    assert book(fill).warnings == (
+    book(fill)
+    with zipfile.ZipFile(tmp_path / "book.xlsx") as old, zipfile.ZipFile(tmp_path / "new.xlsx", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, re.sub(rb"(<f>1\+3</f>)<v *(?:/>|></v>)", rb"\1<v>4</v>", old.read(name)))
+    source = load_xlsx(tmp_path / "new.xlsx")
+    assert "| Tema |  | 4 |" in source.text
+    assert source.warnings == (
         "formulas of the sheet 'Sheet' have no computed value (B2); open and save it in a spreadsheet",
     )
 
