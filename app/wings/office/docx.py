@@ -48,7 +48,9 @@ def load_docx(path: Path) -> SourceText:
         content = _readable(archive, hidden)
         heads, feet = (list(_edges(archive, kind)) for kind in ("header", "footer"))
     html = mammoth.convert_to_html(content, style_map=STYLES, convert_image=_alternative_text).value
-    page = BeautifulSoup("".join([*heads, html, *feet]), PARSER)
+    first = re.match(r"<h1>.*?</h1>", html)  # What stands on every page is about what the title names.
+    place = first.end() if first else 0
+    page = BeautifulSoup("".join([html[:place], *heads, html[place:], *feet]), PARSER)
     warnings = [*left_out(hidden, "hidden in Word"), *without_unseen(page)]
     title = words_of(page.select_one("h1")) or title_of(path)
     if not is_title(properties.get("title", "")):

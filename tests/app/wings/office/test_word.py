@@ -60,8 +60,8 @@ def test_what_is_said_not_to_be_hidden_is_read(read):
 
 def test_heads_and_feet_of_pages_are_read_once_without_page_numbers(read):
     edges = {"header1": part("hdr", "Valid from 3 May"), "header2": part("hdr", "Valid from 3 May")}
-    source = read(paragraph("Text."), **edges, footer1=part("ftr", "Page 3 of 9", "Owner: Ann"))
-    assert source.text == "Valid from 3 May\n\nText.\n\nOwner: Ann\n"
+    source = read(heading("Gate", 1) + paragraph("Text."), **edges, footer1=part("ftr", "Page 3 of 9", "Owner: Ann"))
+    assert source.text == "# Gate\n\nValid from 3 May\n\nText.\n\nOwner: Ann\n"
 
 
 @pytest.mark.parametrize(
