@@ -1,6 +1,6 @@
 """`waypoint ingest`: bring files into the index; also opens a non-empty index for the other commands."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -70,16 +70,16 @@ def ingest(
         return
     report = _run(services, paths or [], reset=reset, dry_run=dry_run, engine=choice)
     scope = describe_scope(services.settings, services.index.current())
-    notes = [] if dry_run else list(_notes(services, paths or []))
+    notes = [] if dry_run else list(notes_of(hooks.each("ingested"), services, paths or []))
     text = "\n".join([report_text(report, dry_run=dry_run), f"Scope: {scope}", *notes])
     show(as_json(asdict(report) | {"scope": scope, "notes": notes}) if json else text)
     if report.problems:
         raise typer.Exit(1)
 
 
-def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
-    """Yield what looks at the documents after the ingestion; a step that fails is named, and the report stands."""
-    for tell in hooks.each("ingested"):
+def notes_of(steps: Iterable[Callable[..., Iterable[str]]], services: Any, paths: Sequence[str]) -> Iterator[str]:
+    """Yield what the steps after an ingestion say; one that fails is named, and the report stands."""
+    for tell in steps:
         try:
             yield from list(tell(services, paths))
         except Exception as error:  # Whatever a document makes a step do.
