@@ -78,7 +78,8 @@ def format_context(
     left = max_tokens
     for passage in passages:
         head = _HEADERS[style](passage, len(shown) + 1)
-        content = shorten(passage["content"].strip(), passage_characters)
+        text = "\n".join(filter(None, (passage["metadata"].get("table_head"), passage["content"].strip())))
+        content = shorten(text, passage_characters)
         body = trim(_escape(content), left - counter.count(f"{head}\n"), counter)
         if not body:
             continue

@@ -109,9 +109,11 @@ class ClosestPassage(TypedDict):
     section: str | None
     page: int | None
     url: str | None
-    quote: Annotated[str, Field(description="The words of the passage that fit the question best.")]
-    start: Annotated[int, Field(description="Where they begin in the passage, in characters.")]
+    quote: Annotated[str, Field(description="The passage, or what of it stands around the marked words, in markdown.")]
+    start: Annotated[int, Field(description="Where the quote begins in the passage, in characters.")]
     end: int
+    marked: Annotated[str, Field(description="The words of it that fit the question best; empty where none is sure.")]
+    table_head: Annotated[str, Field(description="Head of the table that the quote begins in the middle of.")]
     score: Similarity
 
 

@@ -109,17 +109,21 @@ class CiteSources:
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
         shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)
-        answer, references, notes = self._read(state["message"].text, shown)
+        raw = state["message"].text
+        if is_unsure := bool(state["message"].response_metadata.get(UNSURE)):
+            opening, gap, quoted = raw.partition("\n")
+            raw = translated(opening, state.get("language"), self.translations) + gap + quoted
+        answer, references, notes = self._read(raw, shown)
         found = self._cite(answer, references, shown, asked, notes=notes)
         several = "parts" in state
-        judged = self._refused(state) or _unsure(state)
+        judged = self._refused(state) or (("unsure", None) if is_unsure else None)
         outcome, replacement = judged or self._judge(answer, found.citations, shown, several=several)
         if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
         if outcome == "answered" and self._lacks_markers(found.citations):
-            answer, found = self._write_markers(state["message"].text, answer, found.unmarked, shown, asked)
-        is_shown = outcome in {"answered", "degraded"}
+            answer, found = self._write_markers(raw, answer, found.unmarked, shown, asked)
+        is_shown = outcome in {"answered", "degraded", "unsure"}
         citations = found.citations if is_shown else []
         text = replacement or answer
         if not is_shown:
@@ -259,10 +263,6 @@ class CiteSources:
         if len(standing) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
-
-
-def _unsure(state: Generated) -> tuple[Outcome, str | None] | None:
-    return ("unsure", None) if state["message"].response_metadata.get(UNSURE) else None
 
 
 def _asked(state: Contextualised) -> Asked:
