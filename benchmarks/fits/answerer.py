@@ -35,23 +35,14 @@ LAST: Final = 1000.0  # What is contradicted stands behind all else.
 # The weights of the prior, per standard deviation, and how strongly they are held.
 PRIOR: Final = {
     "near": 0.5,
-    "own": 0.3,
     "precise": 0.1,
-    "focus": 0.3,
-    "names": 0.5,
     "pairs": 0.3,
     "kind": 0.3,
-    "definition": 0.2,
-    "voice": -0.3,
     "place": 0.1,
     "lacking": -0.5,
     "absent": -0.5,
     "unnamed": -0.5,
-    "elsewhere": -0.3,
-    "stale": -0.3,
-    "label": -0.5,
     "worked": -0.3,
-    "other_row": -0.6,
     "range": 0.8,
     "background": 0.3,
     "score": 0.4,
@@ -116,7 +107,7 @@ def example(row: Asked, similarity: WordSimilarity, vectors: KeptVectors, contex
         relevance=np.array(
             [relevance(row, one.text, document) for one, document in zip(evidence.statements, documents, strict=True)]
         ),
-        contradicted=tuple(evidence.is_contradicted),
+        contradicted=tuple(evidence.contradicted),
     )
 
 

@@ -225,7 +225,7 @@ def _ranges(text: str, figures: list[Quantity]) -> Iterator[Quantity]:
 
 def _value(text: str, one: Quantity) -> float:
     found = re.search(r"\d[\d,.]*", text[one.start : one.end])
-    return float(found[0].replace(",", "").rstrip(".") or 1) if found else 1.0
+    return (float(found[0].replace(",", "").rstrip(".") or 1) if found else 1.0) or 1.0
 
 
 def _is_range(text: str, first: Quantity, last: Quantity) -> bool:

@@ -24,7 +24,7 @@ Kind = Literal["sentence", "item", "row", "head", "heading", "label", "code"]
 
 LONGEST_LABEL: Final = 5  # Words.
 LOOKED_AT: Final = 6  # Rows below one that may name columns.
-_LINE: Final = re.compile(r"[^\n]+")
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 TICKS: Final = frozenset("✓✔☑✅")
 DOTS: Final = frozenset("xX●•yY")
 CROSSES: Final = frozenset("✗✘✕✖❌☐☒")

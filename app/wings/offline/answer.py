@@ -20,10 +20,14 @@ AS_MUCH: Final = 0.6
 """The share of the best one's part of the question that it has to hold."""
 NEAR: Final = 0.1
 """The least probability with which a statement counts as near."""
+NEAR_PASSAGE: Final = 0.5
+"""The similarity from which a passage is near, whatever is thought of its statements."""
 ALSO: Final = 0.7
 """The share of the best one's probability that a statement beside it has to have."""
 LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
+_VERDICT: Final = re.compile(r"(?:yes|no)[,.]\s+(?=\S)", re.IGNORECASE)
+_NEGATIVE: Final = re.compile(r"\b(?:not|never|without|no)\b|n['’]t\b", re.IGNORECASE)
 _TIE: Final = 0.05
 _SAME: Final = 0.6
 _FEW: Final = 2
@@ -56,20 +60,19 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
     closest = _closest([evidence.statements[row].entry for row in order], len(evidence.entries))
-    contradicted = evidence.is_contradicted
+    contradicted = evidence.contradicted
     order.sort(key=lambda row: contradicted[row])
     probabilities = ranker.probabilities(evidence.values)
     best, probability = order[0], float(probabilities[order[0]])
-    if contradicted[best]:
-        probability = min(probability, NEAR)
-    if probability < NEAR:
-        return decline(probability, closest)
-    if probability < ranker.threshold:
-        quoted = compose(evidence, [evidence.statements[best]], 1)
-        return OfflineAnswer(f"{prompts.load('unsure')}\n\n{quoted}", probability, closest, unsure=True, given=False)
+    is_near = probability >= NEAR or evidence.nearest >= NEAR_PASSAGE
+    if contradicted[best] or not is_near:
+        return decline(min(probability, NEAR), closest)
     rated = [row for row in order if not contradicted[row] and probabilities[row] >= ALSO * probability]
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
     close = [evidence.statements[row] for row in rated if held[row] >= AS_MUCH * held[best]]
+    if probability < ranker.threshold:
+        quoted = compose(evidence, close, most)
+        return OfflineAnswer(f"{prompts.load('unsure')}\n\n{quoted}", probability, closest, unsure=True, given=False)
     sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
     ranked = list(dict.fromkeys([*sides, *close]))
     return OfflineAnswer(compose(evidence, ranked, most), probability, closest)
@@ -167,14 +170,29 @@ def _cut(items: Sequence[str]) -> list[str]:
 
 def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     """Return the items in markdown with their citation; only citations stand in bare brackets."""
-    marker, quoted = evidence.entries[one.entry].marker, [escape_brackets(item) for item in items]
+    marker, said = evidence.entries[one.entry].marker, [_without_verdict(item, one, evidence) for item in items]
+    quoted = [escape_brackets(item) for item in said]
     statement = one.statement
     label = statement.lead if len(items) == 1 else statement.above
     asked = {term.key for term in evidence.question.terms}
     alone = len(items) == 1 and statement.is_label
-    telling = statement.kind == "item" and not label.endswith("?") and (alone or asked & _keys(label))
+    telling = statement.kind == "item" and label and not label.endswith("?") and (alone or asked & _keys(label))
     lead = f"{escape_brackets(label)}:" if telling else ""
     if len(quoted) == 1:
         return f"{lead} {quoted[0]} {marker}".strip()
     lines = "\n".join(f"- {item}" for item in quoted)
     return (f"{lead}\n\n{lines}" if lead else lines) + f" {marker}"
+
+
+def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
+    """Return a statement without the "Yes," that answers the question above it, where the user asks another one."""
+    verdict, above = _VERDICT.match(item), one.statement.above
+    asked = evidence.question
+    if not verdict or ("verdict" in asked.wants and _is_negative(above) == _is_negative(asked.text)):
+        return item
+    rest = item[verdict.end() :]
+    return rest[:1].upper() + rest[1:]
+
+
+def _is_negative(question: str) -> bool:
+    return bool(_NEGATIVE.search(question))

@@ -84,6 +84,8 @@ def _is_quotable(statement: Statement, *, is_last: bool) -> bool:
     said = statement.said
     if statement.kind not in {"sentence", "item", "row"} or not statement.is_whole or _PROVENANCE.match(said):
         return False
+    if statement.is_label and not statement.lead:
+        return False
     if statement.kind == "sentence" and len(_WORDS.findall(said)) < SHORTEST:
         return False
     if statement.kind == "item" and _LINKED.match(statement.words.strip("*_ ")):

@@ -38,10 +38,6 @@ _ASKS: Final[dict[Kind, re.Pattern[str]]] = {
 }
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
-_LIVE: Final = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|latest|current|currently|right now|this week)\b", re.I
-)
-_ADDRESSED: Final = re.compile(r"^\W*(?:do|can|are|will|could) (?:you|we)\b", re.I)
 _CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{4,}\b")
 _THOUSANDS: Final = re.compile(
     r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)"
@@ -139,8 +135,6 @@ class Question:
         background: names of the statement that it is asked on; an answer has to hold one of them.
         sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
         quantities: its figures, which ranges may hold.
-        live: whether it asks for the state of today.
-        addressed: whether it asks what the company itself does.
         unanswerable: whether no document can answer it.
     """
 
@@ -153,8 +147,6 @@ class Question:
     background: list[list[int]]
     sides: list[list[int]]
     quantities: list[Quantity]
-    live: bool
-    addressed: bool
     unanswerable: bool
 
 
@@ -186,8 +178,6 @@ def read(text: str, own: str = "") -> Question:
         background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
         quantities=[figure for figure in quantities(_THOUSANDS.sub("", own or joined)) if not figure.label],
-        live=bool(_LIVE.search(joined)),
-        addressed=bool(_ADDRESSED.search(joined)),
         unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
 
