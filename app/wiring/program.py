@@ -9,6 +9,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from app.settings import Settings, load_settings
 from app.wiring.build import Services
 from app.wiring.chain import safe_text
+from app.wiring.sample import settings_to_ask
 from chains.question import check_question
 from chains.retrieval import retrieve as retrieve_documents
 from chains.state import Answer, Passage, Question
@@ -51,4 +52,4 @@ def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: A
 
 @cache
 def _opened() -> Services:
-    return Services(load_settings(), serving=False)
+    return Services(settings_to_ask(load_settings()), serving=False)

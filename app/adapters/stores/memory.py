@@ -172,10 +172,6 @@ class MemoryIndex(ChangedInPlace):
         """Return where the index is, for messages."""
         return f"memory in {self._file}"
 
-    def holds_own_documents(self) -> bool:
-        """Say whether a user's documents ever went in; of a file that an earlier version made it is not known."""
-        return super().holds_own_documents() or (self._file.exists() and not self.folder.exists())
-
     def _open_store(self, words: LexicalIndex | None) -> SavedMemoryStore:
         return self._opened(self._file, words)
 

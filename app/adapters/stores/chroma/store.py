@@ -176,10 +176,9 @@ def open_chroma(
     indexed_text: Callable[[Document], str],
     words: LexicalIndex | None = None,
     create: bool = True,
-    metadata: Mapping[str, Any] | None = None,
     save_every: int | None = None,
 ) -> DocumentChroma:
-    """Open the collection in a folder or on a server, or make it with `metadata`; scores are cosine similarities.
+    """Open the collection in a folder or on a server, or make it; scores are cosine similarities.
 
     After each `save_every` changes Chroma saves its index of vectors, as a whole; who opens it puts the later ones in
     again. None leaves that as it is.
@@ -201,7 +200,7 @@ def open_chroma(
                 msg = f"the collection {collection!r} does not exist"
                 raise VectorStoreError(msg)
             hnsw = {"space": SPACE, "ef_search": SEARCH_BREADTH, "sync_threshold": save_every or SAVE_EVERY}
-            made = {"embedding_model": embedding_model, "format": FORMAT, **(metadata or {})}
+            made = {"embedding_model": embedding_model, "format": FORMAT}
             store = DocumentChroma(
                 indexed_text=indexed_text,
                 words=words,
