@@ -72,6 +72,7 @@ class CiteSources:
         markers_suffice: whether an answer with valid markers stands though no passage supports it, as in POST /chat.
         fallback: the text that replaces an ungrounded answer.
         withheld: the text that replaces an answer which the safety check withholds.
+        decline: the sentence of the deployment's own prompt for what the documents lack.
         translations: of these texts and of a decline, for a question with a `language`; by default the packaged ones.
     """
 
@@ -83,6 +84,7 @@ class CiteSources:
     markers_suffice: bool = False
     fallback: str | None = None
     withheld: str | None = None
+    decline: str = ""
     translations: Translations = field(default_factory=prompts.translations)
 
     def markers(self, shown: Sequence[Passage]) -> TextFilter:
@@ -241,7 +243,7 @@ class CiteSources:
 
     def _refused(self, state: Generated) -> tuple[Outcome, str | None] | None:
         """Return the outcome of a question that was not searched for, or of an answer that is not shown."""
-        if withheld_because(state["message"]) and not opens_with_decline(state["message"].text):
+        if withheld_because(state["message"]) and not opens_with_decline(state["message"].text, self.decline):
             return "blocked", self.withheld or prompts.load("withheld")
         if is_blocked(state):
             return "blocked", None
@@ -254,7 +256,8 @@ class CiteSources:
         if not shown:
             return "no_results", None
         standing = cited_sources(self._standing(citations))
-        if is_decline(answer, citations) and not (several and standing):  # One question of several may be declined.
+        # One question of several may be declined.
+        if is_decline(answer, citations, self.decline) and not (several and standing):
             return "declined", _without_markers(first_decline(answer), citations)
         if len(standing) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")

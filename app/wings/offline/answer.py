@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -32,8 +33,9 @@ _FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusi
 class OfflineAnswer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
-    `closest` are the places of the entries that come closest, best first; `given` is False where nothing is quoted, and
-    `unsure` is True where there is evidence all the same.
+    `text` is empty where nothing is quoted: what is said then is a text of the deployment's. `closest` are the places
+    of the entries that come closest, best first; `given` is False where nothing is quoted, and `unsure` is True where
+    there is evidence all the same.
     """
 
     text: str
@@ -44,13 +46,12 @@ class OfflineAnswer(NamedTuple):
 
 
 def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> OfflineAnswer:
-    """Return the sentence that declines, which the prompts ask of a model as well, or says that no answer is sure."""
-    unsure = probability >= NEAR
-    return OfflineAnswer(prompts.load("unsure" if unsure else "decline"), probability, closest, unsure, given=False)
+    """Return an answer that quotes nothing: no statement is sure, or none is near."""
+    return OfflineAnswer("", probability, closest, unsure=probability >= NEAR, given=False)
 
 
 def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
-    """Return the quoted evidence, or the sentence that declines where no statement is sure enough to be quoted."""
+    """Return the quoted evidence; nothing is quoted where no statement is sure enough to be quoted."""
     if not evidence.statements:
         return decline()
     scores = ranker.scores(evidence.values)
@@ -67,7 +68,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     return OfflineAnswer(compose(evidence, ranked, most), max(probabilities[row] for row in rated), closest)
 
 
-def together(parts: Sequence[tuple[str, OfflineAnswer]]) -> OfflineAnswer:
+def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
     """Return the answers to the questions of a message in their order, each under its question.
 
     The probability is that of the least certain answer. Where no question is answered, neither is the message.
@@ -75,7 +76,10 @@ def together(parts: Sequence[tuple[str, OfflineAnswer]]) -> OfflineAnswer:
     given = [one for _, one in parts if one.given]
     if not given:
         return max((one for _, one in parts), key=lambda one: one.probability)
-    texts = (one.text if one.given else prompts.load("unsure_part") if one.unsure else one.text for _, one in parts)
+    texts = (
+        one.text if one.given else prompts.load("unsure_part" if one.unsure else "decline", prompts_folder)
+        for _, one in parts
+    )
     headings = (f"**{number}) {_heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
     text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
     return OfflineAnswer(text, min(one.probability for one in given))

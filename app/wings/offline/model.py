@@ -1,6 +1,7 @@
 """A chat model that needs no network: it quotes sentences of the context, with their citations."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field, SkipValidation
 
+import prompts
 from app.wings.offline.answer import OfflineAnswer, answer, decline, together
 from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.passages import Entry, context_of, entries
@@ -42,6 +44,7 @@ class OfflineChatModel(BaseChatModel):
         max_sentences: The most statements quoted; a list or the rows of a table count as one.
         candidates: The most statements that are embedded for one question.
         ranker: The weights; by default the packaged ones.
+        prompts_folder: Holds the deployment's own texts for where nothing is quoted.
     """
 
     embeddings: Embeddings | None = Field(default=None, exclude=True)
@@ -49,6 +52,7 @@ class OfflineChatModel(BaseChatModel):
     max_sentences: int = Field(default=3, ge=1)
     candidates: int = Field(default=6, ge=1)
     ranker: Ranker | None = Field(default=None, exclude=True)
+    prompts_folder: Path | None = Field(default=None, exclude=True)
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -91,6 +95,8 @@ class OfflineChatModel(BaseChatModel):
 
     def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> OfflineAnswer:
         reply = self._answer(messages)
+        if not reply.given:
+            reply = reply._replace(text=prompts.load("unsure" if reply.unsure else "decline", self.prompts_folder))
         for mark in stop or ():
             reply = reply._replace(text=reply.text.split(mark, 1)[0] if mark else reply.text)
         return reply
@@ -101,7 +107,7 @@ class OfflineChatModel(BaseChatModel):
         parts = _fact(messages, PARTS)
         if not parts:
             return self._single(_asked(messages), shown, _fact(messages, SCORES))
-        return together([(part["question"], self._part(part, shown)) for part in parts])
+        return together([(part["question"], self._part(part, shown)) for part in parts], self.prompts_folder)
 
     def _single(self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None]) -> OfflineAnswer:
         """Answer one question; where that fails, the part of it that asks, with the rest as what it is asked on."""
