@@ -10,8 +10,9 @@ from app.settings import Settings, load_settings
 from app.wiring.build import Services
 from app.wiring.chain import safe_text
 from app.wiring.sample import settings_to_ask
-from chains.question import check_question
+from chains.question import check_fields, check_question
 from chains.retrieval import retrieve as retrieve_documents
+from chains.retrieval.retriever import LIMITS
 from chains.state import Answer, Passage, Question
 
 
@@ -31,7 +32,13 @@ def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
 def process_query(
     question: str, *, history: Sequence[Any] = (), config: RunnableConfig | None = None, **fields: Any
 ) -> Answer:
-    """Return the answer of `open_chain()`; `fields` are the further ones of a Question: `top_k`, `threshold`."""
+    """Return the answer of `open_chain()`; `fields` are the further ones of a Question: `top_k`, `threshold`.
+
+    Raises:
+        ConfigurationError: a question has no such field.
+        WaypointError: it cannot be answered.
+    """
+    check_fields(fields, Question.__annotations__, "a question")
     asked: Any = {"question": question, "history": list(history)} | fields
     return open_chain().invoke(asked, config)
 
@@ -42,9 +49,11 @@ def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: A
     `fields` are `top_k` and `threshold`. Personal data is removed before the search, as for an answer.
 
     Raises:
+        ConfigurationError: a search has no such field.
         QuestionError: the question is empty, too long, or no text.
         RetrievalError: the documents cannot be searched.
     """
+    check_fields(fields, LIMITS, "a search")
     services = _opened()
     asked: Any = {"question": safe_text(services.settings, check_question(question))} | fields
     return retrieve_documents(services.retriever).invoke(asked, config)

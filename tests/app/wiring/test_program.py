@@ -1,14 +1,16 @@
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 import waypoint  # type: ignore[import-untyped] # Its one module in an editable installation.
 
 from app.settings import Settings
 from app.wiring import Services
-from app.wiring.program import open_chain
+from app.wiring.program import open_chain, process_query, retrieve
 from benchmarks.documents import pdf
+from chains.errors import ConfigurationError
 from chains.state import Question
 
 MARGINS = "---\naudience: internal\n---\n# Margins\n\nThe margin on a lost seal is 5 SGD.\n"
@@ -53,3 +55,14 @@ def test_every_public_name_is_there_and_importing_them_opens_nothing():
     seen = "import sys, waypoint; print({'langchain_core', 'chromadb', 'pydantic'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", seen], env={}, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["topK", "k", "searchKwargs"])
+def test_a_field_that_a_question_or_a_search_lacks_is_refused_with_those_there_are(name):
+    fields: dict[str, Any] = {name: 5}
+    with pytest.raises(
+        ConfigurationError, match=f"'{name}' is no field of a question; it has question, history, top_k"
+    ):
+        process_query("What is the fee?", **fields)
+    with pytest.raises(ConfigurationError, match=f"'{name}' is no field of a search; it has top_k, threshold"):
+        retrieve("What is the fee?", **fields)
