@@ -21,8 +21,8 @@ from chains.citations.closest import closest_of
 from chains.citations.contradiction import find_disagreement
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.evidence import Asked
-from chains.citations.markers import inside
-from chains.citations.notes import bibliography, numbered_sources
+from chains.citations.markers import inside, link_labels
+from chains.citations.notes import bibliography, numbered_sources, read_footnotes
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
 from chains.citations.references import candidates, read_numbers, read_references, reference_to
 from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
@@ -150,11 +150,12 @@ class CiteSources:
         A bibliography at the end may give the numbers another meaning than the ranks had while the answer streamed.
         """
         if self.style == "title":
-            answer = raw if bibliography(raw, shown) else rewrite(raw, TitledMarkers(shown))
+            answer = raw if bibliography(raw, shown) else rewrite(raw, TitledMarkers(shown, link_labels(raw)))
             return answer, *read_references(answer, shown)
         answer, cited = number_markers(raw, numbered_sources(raw, shown))
-        notes = [(note.start, note.end) for note in bibliography(answer, shown)]
-        references = [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]
+        references, notes = read_footnotes(answer, shown)
+        notes += [(note.start, note.end) for note in bibliography(answer, shown)]
+        references += [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]
         return answer, references, notes
 
     def _cite(
