@@ -10,14 +10,29 @@ from app.settings import Settings, load_settings
 from app.wiring.build import Services
 from app.wiring.chain import safe_text
 from app.wiring.sample import settings_to_ask
+from chains.around import Around
+from chains.cited_answer import CitedAnswer
 from chains.question import check_fields, check_question
 from chains.retrieval import retrieve as retrieve_documents
 from chains.retrieval.retriever import LIMITS
 from chains.state import Answer, Passage, Question
 
 
+class Configured(Around):
+    """The chain of the settings. It is pickled as them: None are those of the process that reads it."""
+
+    def __init__(self, settings: Settings | None) -> None:
+        services = _opened() if settings is None else Services(settings, serving=False)
+        super().__init__(services.chain)
+        self._settings = settings
+
+    def __reduce__(self) -> tuple[type["Configured"], tuple[Settings | None]]:
+        """Return what makes it again."""
+        return Configured, (self._settings,)
+
+
 def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
-    """Return the configured chain, as `waypoint ask` uses it.
+    """Return the configured chain, as `waypoint ask` uses it; it can what a chain of `build_chain` can.
 
     Args:
         settings: default: those of the environment and `.env`; the chain is then shared by the process.
@@ -26,7 +41,7 @@ def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
         SettingsError: a setting is invalid.
         WaypointError: the index or the model cannot be opened.
     """
-    return _opened().chain if settings is None else Services(settings, serving=False).chain
+    return CitedAnswer(bound=Configured(settings), custom_input_type=Question, custom_output_type=Answer)
 
 
 def process_query(
