@@ -18,6 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from chains.audience import Audience, called_for
 from chains.citations.cited_sentences import cited_sentences, sentences_of
 from chains.citations.markers import code_ranges, inside
 from chains.citations.verification import verify
@@ -227,7 +228,10 @@ class AnswerState(MessagesState):
 
 
 def build_graph(
-    chain: Runnable[Question, Answer], *, checkpointer: BaseCheckpointSaver[Any] | None = None
+    chain: Runnable[Question, Answer],
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    audience: Audience | None = None,
 ) -> CompiledStateGraph[AnswerState, Any, Any, Any]:
     """Return the chain as a compiled graph of one node, `answer`.
 
@@ -237,13 +241,16 @@ def build_graph(
     Args:
         chain: what `build_chain` returns, or a Runnable around it.
         checkpointer: keeps the conversation of each `thread_id`; LangGraph's own server brings one.
+        audience: who sees the answers of a call that names no audience; by default its caller.
     """
 
     def ask(state: AnswerState, config: RunnableConfig) -> dict[str, Any]:
-        return _reply(chain.invoke(_question(state), config))
+        with called_for(audience):
+            return _reply(chain.invoke(_question(state), config))
 
     async def aask(state: AnswerState, config: RunnableConfig) -> dict[str, Any]:
-        return _reply(await chain.ainvoke(_question(state), config))
+        with called_for(audience):
+            return _reply(await chain.ainvoke(_question(state), config))
 
     graph = StateGraph(AnswerState)
     graph.add_node("answer", RunnableLambda(ask, aask))

@@ -13,7 +13,7 @@ from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig, ensu
 from pydantic import Field, SkipValidation, model_validator
 from typing_extensions import TypedDict
 
-from chains.audience import Audience, audience_in, audience_of
+from chains.audience import Audience, audience_in, audience_of, configurable_of
 from chains.callbacks.deadline import check_time, time_limit
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.ports import ChunkStore
@@ -61,11 +61,11 @@ def filters_of(config: RunnableConfig | None) -> Filters:
     Raises:
         ConfigurationError: the audience is unknown, or a category or jurisdiction is not text.
     """
-    given = (config or {}).get("configurable") or {}
+    given = configurable_of(config)
     return Filters(audience_in(config), _text(given, "category"), _text(given, "jurisdiction"))
 
 
-def _text(given: dict[str, Any], name: str) -> str | None:
+def _text(given: Mapping[str, Any], name: str) -> str | None:
     value = given.get(name)
     if value is None or isinstance(value, str):
         return value
