@@ -52,7 +52,7 @@ def furthest_hit(config: RunnableConfig) -> LevelName | None:
 
 
 class StageTimer(BaseCallbackHandler):
-    """Times the named stages of one call; `clock` returns seconds."""
+    """Times the named stages of one call, those of its own run and of no chain within; `clock` returns seconds."""
 
     run_inline = True  # Two clock readings are not worth a thread for each event.
     ignore_llm = ignore_chat_model = ignore_retriever = True
@@ -66,13 +66,15 @@ class StageTimer(BaseCallbackHandler):
         self.run_id: UUID | None = None
         self.laps_ms: dict[str, float] = {}
 
-    def on_chain_start(self, serialized: dict[str, Any], inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_chain_start(
+        self, serialized: dict[str, Any], inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
         """Start the clock at the first event, the chain's own; remember which run is which stage."""
         if self._started is None:
             self._started = self._lap_started = self._clock()
             self.run_id = run_id
         name = kwargs.get("name")
-        if name in self._stages:
+        if name in self._stages and parent_run_id == self.run_id:
             self._names[run_id] = name
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
@@ -80,7 +82,8 @@ class StageTimer(BaseCallbackHandler):
         name = self._names.pop(run_id, None)
         if name is not None:
             now = self._clock()
-            self.laps_ms[name] = round(1000 * (now - self._lap_started), 3)
+            lap_ms = 1000 * (now - self._lap_started)
+            self.laps_ms[name] = round(self.laps_ms.get(name, 0.0) + lap_ms, 3)  # Two stages may have one name.
             self._lap_started = now
 
     def elapsed_ms(self) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LangSmithParams
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -67,6 +67,9 @@ class OfflineChatModel(BaseChatModel):
             "max_sentences": self.max_sentences,
             "embeddings": type(self.embeddings).__name__ if self.embeddings else None,
         }
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return LangSmithParams(**{**super()._get_ls_params(stop, **kwargs), "ls_model_name": MODEL_NAME})
 
     def _generate(
         self,

@@ -2,9 +2,10 @@
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -91,6 +92,21 @@ class DocumentChroma(Chroma):
         if self._words:
             self._words.add(ids, documents)
         return ids
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Embed and keep the texts as documents."""
+        pairs = zip_longest(texts, metadatas or [])
+        return self.add_documents([Document(text, metadata=metadata or {}) for text, metadata in pairs], ids=ids)
+
+    def update_documents(self, ids: list[str], documents: list[Document]) -> None:
+        """Replace the documents under these `ids`."""
+        self.add_documents(documents, ids=ids)
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> None:
         """Delete the documents with these `ids`; an unknown one is not an error."""
