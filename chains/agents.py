@@ -341,9 +341,12 @@ def message_of(answer: Answer) -> AIMessage:
 
 
 def _question(state: AnswerState) -> Question:
-    *history, last = state["messages"]
+    *history, last = state["messages"] or [AIMessage("")]
     if not isinstance(last, HumanMessage):
         msg = "the last message must be the user's question"
+        raise QuestionError(msg)
+    if any(block["type"] != "text" for block in last.content_blocks):
+        msg = "only text is supported; leave out images, audio and files"
         raise QuestionError(msg)
     return Question(question=str(last.text), history=history)
 

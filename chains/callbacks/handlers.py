@@ -63,6 +63,7 @@ class StageTimer(BaseCallbackHandler):
         self._started: float | None = None
         self._lap_started = 0.0
         self._names: dict[UUID, str] = {}
+        self._sequence: UUID | None = None  # The run that the stages are children of.
         self.run_id: UUID | None = None
         self.laps_ms: dict[str, float] = {}
 
@@ -74,8 +75,10 @@ class StageTimer(BaseCallbackHandler):
             self._started = self._lap_started = self._clock()
             self.run_id = run_id
         name = kwargs.get("name")
-        if name in self._stages and parent_run_id == self.run_id:
-            self._names[run_id] = name
+        if name in self._stages:
+            self._sequence = self._sequence or parent_run_id  # Of a chain that is retried, its run is within another.
+            if parent_run_id == self._sequence:
+                self._names[run_id] = name
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End the lap of a stage."""
@@ -85,6 +88,11 @@ class StageTimer(BaseCallbackHandler):
             lap_ms = 1000 * (now - self._lap_started)
             self.laps_ms[name] = round(self.laps_ms.get(name, 0.0) + lap_ms, 3)  # Two stages may have one name.
             self._lap_started = now
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget the sequence that has failed: a retry runs another."""
+        if run_id == self._sequence:
+            self._sequence = None
 
     def elapsed_ms(self) -> float:
         """Return the milliseconds since the chain started."""

@@ -204,6 +204,19 @@ async def test_a_call_that_is_repeated_keeps_its_handlers():
     assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
 
 
+def test_the_stages_of_the_attempt_that_answers_are_timed():
+    shelf, calls = Shelf(), list[str]()
+
+    def fail_once(question: str) -> Any:
+        calls.append(question)
+        if len(calls) == 1:
+            raise ConnectionError
+        return shelf.invoke(question)
+
+    answer = gst_chain(retriever=RunnableLambda(fail_once)).with_retry(stop_after_attempt=2).invoke(QUESTION)
+    assert (set(answer["metadata"]["timings_ms"]), len(calls)) == (set(chains.STAGES), 2)
+
+
 @every_way
 @both
 async def test_a_fallback_answers_where_it_fails(build, way):
