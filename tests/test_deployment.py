@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from app.settings import Settings, fields
-from app.wiring import Services
+from app.wiring import Services, sample_corpus
 from benchmarks.processes import PATIENCE_S, PROGRAM, environment, free_port, responds, wait_until
 
 ROOT = Path(__file__).parents[1]
@@ -200,7 +200,7 @@ def on_this_machine(words: list[str], ports: dict[str, int], folder: Path) -> li
 
 @pytest.mark.slow
 @pytest.mark.service
-def test_the_commands_of_the_composition_answer_with_nothing_set(tmp_path):
+def test_the_commands_of_the_composition_answer_from_what_is_ingested_with_nothing_set(tmp_path):
     chroma, waypoint = (COMPOSE["services"][name] for name in ("chroma", "waypoint"))
     ports = {"8000": free_port(), "3000": free_port()}
     store = on_this_machine(chroma["command"], ports, tmp_path / "chroma")
@@ -213,6 +213,8 @@ def test_the_commands_of_the_composition_answer_with_nothing_set(tmp_path):
 
     with running(store, tmp_path), running(service, tmp_path, **given):
         wait_until(lambda: responds(f"{url}/health/ready"), limit_s=PATIENCE_S)
+        filling = [sys.executable, *PROGRAM, "ingest", str(sample_corpus())]
+        subprocess.run(filling, cwd=tmp_path, env=environment(**given), check=True, capture_output=True)
         answer = httpx.post(f"{url}/api/query", json={"query": "What is the GST rate on imports?"}, timeout=60).json()
     assert answer["outcome"] == "answered"
     assert "9" in answer["answer"]

@@ -79,7 +79,7 @@ class Services(Answering):
     def _local_chain(self) -> Runnable[Question, Answer]:
         """Return a chain over the index that calls no language model, caches nothing and has no observers."""
         settings, index = self.settings.replace(retriever_type="hybrid"), self.index.current()
-        model = offline_model(self.embeddings, self.word_similarity)
+        model = offline_model(settings, self.embeddings, self.word_similarity)
         return pipeline(
             settings,
             style=settings.citations.style,

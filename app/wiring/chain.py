@@ -164,6 +164,7 @@ def pipeline(
                 markers_suffice=markers_suffice,
                 fallback=text("ungrounded"),
                 withheld=text("withheld"),
+                decline=text("decline"),
                 translations=translations,
             ),
             confidence=confidence,

@@ -15,6 +15,7 @@ from app.settings.values import LOCAL_SERVERS
 from app.wiring.answering import Answering
 from app.wiring.certification import COMMAND
 from app.wiring.llm import first_model, second_model
+from app.wiring.sample import ingest_command
 from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError, WaypointError
 from chains.generation.provider import Provider
 from chains.logs import masked
@@ -191,7 +192,7 @@ def _retrieval(services: Answering) -> Iterator[Trial]:
     def search() -> str:
         found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
         count = services.store.count()
-        empty = "; fill it with `waypoint ingest PATH`, or `waypoint ask` for the sample corpus" if count == 0 else ""
+        empty = f"; fill it with `{ingest_command(settings)}`" if count == 0 else ""
         return f"{_place(services)}: {count} chunks, a search found {len(found)}{empty}"
 
     def ask() -> str:

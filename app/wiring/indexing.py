@@ -16,7 +16,7 @@ from app.settings import Settings
 from app.wiring.caches import Caches
 from app.wiring.library import Library
 from app.wiring.models import embedding_model, token_counter
-from app.wiring.scope import sample_corpus
+from app.wiring.sample import sample_corpus
 from app.wiring.storage import IndexReader, stored_index
 from chains.clock import Clock, SystemClock
 from chains.ports import TokenCounter
@@ -96,7 +96,7 @@ class Indexing:
         """Return the ingestion, which changes the index."""
         from app.wiring.ingestion import Ingestion
 
-        return Ingestion(self.settings, self.stored, sample_corpus(), self._changed)
+        return Ingestion(self.settings, self.stored, self._changed)
 
     def _changed(self) -> None:
         for tell in hooks.each("index_changes"):
@@ -113,12 +113,12 @@ class Indexing:
         return self.index.current().words
 
     def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
-        """Update the index from files and addresses, by default the sample corpus.
+        """Update the index from files and addresses.
 
         The `options` are those of `Ingestion.run`.
 
         Raises:
-            IngestionError: a path or address cannot be read, or the sample corpus would go into a user's index.
+            IngestionError: a path or address cannot be read.
             VectorStoreError, ConfigurationError: the store cannot be written, or was made with another model.
         """
         return self.ingestion.run(paths, **options)

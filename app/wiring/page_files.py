@@ -8,7 +8,7 @@ import yaml
 from pydantic import Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from app.wiring.scope import sample_corpus
+from app.wiring.sample import sample_corpus
 from chains.audience import Audience
 from chains.errors import ConfigurationError
 from chains.question import QUERY_MAX_CHARACTERS

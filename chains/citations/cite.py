@@ -21,8 +21,8 @@ from chains.citations.closest import closest_of
 from chains.citations.contradiction import find_disagreement
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.evidence import Asked
-from chains.citations.markers import inside
-from chains.citations.notes import bibliography, numbered_sources
+from chains.citations.markers import inside, link_labels
+from chains.citations.notes import bibliography, numbered_sources, read_footnotes
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
 from chains.citations.references import candidates, read_numbers, read_references, reference_to
 from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
@@ -72,6 +72,7 @@ class CiteSources:
         markers_suffice: whether an answer with valid markers stands though no passage supports it, as in POST /chat.
         fallback: the text that replaces an ungrounded answer.
         withheld: the text that replaces an answer which the safety check withholds.
+        decline: the sentence of the deployment's own prompt for what the documents lack.
         translations: of these texts and of a decline, for a question with a `language`; by default the packaged ones.
     """
 
@@ -83,6 +84,7 @@ class CiteSources:
     markers_suffice: bool = False
     fallback: str | None = None
     withheld: str | None = None
+    decline: str = ""
     translations: Translations = field(default_factory=prompts.translations)
 
     def markers(self, shown: Sequence[Passage]) -> TextFilter:
@@ -152,11 +154,12 @@ class CiteSources:
         A bibliography at the end may give the numbers another meaning than the ranks had while the answer streamed.
         """
         if self.style == "title":
-            answer = raw if bibliography(raw, shown) else rewrite(raw, TitledMarkers(shown))
+            answer = raw if bibliography(raw, shown) else rewrite(raw, TitledMarkers(shown, link_labels(raw)))
             return answer, *read_references(answer, shown)
         answer, cited = number_markers(raw, numbered_sources(raw, shown))
-        notes = [(note.start, note.end) for note in bibliography(answer, shown)]
-        references = [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]
+        references, notes = read_footnotes(answer, shown)
+        notes += [(note.start, note.end) for note in bibliography(answer, shown)]
+        references += [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]
         return answer, references, notes
 
     def _cite(
@@ -245,7 +248,7 @@ class CiteSources:
 
     def _refused(self, state: Generated) -> tuple[Outcome, str | None] | None:
         """Return the outcome of a question that was not searched for, or of an answer that is not shown."""
-        if withheld_because(state["message"]) and not opens_with_decline(state["message"].text):
+        if withheld_because(state["message"]) and not opens_with_decline(state["message"].text, self.decline):
             return "blocked", self.withheld or prompts.load("withheld")
         if is_blocked(state):
             return "blocked", None
@@ -258,7 +261,8 @@ class CiteSources:
         if not shown:
             return "no_results", None
         standing = cited_sources(self._standing(citations))
-        if is_decline(answer, citations) and not (several and standing):  # One question of several may be declined.
+        # One question of several may be declined.
+        if is_decline(answer, citations, self.decline) and not (several and standing):
             return "declined", _without_markers(first_decline(answer), citations)
         if len(standing) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")

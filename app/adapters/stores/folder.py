@@ -69,13 +69,12 @@ class FolderSnapshot:
 
 
 class FileBackedIndex(StoredIndex):
-    """An index whose `folder` holds its version, its lock and the mark of a user's own documents."""
+    """An index whose `folder` holds its version and its lock."""
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
         super().__init__(recipe)
         self.folder = folder
         self._version = folder / "version"
-        self._own = folder / "own-documents"
 
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None where it cannot be kept."""
@@ -96,15 +95,6 @@ class FileBackedIndex(StoredIndex):
             raise IndexBusyError(msg) from error
         except OSError as error:
             raise self._unwritable(error) from error
-
-    def holds_own_documents(self) -> bool:
-        """Say whether a user's documents ever went in, or were about to."""
-        return self._own.exists()
-
-    def mark_own_documents(self) -> None:
-        """Remember for good that a user's documents go in."""
-        if not self._own.exists():
-            write_atomically(self._own, "")
 
     def _words(self, folder: Path) -> LexicalIndex:
         """Open the index of words; that of a folder which cannot be written in a copy, which is deleted with it."""

@@ -58,10 +58,9 @@ def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[s
 def worth_a_look(services: "Services", paths: Sequence[str]) -> Iterator[str]:
     """Yield a line about the Markdown and plain text below the paths, for the end of `waypoint ingest`."""
     from app.wings.knowledge.findings import read_and_lint
-    from app.wiring import sample_corpus
     from chains.ingestion.text_files import LOADERS
 
-    folders = [Path(path) for path in paths if Path(path).exists()] if paths else [sample_corpus()]
+    folders = [Path(path) for path in paths if Path(path).exists()]
     _, findings = read_and_lint(folders, services.settings, endings=set(LOADERS))
     if findings:
         kinds = Counter(finding.kind for finding in findings)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -37,8 +38,8 @@ _FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusi
 class OfflineAnswer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
-    `closest` are the places of the entries that come closest, best first; `given` is False where the answer is not sure
-    enough, and `unsure` is True where its text quotes what comes closest all the same.
+    `text` quotes statements; it is empty where none is near. `closest` are the places of the entries that come closest,
+    best first; `given` is False where the answer is not sure enough, and `unsure` is True where it is quoted all the same.
     """
 
     text: str
@@ -47,14 +48,21 @@ class OfflineAnswer(NamedTuple):
     unsure: bool = False
     given: bool = True
 
+    def worded(self, prompts_folder: Path | None = None) -> str:
+        """Return what is said: the quotes, below a line that says so where they are not sure; else a decline."""
+        if self.given:
+            return self.text
+        line = prompts.load("unsure" if self.unsure else "decline", prompts_folder)
+        return f"{line}\n\n{self.text}" if self.text else line
+
 
 def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> OfflineAnswer:
-    """Return the sentence that declines, which the prompts ask of a model as well."""
-    return OfflineAnswer(prompts.load("decline"), probability, closest, given=False)
+    """Return an answer that quotes nothing: no statement is near, or all speak of something else."""
+    return OfflineAnswer("", probability, closest, given=False)
 
 
 def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
-    """Return the quoted evidence; where it is not sure the best statement alone, and where nothing is near, a decline."""
+    """Return the statements that answer a question, sure or not; nothing is quoted where none is near."""
     if not evidence.statements:
         return decline()
     scores = ranker.scores(evidence.values)
@@ -71,25 +79,24 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
     close = [evidence.statements[row] for row in rated if held[row] >= AS_MUCH * held[best]]
     if probability < ranker.threshold:
-        quoted = compose(evidence, close, most)
-        return OfflineAnswer(f"{prompts.load('unsure')}\n\n{quoted}", probability, closest, unsure=True, given=False)
+        return OfflineAnswer(compose(evidence, close, most), probability, closest, unsure=True, given=False)
     sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
     ranked = list(dict.fromkeys([*sides, *close]))
     return OfflineAnswer(compose(evidence, ranked, most), probability, closest)
 
 
-def together(parts: Sequence[tuple[str, OfflineAnswer]]) -> OfflineAnswer:
+def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
     """Return the answers to the questions of a message in their order, each under its question.
 
-    The probability is that of the least certain answer. Where no question is answered, neither is the message.
+    The probability is that of the least certain part that is quoted. Where no question is answered, neither is the
+    message.
     """
-    given = [one for _, one in parts if one.given]
-    if not given:
+    if not any(one.given for _, one in parts):
         return max((one for _, one in parts), key=lambda one: one.probability)
-    texts = (one.text if one.given else prompts.load("unsure_part") if one.unsure else one.text for _, one in parts)
     headings = (f"**{number}) {_heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
+    texts = (one.worded(prompts_folder) for _, one in parts)
     text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
-    return OfflineAnswer(text, min(one.probability for one in given))
+    return OfflineAnswer(text, min(one.probability for _, one in parts if one.text))
 
 
 def _heading(asked: str) -> str:

@@ -18,16 +18,6 @@ def corpus(tmp_path) -> Path:
     return folder.parent
 
 
-def test_ask_on_an_empty_index_ingests_the_sample_corpus_and_says_so(waypoint):
-    code, out, err = waypoint("ask", "Does a cosmetic product imported into Indonesia need a BPOM notification?")
-
-    assert code == 0
-    assert "BPOM" in out
-    assert "Citations:" in out
-    assert "Confidence:" in out
-    assert "ingesting the sample corpus first" in err
-
-
 def test_ask_as_json_prints_the_whole_answer_object(waypoint, corpus):
     waypoint("ingest", str(corpus))
     code, out, _ = waypoint("ask", "--json", "What is the GST rate on imports into Singapore?")
@@ -118,14 +108,6 @@ def test_a_loop_of_links_is_bad_usage(waypoint, tmp_path):
 
     assert code == 2
     assert "cannot be read" in err
-
-
-def test_a_wrong_path_leaves_a_new_index_free_for_the_sample_corpus(waypoint):
-    waypoint("ingest", "nowhere")
-    code, _, err = waypoint("ask", "Which permits for cosmetics to Indonesia?")
-
-    assert code == 0
-    assert "ingesting the sample corpus first" in err
 
 
 def test_a_dry_run_changes_nothing(waypoint, corpus):
