@@ -12,6 +12,7 @@ from app.settings import Settings
 from app.wiring.models import embedding_label
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, real_path
+from chains.regular_files import read_text
 from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
 from chains.state import Redirect, Searching
 
@@ -96,13 +97,13 @@ def folder_of(path: Path) -> Path:
 
 def _checked(file: Path) -> str:
     load_scope(file)
-    return file.read_text(encoding="utf-8")
+    return read_text(file)
 
 
 def scope_text(settings: Settings) -> str | None:
     """Return the text of SCOPE_FILE for cache keys; the index's own files are part of its version."""
     file = settings.scope.file if settings.scope.enabled else None
-    return file.read_text(encoding="utf-8") if file else None
+    return read_text(file) if file else None
 
 
 def sample_corpus() -> Path:
