@@ -81,11 +81,15 @@ def _links(blocks: Sequence[Token]) -> Iterator[tuple[int, str]]:
 
 def _problem(path: Path, target: str, anchors: dict[Path, set[str]]) -> str:
     """Return why a link leads nowhere; empty where it does not, or leads out of the folder."""
-    parts = urlsplit(target)
-    if parts.scheme or parts.netloc or parts.path.startswith("/"):
-        return ""
-    named = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-    if not named.exists():
+    try:
+        parts = urlsplit(target)
+        if parts.scheme or parts.netloc or parts.path.startswith("/"):
+            return ""
+        named = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        is_missing = not named.exists()
+    except (OSError, RuntimeError, ValueError):  # No file can have this name, or links lead in a circle.
+        is_missing = True
+    if is_missing:
         return "there is no such file"
     anchor = unquote(parts.fragment).lower()
     return f"{named.name} has no heading of this name" if anchor and anchor not in anchors.get(named, {anchor}) else ""
