@@ -7,8 +7,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.wings.knowledge.cases import Case, differences
+from app.wings.knowledge.cases import Case, FileCase, differences
+from app.wings.knowledge.testing import Result, junit_xml
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 CASES = """
@@ -124,6 +127,15 @@ def answer(text: str, outcome: str = "answered") -> Any:
     cited = {"doc_id": "01_regulatory_gst", "title": "GST Guide", "matched": True}
     held = {"metadata": {"doc_id": "01_regulatory_gst", "file_path": "01_regulatory/gst.md"}}
     return {"answer": text, "outcome": outcome, "citations": [cited], "documents": [held]}
+
+
+@given(st.text(st.characters()), st.text(st.characters(categories=["Cs", "Cc", "Cn"])))
+def test_the_results_are_valid_xml_whatever_question_and_answer_hold(question, words):
+    case = FileCase(f"{words}.tests.yaml", 1, Case(question=question or "x", must_say="9 %"))
+    said = answer(f"{question}\ufffe{words}") | {"confidence": None}
+
+    suite = ElementTree.fromstring(junit_xml([Result(case, said, differences(case.case, said), 0.1)]))  # noqa: S314
+    assert suite.attrib["failures"] == "1"
 
 
 @pytest.mark.parametrize(
