@@ -108,6 +108,7 @@ HOSTILE: dict[str, Callable[[Path], object]] = {
     "is nested too deeply": lambda folder: (folder / "b.tests.yaml").write_text("[" * 100_000),
     "has more than 50000 values": lambda folder: (folder / "b.tests.yaml").write_text(LAUGHS),
     "is longer than 1,048,576 characters": lambda folder: (folder / "b.tests.yaml").write_text("- a\n" * 400_000),
+    "out of the folder, or to nowhere": lambda folder: (folder / "b.tests.yaml").symlink_to(folder / "b.tests.yaml"),
     "it is a symbolic link out": lambda folder: (folder / "b.tests.yaml").symlink_to("/dev/zero"),
 }
 
