@@ -24,6 +24,7 @@ def index_changed(services: "Services") -> None:
         return
     store = open_answers(services.settings)
     with closing(store.database):
+        store.trim()  # Also where nobody has asked for so long that no new answer does.
         newly = check(store, services.index.current())
         if newly and services.outbox is not None:
             for one in recalled(store, services.index.current(), limit=MOST_EVENTS):

@@ -13,6 +13,7 @@ from markdown_it.token import Token
 
 from app.wings.knowledge.linted import Document, Finding
 from chains.ingestion.source import title_of
+from chains.text.letters import skeleton
 from chains.text.tokens import tokens
 
 FEWEST_WORDS: Final = 3  # Fewer say nothing that a question could ask for.
@@ -54,6 +55,17 @@ def find_untitled(documents: Sequence[Document]) -> Iterator[Finding]:
             if not is_written:
                 message = f"it has no title; citations call it {title!r}: write `title:` or a heading of level 1"
                 yield Finding(document.name, 1, "title", message)
+
+
+def find_alike_titles(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the documents whose title reads like that of another one, also where its letters are others."""
+    first: dict[str, Document] = {}
+    for document in documents:
+        title = document.parsed.metadata["title"]
+        other = first.setdefault(skeleton(title) or document.name, document)
+        if other is not document:
+            message = f"no reader of a citation can tell {title!r} from the title of {other.name}: name it otherwise"
+            yield Finding(document.name, _line_of(document, "title"), "title", message, other.name)
 
 
 def find_broken_links(documents: Sequence[Document]) -> Iterator[Finding]:

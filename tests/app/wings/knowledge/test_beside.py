@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from app.settings import load_settings
 from app.wings.knowledge import answer_log, findings, ingested
+from app.wings.knowledge.answer_log import open_answers
+from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.findings import read_and_lint
 from app.wings.knowledge.linted import Document
@@ -92,6 +95,18 @@ def test_an_answer_that_cannot_be_logged_costs_the_log_alone(monkeypatch, folder
     log.close()
 
     assert (answer["outcome"], counts["answer_log"]) == ("answered", before + 1)
+
+
+def test_an_ingestion_deletes_what_is_too_old_for_the_log(waypoint, monkeypatch, folder):
+    monkeypatch.setenv("ANSWER_LOG", "true")
+    store = open_answers(load_settings())
+    old = LoggedAnswer("1", 0, "Rate?", None, None, "public", "answered", "high", 0.9, None, None, None)
+    store.add(replace(old, at=store.now()))
+    store.add(old)
+
+    waypoint("ingest", str(folder))
+
+    assert [one.question for one in store.answers()] == ["Rate?"]
 
 
 def test_a_question_of_an_evaluation_that_fails_has_a_row_and_the_others_are_asked(waypoint, monkeypatch, folder):
