@@ -57,6 +57,9 @@ class Asking:
             self._all(cases, answered, facts)
         if failed := [case_id for case_id, row in done.items() if row["outcome"] == FAILED]:
             complain(f"{len(failed)} questions failed, and count as wrong: {', '.join(failed)}; the log says why.")
+            if len(failed) == len(cases):
+                msg = "every question failed: nothing was measured"
+                raise WaypointError(msg)
         return [done[case.id] for case in cases]
 
     def _ask(self, services: "Services") -> Callable[["Case"], "Row"]:

@@ -128,6 +128,10 @@ def test_a_question_of_an_evaluation_that_fails_has_a_row_and_the_others_are_ask
     assert "1 questions failed, and count as wrong: b" in err
     assert [line.split()[-3] for line in out.splitlines() if "correct declines" in line] == ["0.000"]
 
+    monkeypatch.setattr(rows, "row_of", fail)
+    code, _, err = waypoint("eval", str(questions))
+    assert (code, "every question failed: nothing was measured" in err) == (1, True)
+
 
 def test_a_setting_that_has_to_be_mended_still_ends_an_evaluation():
     class Broken:
