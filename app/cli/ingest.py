@@ -14,6 +14,7 @@ from app.cli.rendering import as_json, complain, problem_lines, progress_bar, re
 from app.settings import Settings, load_settings, unused_warning
 from chains.errors import IndexBusyError, IngestionError, VectorStoreError, WaypointError
 from chains.logs import get_logger
+from chains.side_steps import side_step
 
 if TYPE_CHECKING:
     from app.wiring import Services
@@ -77,7 +78,7 @@ def ingest(
         return
     report = _run(services, paths, reset=reset, dry_run=dry_run, engine=choice)
     scope = describe_scope(services.settings, services.index.current())
-    notes = [] if dry_run else [line for tell in hooks.each("ingested") for line in tell(services, paths)]
+    notes = [] if dry_run else list(_notes(services, paths))
     text = "\n".join([report_text(report, dry_run=dry_run), f"Scope: {scope}", *notes])
     show(as_json(asdict(report) | {"scope": scope, "notes": notes}) if json else text)
     if report.problems:
@@ -99,6 +100,12 @@ def _sample_path(settings: Settings) -> str:
         )
         raise IngestionError(msg)
     return str(sample_corpus())
+
+
+def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
+    for tell in hooks.each("ingested"):
+        with side_step(tell.__name__):
+            yield from tell(services, paths)
 
 
 def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report":

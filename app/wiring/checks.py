@@ -163,7 +163,13 @@ def summary(services: Answering) -> dict[str, Any]:
 def findings(services: Answering) -> Iterator[Finding]:
     """Try the parts one by one; those of a wing are its own to name."""
     left_out: list[Finding] = []
-    trials = [*_retrieval(services), *_models(services.settings), *_certificate(services), *_backends(services)]
+    trials = [
+        *_retrieval(services),
+        *_models(services.settings),
+        *_certificate(services),
+        *_backends(services),
+        _beside(services),
+    ]
     for name in hooks.names("doctor"):
         try:
             trials += hooks.load("doctor", name)(services)
@@ -242,6 +248,11 @@ def _certificate(services: Answering) -> Iterator[Trial]:
     else:
         remedy = f"{COMMAND}, or remove {certification.file}"
         yield Trial("high confidence", certification.status, remedy, required=False)
+
+
+def _beside(services: Answering) -> Trial:
+    remedy = f"report it with its log line `side_step_failed`; remove {services.faults.file} once it is mended"
+    return Trial("side steps", services.faults.status, remedy, required=False)
 
 
 def _backends(services: Answering) -> Iterator[Trial]:

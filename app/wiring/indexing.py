@@ -11,15 +11,17 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from app import hooks
+from app.observability.faults import FaultFile
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import Library
+from app.wiring.library import Library, folder_beside
 from app.wiring.models import embedding_model, token_counter
 from app.wiring.sample import sample_corpus
 from app.wiring.storage import IndexReader, stored_index
 from chains.clock import Clock, SystemClock
 from chains.ports import TokenCounter
+from chains.side_steps import keep_faults, side_step
 
 if TYPE_CHECKING:
     from app.adapters.stores.index import Store, StoredIndex, Words
@@ -46,6 +48,14 @@ class Indexing:
     settings: Settings
     clock: Clock = field(default_factory=SystemClock)
     parts: Parts = field(default_factory=Parts)
+
+    def __post_init__(self) -> None:
+        keep_faults(self.faults.keep)
+
+    @cached_property
+    def faults(self) -> FaultFile:
+        """Return the file of what failed beside answers and ingestions."""
+        return FaultFile(folder_beside(self.settings, None, "faults") / "faults.json")
 
     @cached_property
     def embedder(self) -> Embeddings:
@@ -100,7 +110,8 @@ class Indexing:
 
     def _changed(self) -> None:
         for tell in hooks.each("index_changes"):
-            tell(self)
+            with side_step(tell.__name__):
+                tell(self)
 
     @property
     def store(self) -> "Store":

@@ -13,6 +13,7 @@ from app.wiring.models import embedding_label
 from app.wiring.sample import sample_corpus
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, real_path
+from chains.regular_files import read_text
 from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
 from chains.state import Redirect, Searching
 
@@ -101,10 +102,10 @@ def folder_of(path: Path) -> Path:
 
 def _checked(file: Path) -> str:
     load_scope(file)
-    return file.read_text(encoding="utf-8")
+    return read_text(file)
 
 
 def scope_text(settings: Settings) -> str | None:
     """Return the text of SCOPE_FILE for cache keys; the index's own files are part of its version."""
     file = settings.scope.file if settings.scope.enabled else None
-    return file.read_text(encoding="utf-8") if file else None
+    return read_text(file) if file else None

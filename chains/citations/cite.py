@@ -31,12 +31,14 @@ from chains.citations.verification import LEAST_SUPPORT, Verified, asked_about, 
 from chains.metadata import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
 from chains.rewriting import TextFilter, rewrite
+from chains.side_steps import side_step
 from chains.state import (
     SMALL_TALK,
     UNDERSPECIFIED,
     Citation,
     CitationResult,
     CitationStyle,
+    ClosestPassage,
     Contextualised,
     Generated,
     Outcome,
@@ -130,22 +132,25 @@ class CiteSources:
         text = replacement or answer
         if not is_shown:
             text = translated(text, state.get("language"), self.translations)
+        closest, disagreement = list[ClosestPassage](), None
         unanswered = unanswered_parts(answer, len(state.get("parts", [])), self._standing(citations))
+        if outcome != "blocked" and (unanswered or outcome != "answered"):
+            with side_step("closest"):
+                closest = closest_of(state, unanswered)
+        if outcome == "answered":
+            with side_step("disagreement"):
+                disagreement = find_disagreement(answer, found.citations, shown, asked.text)
         return CitationResult(
             citations=citations,
             sources=sources_of(citations, shown),
             related_docs=related_documents(state["documents"]),
-            closest=closest_of(state, unanswered)
-            if outcome != "blocked" and (unanswered or outcome != "answered")
-            else [],
+            closest=closest,
             outcome=outcome,
             unanswered=unanswered,
             replacement=text if text != written else None,
             unsupported=found.unsupported if is_shown else [],
             draft=answer if outcome == "ungrounded" else "",
-            disagreement=find_disagreement(answer, found.citations, shown, asked.text)
-            if outcome == "answered"
-            else None,
+            disagreement=disagreement,
         )
 
     def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:

@@ -10,7 +10,7 @@ from pathspec import GitIgnoreSpec
 
 from chains.audience import Audience
 from chains.errors import IngestionError
-from chains.ingestion.source import read_text
+from chains.regular_files import read_text
 
 # At the top of a corpus: what of it is no knowledge, in the syntax of .gitignore.
 IGNORE_FILE = ".waypointignore"

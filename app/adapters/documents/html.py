@@ -11,8 +11,9 @@ from markdownify import MarkdownConverter
 
 from app.adapters.documents.rows import one_line
 from chains.errors import IngestionError
-from chains.ingestion.source import SourceText, read_bytes, require_words, storable, title_of
+from chains.ingestion.source import SourceText, require_words, storable, title_of
 from chains.ingestion.statements import audiences_in, plain_name, strictest
+from chains.regular_files import read_bytes
 from chains.source_urls import is_link
 
 PARSER = "lxml"  # Python's own does not know where a tag ends that its author left open.

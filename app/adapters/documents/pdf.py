@@ -13,7 +13,8 @@ from app.adapters.documents.pdf_headings import headings, is_cover, report_title
 from app.adapters.documents.pdf_lines import Line, read_lines, text_of
 from app.adapters.documents.pdf_tables import tables
 from chains.errors import IngestionError
-from chains.ingestion.source import Heading, Page, SourceText, Table, open_file, title_of, without_controls
+from chains.ingestion.source import Heading, Page, SourceText, Table, title_of, without_controls
+from chains.regular_files import open_file
 
 PAGE_BREAK = "\n\f\n"
 # The pages on which a report says whose it is, and of which year.

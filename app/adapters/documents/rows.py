@@ -6,17 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from chains.errors import IngestionError
-from chains.ingestion.source import (
-    MAX_BYTES,
-    MAX_NAME,
-    SourceText,
-    read_text,
-    require_words,
-    storable,
-    title_of,
-    without_controls,
-)
+from chains.ingestion.source import MAX_NAME, SourceText, require_words, storable, title_of, without_controls
 from chains.ingestion.statements import Stated
+from chains.regular_files import MAX_BYTES, read_text
 
 
 def rows_text(rows: Iterable[Sequence[object]]) -> str:

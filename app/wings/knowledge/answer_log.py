@@ -16,11 +16,11 @@ from app.wings.knowledge.answers import AnswerStore, LoggedAnswer, Nearest, Quot
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wings.knowledge.settings import AnswerLogSettings
 from app.wiring.library import folder_beside
-from chains.errors import WaypointError
 from chains.logs import get_logger
 from chains.observers import Call
 from chains.ports import Entity
 from chains.safety.cleaning import clean
+from chains.side_steps import count_fault
 from chains.state import Answer
 
 if TYPE_CHECKING:
@@ -104,10 +104,11 @@ class KeptAnswers:
         try:
             proof = _proof(answer, self._services)
             self.store.add(self._logged(call, answer, proof, at), list(quotes(proof)) if proof else [])
-        except WaypointError as error:
+        except Exception as error:  # Whatever fails costs the log, and no answer.
+            reason = count_fault("answer_log", error)
             if not self._failing:
                 tell = log.warning if self._services.serving else log.info
-                tell("answers_not_kept", error=str(error))
+                tell("answers_not_kept", error=reason)
             self._failing = True
         else:
             self._failing = False

@@ -11,8 +11,8 @@ from chains.citations.claim_words import SUPERSEDED
 from chains.errors import IngestionError
 from chains.ingestion.files import SourceFile, find_files
 from chains.ingestion.parsing import Parsed, Parser
-from chains.ingestion.source import read_text
 from chains.ingestion.text_files import LOADERS
+from chains.regular_files import read_text
 
 if TYPE_CHECKING:
     from chains.ingestion.chunks import Chunk

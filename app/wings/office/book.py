@@ -13,7 +13,8 @@ from bs4 import BeautifulSoup
 from app.adapters.documents.html import PARSER, main_part, markdown_of, words_of
 from app.wings.office.office import open_archive
 from chains.errors import IngestionError
-from chains.ingestion.source import SourceText, open_file, require_words, title_of
+from chains.ingestion.source import SourceText, require_words, title_of
+from chains.regular_files import open_file
 
 CONTAINER = "META-INF/container.xml"
 RIGHTS = "META-INF/rights.xml"

@@ -7,7 +7,8 @@ from bs4 import BeautifulSoup
 
 from app.adapters.documents.html import PARSER, markdown_of, words_of
 from app.wings.office.office import office_properties, open_archive
-from chains.ingestion.source import SourceText, open_file, title_of
+from chains.ingestion.source import SourceText, title_of
+from chains.regular_files import open_file
 
 # Beside mammoth's own: the document's title as a heading, and no pictures, which would be text of a megabyte.
 STYLES = "p[style-name='Title'] => h1:fresh"

@@ -9,8 +9,9 @@ from bs4 import BeautifulSoup
 
 from app.adapters.documents.html import PARSER, main_part, markdown_of
 from app.adapters.documents.rows import one_line
-from chains.ingestion.source import SourceText, read_bytes, require_words, storable, title_of
+from chains.ingestion.source import SourceText, require_words, storable, title_of
 from chains.ingestion.statements import strictest
+from chains.regular_files import read_bytes
 
 MOST_NAMES = 20
 SHOWN = ("From", "To", "Cc", "Date")

@@ -9,7 +9,8 @@ from pptx import Presentation
 from app.adapters.documents.rows import one_line, rows_text
 from app.wings.office.office import office_properties, open_archive
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_NAME, Page, SourceText, open_file, storable, title_of
+from chains.ingestion.source import MAX_NAME, Page, SourceText, storable, title_of
+from chains.regular_files import open_file
 
 SLIDE_BREAK = "\n\f\n"
 MEDIA = ("ppt/media/", "ppt/embeddings/", "ppt/fonts/")

@@ -12,7 +12,8 @@ import openpyxl
 
 from app.adapters.documents.rows import one_line, rows_text
 from app.wings.office.office import office_properties, open_archive
-from chains.ingestion.source import SourceText, open_file, read_text, require_words, title_of
+from chains.ingestion.source import SourceText, require_words, title_of
+from chains.regular_files import open_file, read_text
 
 # What is not unpacked: pictures and attached files.
 MEDIA = ("xl/media/", "xl/embeddings/", "xl/vbaProject")

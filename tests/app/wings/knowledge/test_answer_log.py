@@ -12,7 +12,7 @@ from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers, redacted
 from app.wings.knowledge.answers import AnswerStore, LoggedAnswer
-from app.wings.knowledge.verification import verify
+from app.wings.knowledge.verification import Document, verify
 from app.wiring import Services
 from tests.access import bearer, key_entry
 from tests.fakes import FakeGroq, Reply, fake_groq
@@ -74,7 +74,7 @@ def test_an_answer_is_logged_with_a_proof_that_verifies(client, store, services)
     assert kept.index_version == services.index.current().version
     assert [one.doc_id for one in kept.nearest] == ["01_regulatory_gst"]
     assert kept.certificate
-    assert [verdict.rule for verdict in verify(kept.certificate, lambda _: GUIDE.encode())] == ["figures"]
+    assert [verdict.rule for verdict in verify(kept.certificate, lambda _: Document(GUIDE.encode()))] == ["figures"]
 
 
 def test_who_asked_is_a_hash(client, store):
