@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from chains.history import Turn
 from chains.ports import WordSimilarity
+from chains.reformulation.readings import Find, stands_alone
 from chains.reformulation.terms import (
     ABOUT,
     ASKING,
@@ -22,6 +23,8 @@ from chains.reformulation.terms import (
     MEASURES,
     OBJECTS,
     OPENING,
+    POINTING,
+    PREPOSITIONS,
     PRONOUNS,
     RETURN,
     Term,
@@ -123,22 +126,25 @@ ALIKE = 0.3
 PREPOSITION = 0.15
 
 
-def standalone(question: str, turns: Sequence[Turn], similarity: WordSimilarity | None = None) -> str:
+def standalone(
+    question: str, turns: Sequence[Turn], similarity: WordSimilarity | None = None, find: Find | None = None
+) -> str:
     """Return the question with what it takes from the turns before; unchanged where it takes nothing.
 
     Args:
         question: The user's words.
         turns: The conversation before, oldest first.
         similarity: Compares words by meaning, which tells what a new name takes the place of.
+        find: Searches for both readings of a question without a gap; without it the form alone decides.
     """
     before: list[str] = []
     for turn in turns[-MOST_TURNS:]:
         if turn.role == "user" and not is_small_talk(turn.text):
-            before.append(_resolved(turn.text[:MOST_CHARACTERS], before, similarity))
-    return _resolved(question, before, similarity)
+            before.append(_resolved(turn.text[:MOST_CHARACTERS], before, similarity, find))
+    return _resolved(question, before, similarity, find)
 
 
-def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity | None) -> str:
+def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity | None, find: Find | None) -> str:
     if is_small_talk(question):
         return question
     asked = without_small_talk(question)
@@ -146,9 +152,21 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
         return asked
     how = leaning(asked)
     if how is None:
-        return _with_names(asked, before)
-    base = _base(asked, before)
-    return _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
+        leaned = _with_names(asked, before)
+    else:
+        base = _base(asked, before)
+        leaned = _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
+    if find is None or leaned == asked or has_gap(asked):
+        return leaned
+    return asked if stands_alone(asked, leaned, find, whole=how != "fragment") else leaned
+
+
+def has_gap(question: str) -> bool:
+    """Return whether words of a question say that it goes on with what was said: "and", "it", "for Vietnam"."""
+    words = plain_words(question)
+    opens = any(opening.match(question) for opening in (OPENING, CORRECTION, RETURN))
+    leads = opens or (words[:1] and words[0] in PREPOSITIONS)
+    return bool(leads or POINTING.intersection(words)) or first_pronoun(question) is not None
 
 
 def _with_names(question: str, before: Sequence[str]) -> str:
@@ -216,11 +234,13 @@ def _renamed(new: Term, before: Sequence[Term], similarity: WordSimilarity | Non
 
 def _likeness(new: Term, term: Term, cosine: float) -> float:
     same_place = PREPOSITION if new.preposition and new.preposition == term.preposition else 0.0
+    if term.preposition == "from" and not same_place:  # "for Nara" is where something goes.
+        same_place = -PREPOSITION
     if cosine >= ALIKE:
         return cosine + same_place
     if new.shape == term.shape and new.shape in {"acronym", "number"}:
         return ALIKE + same_place
-    if same_place and new.preposition != "for":  # "for" stands before anything.
+    if same_place > 0 and new.preposition != "for":  # "for" stands before anything.
         return ALIKE - 0.05
     names = {"name", "acronym"}
     return ALIKE - 0.1 if new.shape == "name" and term.shape in names else 0.0

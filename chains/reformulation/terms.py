@@ -13,6 +13,9 @@ PRONOUNS: Final = word_set(
 )
 """Words that stand for something said before."""
 
+POINTING: Final = word_set("also else instead other others same then there too")
+"""Words that point to something said before."""
+
 OBJECTS: Final = word_set("it them him her me us")
 """Words that stand behind a verb: what has one is a sentence, and no part of one."""
 
