@@ -80,9 +80,9 @@ _SIGNS: Final = word_set(
     "danke dankeschön dank hallo guten moin tschüss wiedersehen super prima"  # German.
 )
 _SMALL_TALK: Final = _SIGNS | word_set(
-    "a again all and answer appreciated are bad boss bro clear day dear do doing evening have help helped helpful "
-    "helps how i info information is it later lot many me morning much my night now of right s see so sure that the "
-    "there this to today too us useful very was well yep yes you your "
+    "a again all and anyone answer appreciated are bad boss bro clear day dear do doing evening have help helped "
+    "helpful helps how i info information is it later lot madam many me morning much my night now of right s see sir "
+    "so sure team that the there this to today too us useful very was well yep yes you your "
     "atas bantuannya banyak jumpa malam pagi sampai siang sore terima untuk "
     "abend auf bis bald besten das für gut herzlichen hilfe ihre ihnen ja klar mein morgen nochmals sehr tag viele "
     "vielen war"
