@@ -69,7 +69,6 @@ def reformulation_of(
     """
     if settings.reformulation.mode == "off":
         return verbatim
-    text = partial(prompts.load, folder=settings.prompt.folder)
     asked = condensing_model(model, settings, clock) if model else None
     is_foreign = Foreign(is_english=_is_english, is_held=_held_in(index)) if index else None
     rewriting = partial(_rewriting, asked, settings, clock) if asked else None
@@ -80,8 +79,7 @@ def reformulation_of(
         always=settings.reformulation.mode == "always",
         is_foreign=is_foreign,
         translate=rewriting(Translate, "translate", is_foreign=is_foreign) if rewriting and is_foreign else None,
-        small_talk=text("small_talk"),
-        question_back=text("question_back"),
+        text=partial(prompts.load, folder=settings.prompt.folder),
         translations=prompts.translations(settings.prompt.folder),
     )
 

@@ -15,7 +15,7 @@ from chains.question import QUESTION_MAX_CHARACTERS, question_of
 from chains.reformulation.condense import Condense
 from chains.reformulation.splitting import Part, split_questions
 from chains.reformulation.standalone import completed, first_pronoun, has_gap, lacks_subject, leaning, standalone
-from chains.reformulation.terms import is_small_talk
+from chains.reformulation.terms import small_talk
 from chains.reformulation.translate import Foreign, Translate
 from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Passage, Question, Redirect, Reformulated
 from prompts import Translations, translated
@@ -39,8 +39,8 @@ class Reformulate(Runnable[Question, Reformulated]):
         always: asks it for every question.
         is_foreign: says whether a question is in another language than English and the documents; None: none is.
         translate: puts such a question into English; None translates none.
-        small_talk: what thanks and greetings are answered with; by default the packaged text.
-        question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.
+        text: returns a reply by its name: those of small talk, and `question_back` with `{missing}` for the word that
+            needs a subject; by default the packaged ones.
         translations: of `question_back`, for a question with a `language`; by default the packaged ones.
     """
 
@@ -55,16 +55,14 @@ class Reformulate(Runnable[Question, Reformulated]):
         always: bool = False,
         is_foreign: Foreign | None = None,
         translate: Translate | None = None,
-        small_talk: str | None = None,
-        question_back: str | None = None,
+        text: Callable[[str], str] = prompts.load,
         translations: Translations | None = None,
     ) -> None:
         self._similarity, self._find = similarity, find
         self._condense = condense
         self._always = always
         self._is_foreign, self._translate = is_foreign, translate
-        self._small_talk = prompts.load("small_talk") if small_talk is None else small_talk
-        self._question_back = prompts.load("question_back") if question_back is None else question_back
+        self._text = text
         self._translations = prompts.translations() if translations is None else translations
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
@@ -132,10 +130,10 @@ class Reformulate(Runnable[Question, Reformulated]):
         return found
 
     def _redirect(self, question: str, turns: Sequence[Turn], language: str | None) -> Redirect | None:
-        if is_small_talk(question):
-            return Redirect(intent=SMALL_TALK, text=self._small_talk)
+        if kind := small_talk(question):
+            return Redirect(intent=SMALL_TALK, text=self._text(kind))
         if not turns and lacks_subject(question):
-            text = translated(self._question_back, language, self._translations)
+            text = translated(self._text("question_back"), language, self._translations)
             missing = f"“{first_pronoun(question) or question}”"
             return Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", missing))
         return None
