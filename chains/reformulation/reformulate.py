@@ -134,8 +134,9 @@ class Reformulate(Runnable[Question, Reformulated]):
             return Redirect(intent=SMALL_TALK, text=self._text(kind))
         if not turns and lacks_subject(question):
             text = translated(self._text("question_back"), language, self._translations)
-            missing = f"“{first_pronoun(question) or question}”"
-            return Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", missing))
+            pronoun = first_pronoun(question)
+            missing = pronoun.group() if pronoun else question
+            return Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", f"“{missing}”"))
         return None
 
 

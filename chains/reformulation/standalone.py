@@ -21,7 +21,6 @@ from chains.reformulation.terms import (
     DEFINING,
     DENIED,
     MEASURES,
-    OBJECTS,
     OPENING,
     POINTING,
     PREPOSITIONS,
@@ -59,7 +58,7 @@ def leaning(question: str) -> Leaning | None:
         return None
     if CORRECTION.match(question):
         return "fragment"
-    if not _asks(question) and not _commands(question) and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
+    if not _asks(question) and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
         return "fragment"
     return "whole" if _has_gap(question, named) else None
 
@@ -70,18 +69,14 @@ def lacks_subject(question: str) -> bool:
     return not named and bool(plain_words(question))
 
 
-def _commands(question: str) -> bool:
-    return any(word in OBJECTS for word in plain_words(question))
-
-
 def _asks(question: str) -> bool:
     about = ABOUT.match(question)
-    return any(word in ASKING for word in plain_words(question[about.end() :] if about else question))
+    return not ASKING.isdisjoint(plain_words(question[about.end() :] if about else question))
 
 
 def _has_gap(question: str, named: Sequence[Term]) -> bool:
     """Return whether a whole question does not say what it is about."""
-    if pronoun := _first_pronoun(question):
+    if pronoun := first_pronoun(question):
         return len(named) <= PRONOUN_TERMS and not _is_bound(pronoun, question, named)
     if any(term.shape != "word" for term in named):
         return False
@@ -93,13 +88,8 @@ def _has_gap(question: str, named: Sequence[Term]) -> bool:
     return len(named) <= 1 and not DEFINING.match(question)
 
 
-def first_pronoun(question: str) -> str | None:
+def first_pronoun(question: str) -> re.Match[str] | None:
     """Return the first word of a question that stands for something said before."""
-    found = _first_pronoun(question)
-    return found.group() if found else None
-
-
-def _first_pronoun(question: str) -> re.Match[str] | None:
     # In capitals it is a name.
     words = (word for word in _WORD.finditer(question) if len(word.group()) == 1 or not word.group().isupper())
     return next((word for word in words if word.group().lower() in PRONOUNS), None)
@@ -212,14 +202,11 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
         return completed(fragment, base)
     words = fragment[new[0].start : new[-1].end]
     taken_back = [term for term in old if term.key in denied]
-    place = taken_back[0] if taken_back else _first_renamed(new, old, similarity)
+    renamed = (place for term in new if (place := _renamed(term, old, similarity)) is not None)
+    place = next(iter(taken_back), None) or next(renamed, None)
     if place is None:
         return f"{base.rstrip(' ?.!')} {words}"
     return base[: place.start] + words + base[place.end :]
-
-
-def _first_renamed(new: Sequence[Term], old: Sequence[Term], similarity: WordSimilarity | None) -> Term | None:
-    return next((place for term in new if (place := _renamed(term, old, similarity)) is not None), None)
 
 
 def _renamed(new: Term, before: Sequence[Term], similarity: WordSimilarity | None) -> Term | None:

@@ -16,9 +16,6 @@ PRONOUNS: Final = word_set(
 POINTING: Final = word_set("also else instead other others same then there too")
 """Words that point to something said before."""
 
-OBJECTS: Final = word_set("it them him her me us")
-"""Words that stand behind a verb: what has one is a sentence, and no part of one."""
-
 MEASURES: Final = word_set(
     "allowed big cheap cost early expensive far fast free high included large late long much needed necessary often "
     "old possible price quick quickly required small soon valid worth"
@@ -33,9 +30,9 @@ GRAMMAR: Final = STOP_WORDS | word_set(
 
 ASKING: Final = word_set(
     "what who whom whose when where which why how is isn are aren was were can could do does did don dont has have had "
-    "will would shall should may might must"
+    "will would shall should may might must it them him her me us"
 )
-"""Words that make a question a whole one: it asks for something itself."""
+"""Words that make a question a whole one: it asks for something itself, or a verb in it has an object."""
 
 ABOUT: Final = re.compile(r"(?:(?:and|or|but|so|ok(?:ay)?|then)\b[\s,]*)*(?:what|how) (?:about|if)\b", re.IGNORECASE)
 """The words that ask for something, and say not for what."""
