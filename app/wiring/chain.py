@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from cachetools import LRUCache, cached
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
@@ -37,7 +39,7 @@ from chains.reformulation.reformulate import FindFor
 from chains.reformulation.translate import Foreign, HeldWord
 from chains.retrieval import HybridRetriever
 from chains.retrieval.passages import passage
-from chains.retrieval.retriever import filters_of
+from chains.retrieval.retriever import Filters, filters_of
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
@@ -45,6 +47,8 @@ from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Sea
 
 if TYPE_CHECKING:
     from app.adapters.stores.index import Snapshot
+
+MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 
 
 def reformulation_of(
@@ -113,13 +117,17 @@ def _held_in(index: "Callable[[], Snapshot]") -> HeldWord:
 
 
 def _find_in(index: "Callable[[], Snapshot]") -> FindFor:
-    def find(config: RunnableConfig | None, query: str) -> Sequence[Passage]:
-        snapshot = index()
-        search = HybridRetriever(store=snapshot.store, words=snapshot.words, is_word=_is_english)
-        options = search.wanted(None, 0.0, filters_of(config))
-        return [passage(document) for document in search.find(query, **options, callbacks=None)]
+    def key(snapshot: "Snapshot", query: str, filters: Filters) -> Any:
+        return snapshot.version or object(), query, filters  # Without a version nothing can be remembered.
 
-    return find
+    # A conversation asks for its earlier questions again in each turn.
+    @cached(LRUCache(MOST_REMEMBERED), key, Lock())
+    def found(snapshot: "Snapshot", query: str, filters: Filters) -> Sequence[Passage]:
+        search = HybridRetriever(store=snapshot.store, words=snapshot.words, is_word=_is_english)
+        documents = search.find(query, **search.wanted(None, 0.0, filters), callbacks=None)
+        return [passage(document) for document in documents]
+
+    return lambda config, query: found(index(), query, filters_of(config))
 
 
 def pipeline(

@@ -141,3 +141,12 @@ async def test_the_answer_is_searched_for_by_the_own_words_in_every_form_of_call
     for answer in (baths.chain.invoke(state), await baths.chain.ainvoke(state)):
         assert answer["metadata"]["search_query"] == "lost property"
         assert answer["citations"][0]["section"] == "Belongings"
+
+
+def test_what_was_found_is_forgotten_when_the_documents_change(baths, tmp_path):
+    ticket = "How much is a day ticket for an adult?"
+    assert query(baths, "towel hire", ticket) != "towel hire"
+    (tmp_path / "towels.md").write_text("# Towels\n\nThe hire of a towel costs £2.", encoding="utf-8")
+    baths.ingest([tmp_path])
+
+    assert query(baths, "towel hire", ticket) == "towel hire"
