@@ -7,6 +7,7 @@ verb of its own. A message with one question stays that question.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from chains.reformulation.terms import is_small_talk, terms
@@ -155,12 +156,8 @@ def _parts(sentences: Sequence[_Sentence]) -> list[Part]:
     for sentence, listed in sentences:
         asks = _is_question(sentence) or (listed and announced)
         announced = (listed and announced) or (sentence.endswith(":") and _REQUEST.match(sentence) is not None)
-        if (
-            found
-            and (len(_WORD.findall(sentence)) <= _TAG or re.match(r"or\b", sentence, re.I))
-            and asks
-            and not listed
-        ):
+        is_tag = len(_WORD.findall(sentence)) <= _TAG or sentence[:3].lower() == "or "
+        if found and is_tag and asks and not listed:
             found[-1] = found[-1]._replace(asked=f"{found[-1].asked} {sentence}")
         elif asks:
             leading = leading or statements
@@ -168,7 +165,7 @@ def _parts(sentences: Sequence[_Sentence]) -> list[Part]:
             for place, clause in enumerate(_clauses(sentence)):
                 context, joined = _context(clause, leading, statements), place > 0 and not _has_name(clause)
                 found.append(Part(_bare(clause), context, joined))
-        elif not asks or announced:
+        else:
             if asked_before:
                 statements, asked_before = [], False
             request = _REQUEST.match(sentence)
@@ -224,21 +221,15 @@ def _context(asked: str, leading: Sequence[str], statements: Sequence[str]) -> s
 
     A question that names a place of its own is not asked on statements about another one.
     """
-    own = (
-        statements
-        if _names(statements) or not leading
-        else [*leading, *(one for one in statements if one not in leading)]
-    )
+    own = statements if _names(statements) else list(dict.fromkeys([*leading, *statements]))
     own_names = _names(own)
     named = {term.key for term in terms(asked) if term.shape == "name" and term.preposition}
     if own_names and named - own_names:
         return ""
-    kept: list[str] = []
-    for one in own:
-        if kept and len(" ".join([*kept, one])) > CONTEXT_CHARACTERS:
-            break
-        kept.append(one)
-    return " ".join(kept)[:CONTEXT_CHARACTERS]
+    told = list(accumulate(own, "{} {}".format)) or [""]
+    return max(
+        (text for text in told if len(text) <= CONTEXT_CHARACTERS), key=len, default=told[0][:CONTEXT_CHARACTERS]
+    )
 
 
 def _has_name(clause: str) -> bool:
