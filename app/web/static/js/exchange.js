@@ -9,14 +9,14 @@ import { element } from "./elements.js";
 import { failure } from "./failure.js";
 import { foldingButton } from "./folding.js";
 import { Growing, replace } from "./growing.js";
-import { banner, isExplained, nextSteps, offersDocuments, removed } from "./outcomes.js";
+import { banner, isExplained, nextSteps, offersDocuments, removed, searched } from "./outcomes.js";
 import { partsSummary, related, sources } from "./parts.js";
 import { isUnanswered, levelOf, sourcesOf, timeOf } from "./sources.js";
 import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./records.js").Exchange} Exchange
- * @typedef {{again: () => void, edit: () => void, begin: () => void, keep: () => void, link: () => string}} Steps */
+ * @typedef {{again: () => void, edit: () => void, alone: (() => void) | null, begin: () => void, keep: () => void, link: () => string}} Steps */
 
 const RENDER_AGAIN_MS = 3000;
 const LONGEST_HEADING = 240;
@@ -73,7 +73,7 @@ export class ExchangeView {
 
   #surround() {
     const { exchange } = this;
-    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), this.summary, confidence(exchange), banner(exchange)].filter(Boolean)));
+    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, confidence(exchange), banner(exchange)].filter(Boolean)));
     const below = exchange.state === "done" ? [sources(exchange), closest(exchange), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
