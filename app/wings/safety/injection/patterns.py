@@ -17,6 +17,7 @@ class Phrase(NamedTuple):
     in_document: float
     is_ascii: bool  # Whether an ASCII text can hold it.
     needs: tuple[str, ...]  # One of these stands in whatever it finds, and is quick to look for.
+    is_order: bool  # Whether it counts only where it is meant for the model (`addressee`).
     by_line: bool  # Whether it matters where a line begins; else a line end in a sentence is a blank.
 
 
@@ -102,15 +103,15 @@ _ENGLISH: list[tuple[str, str, float, float, str]] = [
         "prompt|instruction|rules|directives|guidelines|configuration|programming|secret|message",
     ),
     (
-        "reveal",
-        r"\b(?:secret|pass)\s?(?:word|phrase|key|code)\b[^.!?\n]{0,60}\b(?:you (?:know|were|have|must|are)|your (?:developers?|creators?)|told not to)|\b(?:told|instructed|asked) (?:you )?not to (?:reveal|tell|say|share|disclose)\b|\bwhat you (?:cannot|can't|may not|are not allowed to) (?:give|say|tell|reveal|share)",
+        "secret",
+        r"\b(?:secret|pass)\s?(?:word|phrase|key|code)\b[^.!?\n]{0,60}\b(?:you (?:know|were|have been|are not)\b|your (?:developers?|creators?)|told not to)|\b(?:you (?:were|are|have been) (?:told|instructed|asked)|(?:told|instructed|asked) you) not to (?:reveal|tell|say|share|disclose)\b|\bwhat you (?:cannot|can't|may not|are not allowed to) (?:give|say|tell|reveal|share)",
         0.92,
         0.8,
         "",
     ),
     (
-        "reveal",
-        r"\brepeat (?:everything|all|the words|the text|back)\b[^.!?\n]{0,25}\b(?:above|before|so far|verbatim|word for word|starting with)",
+        "recite",
+        r"\brepeat (?:everything|all|the words|the text|back)\b[^.!?\n]{0,25}\b(?:(?:above|before)\b(?! (?!this\b|that\b|and\b|in\b|as\b|it\b|me\b|starting\b|verbatim\b)\w)|so far|verbatim|word for word|starting with)",
         0.92,
         0.85,
         "repeat",
@@ -118,7 +119,7 @@ _ENGLISH: list[tuple[str, str, float, float, str]] = [
     (
         "persona",
         r"(?:^|[.!?\n\"'(,]\s*)(?:from now on,? |and )?you(?:'re| are|r) (?:now |being turned )(?!\w+ing\b)(?!able\b|available\b)",
-        0.92,
+        0.75,
         0.5,
         "",
     ),
@@ -131,7 +132,7 @@ _ENGLISH: list[tuple[str, str, float, float, str]] = [
     ),
     (
         "persona",
-        r"\bfrom (?:now|this (?:moment|point)) on\b[^.!?\n]{0,40}\b(?:you|your|every|all|always|act|reply|respond|answer)\b|\byou (?:will|shall|must) be (?:called|known as)\b",
+        r"\bfrom (?:now|this (?:moment|point)) on\b[^.!?\n]{0,40}\b(?:you|your|act|reply|respond|answer)\b|\byou (?:will|shall|must) be (?:called (?!on\b|up\b|in\b|back\b|for\b|by\b|to\b|when\b|if\b)|known as)\b",
         0.9,
         0.85,
         "from now|from this|be called|be known as",
@@ -258,6 +259,8 @@ _ENGLISH: list[tuple[str, str, float, float, str]] = [
 ]
 
 
+ENGLISH_ORDERS = {"override", "reveal", "persona"}
+_ORDERS = {*ENGLISH_ORDERS, *(name for name, *_ in [*LANGUAGES, *PLAIN_ORDERS] if name != "answer all with")}
 _BY_LINE = {"role", "new rules"}
 _OTHER_SCRIPTS = {"zh", "ja ko", "ar hi th"}
 
@@ -274,6 +277,7 @@ PHRASES = tuple(
         document,
         name not in _OTHER_SCRIPTS,
         tuple(_plain(needs).split("|")) if needs else (),
+        name in _ORDERS,
         name in _BY_LINE,
     )
     for name, text, question, document, needs in [*_ENGLISH, *LANGUAGES, *PLAIN_ORDERS]

@@ -4,13 +4,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from app.wings.safety.injection.addressee import orders_the_model
 from app.wings.safety.injection.classifier import Classifier, packaged_classifier
 from app.wings.safety.injection.folding import views
-from app.wings.safety.injection.patterns import PHRASES, Phrase
+from app.wings.safety.injection.patterns import ENGLISH_ORDERS, PHRASES, Phrase
 
 DOCUMENT_THRESHOLD = 0.7
-# How risky the classifier alone makes a question: it blocks none.
-MOST_LEARNT = 0.85
+# How risky a question is at most without a clear order to the model.
+MOST_UNCLEAR = 0.85
+# How risky the order of somebody else makes a question.
+REPORTED = 0.4
 # What the classifier expects of a text without a phrase, and the surest that phrases make it.
 NO_PHRASE, MOST_WORDED = 0.1, 0.99
 _WRAPPED = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=\S)")
@@ -29,30 +32,41 @@ class Scanner:
     classifier: Classifier | None = field(default_factory=packaged_classifier)
 
     def question(self, text: str) -> float:
-        """Return the probability that a question is an attack."""
+        """Return the probability that a question is an attack; none is blocked that holds no clear order to the model."""
         seen = list(views(text))
-        worded = _either(phrase.in_question for phrase in self._found(seen))
+        signs = self._signs(seen)
+        worded = _either(phrase.in_question if is_own else REPORTED for phrase, is_own in signs)
         if self.classifier is None:
             return worded
         learnt = self.classifier.risk(seen)
-        return _both(learnt, worded) if worded else min(learnt, MOST_LEARNT)
+        risk = _both(learnt, worded) if signs else learnt
+        return risk if any(is_own for _, is_own in signs) else min(risk, MOST_UNCLEAR)
 
     def document(self, text: str) -> float:
         """Return the probability that a passage or a document holds an attack."""
-        return _either(phrase.in_document for phrase in self._found(list(views(text))))
+        return _either(phrase.in_document for phrase, is_own in self._signs(list(views(text))) if is_own)
 
     def is_suspicious(self, text: str) -> bool:
         """Return whether a passage or a document is better not shown to the model."""
         return self.document(text) >= DOCUMENT_THRESHOLD
 
-    def _found(self, lines: Sequence[str]) -> Sequence[Phrase]:
-        """Return the phrases in the forms of a text, each once, whatever it is disguised as."""
+    def _signs(self, lines: Sequence[str]) -> list[tuple[Phrase, bool]]:
+        """Return the phrases in the forms of a text, each once, and whether it orders the model."""
         unwrapped = [_WRAPPED.sub(" ", view) for view in lines]
-        return [phrase for phrase in self.phrases if _holds(lines if phrase.by_line else unwrapped, phrase)]
+        found = ((phrase, _holds(lines if phrase.by_line else unwrapped, phrase)) for phrase in self.phrases)
+        return [(phrase, is_own) for phrase, is_own in found if is_own is not None]
 
 
-def _holds(views: Sequence[str], phrase: Phrase) -> bool:
-    return any(_may_hold(view, phrase) and phrase.pattern.search(view) for view in views)
+def _holds(views: Sequence[str], phrase: Phrase) -> bool | None:
+    """Return whether the phrase orders the model in one of the forms; None if it stands in none."""
+    own: bool | None = None
+    for view in views:
+        if _may_hold(view, phrase):
+            for match in phrase.pattern.finditer(view):
+                own = not phrase.is_order or orders_the_model(view, match, is_english=phrase.name in ENGLISH_ORDERS, may_be_reported=phrase.name not in {"reveal","persona"})
+                if own:
+                    return True
+    return own
 
 
 def _may_hold(view: str, phrase: Phrase) -> bool:

@@ -1,0 +1,75 @@
+"""Tell whether an order is meant for the model that reads it: not one that somebody else gave, nor one about the work.
+
+"Ignore all previous instructions" orders the model. "The customer says to ignore the previous instructions" reports an
+order, and "Forget the previous booking instructions" is about the work of whoever asks.
+"""
+
+import re
+
+from app.wings.safety.injection.classifier import class_of
+
+_SENTENCE_END = re.compile(r"[.!?\n。！？।]")
+_CLAUSE_END = re.compile(r".*(?:[,:;]| (?:und|et|y|e|dan|en) )", re.DOTALL)
+_WORD = re.compile(r"[a-z]{2,}")
+# Before an order: somebody says it, it is asked whether or when it may be carried out, or it is forbidden.
+_REPORTED = re.compile(
+    r"\b(?:sa(?:ys?|id|ying)|ask(?:s|ed)|tells|told|wants|wanted|wrote|writes|demand(?:s|ed)|insist(?:s|ed)"
+    r"|instruct(?:s|ed)|order(?:s|ed)|request(?:s|ed)|claim(?:s|ed)|reads|stat(?:es|ed)|means?|allowed|forbidden|tried|tries"
+    r"|sagt\w*|schreibt|bittet|verlangt|demande|ecrit|dice|pide|escribe|diz|pede|escreve|chiede|zegt|vraagt|meminta|berkata)\b"
+    r"|\b(?:do|does|did|can|could|may|might|must|shall|should|will|would|ha(?:s|ve|d)|is|are|was|were|am) "
+    r"(?:i|we|he|she|they|it|the|an?|our|my|his|her|their|this|these|that|those|any\w*|some\w*|every\w*|one|there|all)\b"
+    r"|\b(?:who|which|what|when|where|why|how|whether|because|unless|that|if)\b(?! you\b)"
+    r"|\b(?:he|she|they|we|it|who|everybody|everyone|nobody|anyone|somebody|someone)\b"
+    r"|\b(?:do not|don'?t|never|not to|not|cannot|can'?t|won'?t|without|instead of)\s*\Z"
+)
+_SOMEBODY = frozenset(
+    "das der die ein eine er ich wir wer wenn ob il elle je nous on les le si el los las yo eu os uma lo gli io een het ik "
+    "saya kami dia jika kalau".split()
+)
+# Words without a class that stand in English orders to a model.
+SHORT = 3
+_PLAIN = frozenset(
+    "adhere and any aside been comply did ever follow for from get given giving got has have heed here into its just "
+    "listen not obey off other out pay received regard related respect said set such than the their them then these this "
+    "those throw told turn was were will with".split()
+)
+_OF_A_MODEL = frozenset(
+    "ADMIN AI ALWAYS ASK CODE DROP EARLIER FREE INSTEAD MUST NEW NOW PLEASE PROMPT REFUSE REVEAL RULE SAY SECRET STOP "
+    "SYSTEM TASK YOU YOUR".split()
+)
+_RULES = frozenset({"NOTE", "RULE"})
+_FOLLOWING = re.compile(r"\A +([a-z]{3,})")
+_SCOPE = re.compile(
+    r"\s+(?:of|for|on|in|about|regarding|concerning|from|by|above|below|when|with|to|des|der|fur|zu|im|von|vom|du|de|pour|del"
+    r"|para|do|da|della|per|van|voor|untuk|dari|tentang)\b((?: \w+){1,2})"
+)
+
+
+def orders_the_model(text: str, match: re.Match[str], *, is_english: bool = True, may_be_reported: bool = True) -> bool:
+    """Return whether the order that a phrase matched is meant for the model, by the words before, in and behind it."""
+    words = _WORD.findall(match[0])
+    classes = [class_of(word) for word in words]
+    is_models_own = "YOUR" in classes or "PROMPT" in classes
+    if not may_be_reported and (is_models_own or classes[:1] in (["YOU"], ["AI"])):
+        return True
+    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
+    before = text[start : match.start()]
+    if _REPORTED.search(before):
+        return False
+    if not is_english and any(
+        word in _SOMEBODY or class_of(word) == "ASK" for word in _CLAUSE_END.sub("", before).split()
+    ):
+        return False
+    behind = text[match.end() : match.end() + 60]
+    if words and words[-1] in {"above", "before"}:
+        words += _FOLLOWING.findall(behind)
+    elif is_models_own or not words or classes[-1] not in _RULES:
+        return True
+    scope = _SCOPE.match(behind)
+    if scope and not any(map(_is_of_a_model, _WORD.findall(scope[1]))):
+        return False
+    return not is_english or all(len(word) < SHORT or word in _PLAIN or _is_of_a_model(word) for word in words)
+
+
+def _is_of_a_model(word: str) -> bool:
+    return class_of(word) in _OF_A_MODEL
