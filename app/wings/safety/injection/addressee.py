@@ -20,11 +20,12 @@ _REPORTED = re.compile(
     r"(?:i|we|he|she|they|it|the|an?|our|my|his|her|their|this|these|that|those|any\w*|some\w*|every\w*|one|there|all)\b"
     r"|\b(?:who|which|what|when|where|why|how|whether|because|unless|that|if)\b(?! you\b)"
     r"|\b(?:he|she|they|we|it|who|everybody|everyone|nobody|anyone|somebody|someone)\b"
-    r"|\b(?:do not|don'?t|never|not to|not|cannot|can'?t|won'?t|without|instead of)\s*\Z"
+    r"|\b(?:do not|don'?t|never|not to|not|cannot|can'?t|won'?t|without|instead of|ne|no|nao|non|niet|nicht|jangan)\s*\Z"
+    r"|(?:我|他|她|们|們|客户|客戶|勿|不得|切勿|不可|禁止)[^,。]{0,2}\Z|\bn'\Z"
 )
 _SOMEBODY = frozenset(
     "das der die ein eine er ich wir wer wenn ob il elle je nous on les le si el los las yo eu os uma lo gli io een het ik "
-    "saya kami dia jika kalau".split()
+    "saya kami dia jika kalau qui quien quem chi siapa yang кто".split()
 )
 # Words without a class that stand in English orders to a model.
 SHORT = 3
@@ -37,10 +38,10 @@ _OF_A_MODEL = frozenset(
     "ADMIN AI ALWAYS ASK CODE DROP EARLIER FREE INSTEAD MUST NEW NOW PLEASE PROMPT REFUSE REVEAL RULE SAY SECRET STOP "
     "SYSTEM TASK YOU YOUR".split()
 )
-_RULES = frozenset({"NOTE", "RULE"})
-_FOLLOWING = re.compile(r"\A +([a-z]{3,})")
+_READER = frozenset({"ADMIN", "AI", "EARLIER", "ME", "NOW", "PROMPT", "SYSTEM", "YOU", "YOUR"})
+_FOLLOWING = re.compile(r"\A +(?:(?:the|an?|our|its) )?([a-z]{3,})")
 _SCOPE = re.compile(
-    r"\s+(?:of|for|on|in|about|regarding|concerning|from|by|above|below|when|with|to|des|der|fur|zu|im|von|vom|du|de|pour|del"
+    r"\s+(?:of|for|on|in|about|regarding|concerning|from|by|above|below|when|with|to|des|der|fur|zu|im|auf|am|an|von|vom|sur|sobre|em|en|su|di|op|du|de|pour|del"
     r"|para|do|da|della|per|van|voor|untuk|dari|tentang)\b((?: \w+){1,2})"
 )
 
@@ -61,15 +62,16 @@ def orders_the_model(text: str, match: re.Match[str], *, is_english: bool = True
     ):
         return False
     behind = text[match.end() : match.end() + 60]
-    if words and words[-1] in {"above", "before"}:
-        words += _FOLLOWING.findall(behind)
-    elif is_models_own or not words or classes[-1] not in _RULES:
-        return True
+    if classes[-1:] == ["EARLIER"] and (following := _FOLLOWING.match(behind)):
+        words.append(following[1])
+        behind = behind[following.end() :]
+    if is_models_own or not words or class_of(words[-1]) not in {"EARLIER", "NOTE", "RULE"}:
+        return is_models_own or classes[-1:] != ["EARLIER"] or _is_of_an_order(words[-1])
     scope = _SCOPE.match(behind)
-    if scope and not any(map(_is_of_a_model, _WORD.findall(scope[1]))):
+    if scope and not any(class_of(word) in _READER for word in _WORD.findall(scope[1])):
         return False
-    return not is_english or all(len(word) < SHORT or word in _PLAIN or _is_of_a_model(word) for word in words)
+    return not is_english or all(map(_is_of_an_order, words))
 
 
-def _is_of_a_model(word: str) -> bool:
-    return class_of(word) in _OF_A_MODEL
+def _is_of_an_order(word: str) -> bool:
+    return len(word) < SHORT or word in _PLAIN or class_of(word) in _OF_A_MODEL

@@ -10,6 +10,8 @@ from app.wings.safety.injection.folding import views
 from app.wings.safety.injection.patterns import ENGLISH_ORDERS, PHRASES, Phrase
 
 DOCUMENT_THRESHOLD = 0.7
+# From which risk by phrases and classifier together a passage is hidden whose phrases also fit people.
+SURE = 0.98
 # How risky a question is at most without a clear order to the model.
 MOST_UNCLEAR = 0.85
 # How risky the order of somebody else makes a question.
@@ -43,8 +45,16 @@ class Scanner:
         return risk if any(is_own for _, is_own in signs) else min(risk, MOST_UNCLEAR)
 
     def document(self, text: str) -> float:
-        """Return the probability that a passage or a document holds an attack."""
-        return _either(phrase.in_document for phrase, is_own in self._signs(list(views(text))) if is_own)
+        """Return the probability that a passage or a document holds an attack.
+
+        Where its phrases fit people as well, the classifier has to be sure that they are meant for a model.
+        """
+        seen = list(views(text))
+        worded = _either(phrase.in_document for phrase, is_own in self._signs(seen) if is_own)
+        if not 0 < worded < DOCUMENT_THRESHOLD or self.classifier is None:
+            return worded
+        risk = _both(self.classifier.risk(seen), worded)
+        return risk if risk >= SURE else worded
 
     def is_suspicious(self, text: str) -> bool:
         """Return whether a passage or a document is better not shown to the model."""
