@@ -8,16 +8,19 @@ import re
 
 from app.wings.safety.injection.classifier import class_of
 
+LOOK_BACK, LOOK_AHEAD = 300, 60
 _SENTENCE_END = re.compile(r"[.!?\n。！？।]")
+_QUOTED = re.compile(r"(.*\S)\s*[\"'“”„«‘`]\W*(?:please |kindly )?\Z", re.DOTALL)
 _CLAUSE_END = re.compile(r".*(?:[,:;]| (?:und|et|y|e|dan|en) )", re.DOTALL)
 _WORD = re.compile(r"[a-z]{2,}")
 # Before an order: somebody says it, it is asked whether or when it may be carried out, or it is forbidden.
 _REPORTED = re.compile(
-    r"\b(?:sa(?:ys?|id|ying)|ask(?:s|ed)|tells|told|wants|wanted|wrote|writes|demand(?:s|ed)|insist(?:s|ed)"
+    r"\b(?:sa(?:ys?|id|ying)|ask(?:s|ed)|tells|told|wants|wanted|wrote|writes|(?:demand|e-?mail|mail|text|phon|messag|repli|suggest|expect|advis|agre|decid)(?:s|e[sd])|insist(?:s|ed)"
     r"|instruct(?:s|ed)|order(?:s|ed)|request(?:s|ed)|claim(?:s|ed)|reads|stat(?:es|ed)|means?|allowed|forbidden|tried|tries"
     r"|sagt\w*|schreibt|bittet|verlangt|demande|ecrit|dice|pide|escribe|diz|pede|escreve|chiede|zegt|vraagt|meminta|berkata)\b"
     r"|\b(?:do|does|did|can|could|may|might|must|shall|should|will|would|ha(?:s|ve|d)|is|are|was|were|am) "
     r"(?:i|we|he|she|they|it|the|an?|our|my|his|her|their|this|these|that|those|any\w*|some\w*|every\w*|one|there|all)\b"
+    r"|\A\W*(?:do|does|did|can|could|may|might|must|shall|should|will|would) (?!you\b)\w"
     r"|\b(?:who|which|what|when|where|why|how|whether|because|unless|that|if)\b(?! you\b)"
     r"|\b(?:he|she|they|we|it|who|everybody|everyone|nobody|anyone|somebody|someone)\b"
     r"|\b(?:do not|don'?t|never|not to|not|cannot|can'?t|won'?t|without|instead of|ne|no|nao|non|niet|nicht|jangan)\s*\Z"
@@ -30,8 +33,8 @@ _SOMEBODY = frozenset(
 # Words without a class that stand in English orders to a model.
 SHORT = 3
 _PLAIN = frozenset(
-    "adhere and any aside been comply did ever follow for from get given giving got has have heed here into its just "
-    "listen not obey off other out pay received regard related respect said set such than the their them then these this "
+    "adhere and any aside been information comply did ever follow for from get given giving got has have heed here into its just "
+    "listen not obey off other that out pay received regard related respect said set such than the their them then these this "
     "those throw told turn was were will with".split()
 )
 _OF_A_MODEL = frozenset(
@@ -53,24 +56,33 @@ def orders_the_model(text: str, match: re.Match[str], *, is_english: bool = True
     is_models_own = "YOUR" in classes or "PROMPT" in classes
     if not may_be_reported and (is_models_own or classes[:1] in (["YOU"], ["AI"])):
         return True
-    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start())), default=0)
-    before = text[start : match.start()]
-    if _REPORTED.search(before):
+    before = _SENTENCE_END.split(text[max(0, match.start() - LOOK_BACK) : match.start()])[-1]
+    if _REPORTED.search(before) or _is_quoted(before):
         return False
     if not is_english and any(
-        word in _SOMEBODY or class_of(word) == "ASK" for word in _CLAUSE_END.sub("", before).split()
+        word in _SOMEBODY or (class_of(word) == "ASK" and word != "puis") for word in _CLAUSE_END.sub("", before).split()
     ):
         return False
-    behind = text[match.end() : match.end() + 60]
+    behind = text[match.end() : match.end() + LOOK_AHEAD]
     if classes[-1:] == ["EARLIER"] and (following := _FOLLOWING.match(behind)):
         words.append(following[1])
         behind = behind[following.end() :]
-    if is_models_own or not words or class_of(words[-1]) not in {"EARLIER", "NOTE", "RULE"}:
-        return is_models_own or classes[-1:] != ["EARLIER"] or _is_of_an_order(words[-1])
+    if is_models_own or not words or not _is_object(words[-1]):
+        return is_models_own or classes[-1:] != ["EARLIER"]
     scope = _SCOPE.match(behind)
     if scope and not any(class_of(word) in _READER for word in _WORD.findall(scope[1])):
         return False
     return not is_english or all(map(_is_of_an_order, words))
+
+
+def _is_quoted(before: str) -> bool:
+    """Return whether the order stands in quotation marks behind words that no order begins with."""
+    introduction = _QUOTED.match(before)
+    return bool(introduction) and not all(map(_is_of_an_order, _WORD.findall(introduction[1])))
+
+
+def _is_object(word: str) -> bool:
+    return word == "information" or class_of(word) in {"EARLIER", "NOTE", "RULE"}
 
 
 def _is_of_an_order(word: str) -> bool:

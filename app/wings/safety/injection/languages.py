@@ -17,7 +17,7 @@ LANGUAGES: list[tuple[str, str, float, float, str]] = [
     ),
     (
         "fr",
-        r"\b(?:ignore[zr]?|oublie[zr]?(?! pas\b)|neglige[zr]?|ne (?:tiens|tenez|suis|suivez) pas)\b[^.!?\n]{0,50}\b(?:instructions?|consignes?|regles?|directives?|ordres?|prompt|tout ce qui precede)\b|\b(?:montre|revele|affiche|repete|donne)[zr]?\b[^.!?\n]{0,30}\b(?:(?:tes|vos) (?:instructions|consignes|regles)|(?:ton|votre) prompt|prompt systeme|invite systeme)",
+        r"\b(?:ignore[zr]?|oublie[zr]?(?! pas\b)|neglige[zr]?|ne (?:tiens|tenez|suis|suivez) pas)\b[^.!?\n]{0,20}\b(?:l[ea]s?|l'|tes|vos|ces|mes|toutes?|tous|tout|ton|votre)\b[^.!?\n]{0,40}\b(?:instructions?|consignes?|regles?|directives?|ordres?|prompt|tout ce qui precede)\b|\b(?:montre|revele|affiche|repete|donne)[zr]?\b[^.!?\n]{0,30}\b(?:(?:tes|vos) (?:instructions|consignes|regles)|(?:ton|votre) prompt|prompt systeme|invite systeme)",
         0.94,
         0.9,
         "ignore|oublie|neglige|ne tien|ne ten|ne sui|montre|revele|affiche|repete|donne",

@@ -94,7 +94,7 @@ _ENGLISH: list[tuple[str, str, float, float, str]] = [
     (
         "new rules",
         r"(?:^|[.!?\n*#>\"'(-]\s*)(?:here (?:are|is) (?:your |the )?)?(?:new|updated|real|actual|revised|secret|additional|override) (?:system )?(?:instructions?|task|rules?|prompts?|directives?|orders?)\s*(?:for you|are|is)?\s*:",
-        0.92,
+        0.8,
         WEAK,
         "",
     ),
@@ -177,10 +177,10 @@ _ENGLISH: list[tuple[str, str, float, float, str]] = [
     ),
     (
         "persona",
-        r"\bdo anything now\b|\bdan can do anything\b|\bfrom (?:now|this moment) on\b[^.!?\n]{0,60}\b(?:reply|answer|respond|act|speak|talk|behave)\b[^.!?\n]{0,8} (?:as|like) (?:if\b|an? )|\b(?:dan|god|jailbreak|jailbroken|unrestricted|unfiltered|evil|apophis) mode\b|\bjailbroken\b",
+        r"\bdo anything now\b|(?<!if )(?<!when )(?<!once )(?<!while )\byou are (?:now )?in (?:debug|developer|admin(?:istrator)?|maintenance|sudo) mode\b|\b(?:a\.?i|chatbot|bot|language model)\b[^.!?\n]{0,30}\bwithout (?:any )?(?:restrictions?|limitations?|limits|filters?|censorship|ethics|morals)\b|\bnot (?:limited|bound|restricted) by your (?:guidelines|programming|restrictions|rules)\b|\bdan can do anything\b|\bfrom (?:now|this moment) on\b[^.!?\n]{0,60}\b(?:reply|answer|respond|act|speak|talk|behave)\b[^.!?\n]{0,8} (?:as|like) (?:if\b|an? )|\b(?:dan|god|jailbreak|jailbroken|unrestricted|unfiltered|evil|apophis) mode\b|\bjailbroken\b",
         0.93,
         0.85,
-        "anything| mode|jailbroken|on",
+        "",
     ),
     (
         "persona",

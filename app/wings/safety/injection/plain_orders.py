@@ -31,7 +31,7 @@ PLAIN_ORDERS: list[tuple[str, str, float, float, str]] = [
         "answer all with",
         rf"\b(?:reply|respond|answer)(?: to)? (?:every|all|any|each)(?: of)?(?: the| your| user)? {_QUESTIONS} (?:only )?(?:with|by saying)(?: the words?)?:? ?{_QUOTE}"
         rf"|\b(?:reply|respond|answer) (?:only )?with {_END}{{1,40}} to (?:every|all|any|each) {_QUESTIONS}\b"
-        rf"|\b(?:reply|respond|answer) (?:only|just) with (?:the (?:words?|phrase|sentence)\b|{_QUOTE})"
+        rf"|\b(?:(?:only|just) (?:reply|respond|answer)|(?:reply|respond|answer) (?:only|just)) with (?:the (?:words?|phrase|sentence)\b|{_QUOTE})"
         rf"|\b(?:begin|start|end|finish|close|preface) (?:your|the|every|each|all|any) (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies)) (?:with|by saying):? ?(?:the (?:words?|phrase|sentence)\b|{_QUOTE})"
         rf"|\byour (?:reply|answer|response) (?:has to|must|should|shall) (?:begin|start|end|consist) {_END}{{0,12}}(?:{_QUOTE}|\bwords?\b|\bsentence\b)"
         rf"|\bauf (?:jede|alle)\w* fragen?,? (?:immer |nur )?mit:? ?{_QUOTE}|\ba toutes? (?:les )?questions? (?:par|avec):? ?{_QUOTE}"
@@ -73,8 +73,8 @@ PLAIN_ORDERS: list[tuple[str, str, float, float, str]] = [
     ),
     (
         "reveal to the reader",
-        rf"\b(?:reveal|show|print|repeat|output|display|tell|give|write|recite|leak|share|expose|disclose|list|dump|echo|copy|quote|translate|encode|return|send|append|include)\b{_END}{{0,50}}?\b(?:(?:your|the) system prompt|your (?:\w+ )?prompt|your (?:initial|original|hidden|system|secret|internal|own|full|entire|exact|previous) (?:instructions?|rules|guidelines|directives|configuration)|instructions you (?:were|got|have|received))\b"
-        rf"|\b(?:reveal|leak|expose|disclose|recite|dump|echo|quote|print|output|repeat|display|show|list) (?:me |us |all |of )*your (?:instructions?|rules|guidelines|directives|configuration|programming)(?= ?(?:[.!\n;\"']|\Z|\bword for word|\bverbatim|\bin full\b|\band (?:send|post|then|ignore|do)\b))",
+        rf"\b(?:reveal|show|print|repeat|output|display|tell|give|write|recite|leak|share|expose|disclose|list|dump|echo|copy|quote|translate|encode|return|send|append|include|what(?:'s| is| was))\b{_END}{{0,50}}?\b(?:(?:your|the) system prompt|your (?:\w+ )?prompt|your (?:initial|original|hidden|system|secret|internal|own|full|entire|exact|previous) (?:instructions?|messages?|rules|guidelines|directives|configuration)|(?:instructions|prompt) you (?:were|got|have|received|run))\b"
+        rf"|\b(?:reveal|leak|expose|disclose|recite|dump|echo|quote|print|output|repeat|display|show|list|encode) (?:me |us |all |of |the (?:content|text|words) )*your (?:instructions?|rules|guidelines|directives|configuration|programming)(?= ?(?:[.!\n;\"']|\Z|\bword for word|\bverbatim|\bin full\b|\bwith base|\band (?:send|post|then|ignore|do)\b))",
         0.3,
         0.9,
         "prompt|instruction|rules|guidelines|directives|configuration|programming",
