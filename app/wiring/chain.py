@@ -72,6 +72,7 @@ def reformulation_of(
         always=settings.reformulation.mode == "always",
         is_foreign=is_foreign,
         translate=rewriting(Translate, "translate", is_foreign=is_foreign) if rewriting and is_foreign else None,
+        clean=partial(clean, redact=redact_of(settings)) if settings.safety.enabled else None,
         small_talk=text("small_talk"),
         question_back=text("question_back"),
         translations=prompts.translations(settings.prompt.folder),

@@ -1,6 +1,6 @@
 """Compute the search query of a question, or the reply to one that is not searched for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -8,7 +8,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 import prompts
 from chains.blocking import is_blocked
 from chains.history import Turn, turns_of
-from chains.ports import WordSimilarity
+from chains.ports import Redacted, WordSimilarity
 from chains.question import QUESTION_MAX_CHARACTERS, question_of
 from chains.reformulation.condense import Condense
 from chains.reformulation.splitting import Part, split_questions
@@ -32,6 +32,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         always: asks it for every question.
         is_foreign: says whether a question is in another language than English and the documents; None: none is.
         translate: puts such a question into English; None translates none.
+        clean: takes personal data out of the translation, as it was taken out of the question.
         small_talk: what thanks and greetings are answered with; by default the packaged text.
         question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.
         translations: of `question_back`, for a question with a `language`; by default the packaged ones.
@@ -47,6 +48,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         always: bool = False,
         is_foreign: Foreign | None = None,
         translate: Translate | None = None,
+        clean: Callable[[str], Redacted] | None = None,
         small_talk: str | None = None,
         question_back: str | None = None,
         translations: Translations | None = None,
@@ -54,7 +56,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         self._similarity = similarity
         self._condense = condense
         self._always = always
-        self._is_foreign, self._translate = is_foreign, translate
+        self._is_foreign, self._translate, self._clean = is_foreign, translate, clean
         self._small_talk = prompts.load("small_talk") if small_talk is None else small_talk
         self._question_back = prompts.load("question_back") if question_back is None else question_back
         self._translations = prompts.translations() if translations is None else translations
@@ -89,8 +91,9 @@ class Reformulate(Runnable[Question, Reformulated]):
 
     def _translated(self, state: Question, translation: str) -> Reformulated:
         """Return what the rules make of the question in English."""
-        *_, found = self._by_rule({**state, "question": translation})
-        return {**found, "translation": translation}
+        text, kinds = self._clean(translation) if self._clean else Redacted(translation, [])
+        *_, found = self._by_rule({**state, "question": text})
+        return {**found, "translation": text, "translation_redacted": kinds}
 
     def _by_rule(self, state: Question) -> tuple[str, list[Turn], Reformulated]:
         question, turns = question_of(state), turns_of(state.get("history"))

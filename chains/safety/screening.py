@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
-from typing import Literal
+from typing import Any, Literal
 
 from cachetools import LRUCache, cached
 
 from chains.blocking import SafetyVerdict, is_blocked
+from chains.history import turns_of
 from chains.question import question_of
 from chains.safety.moderation import Moderate
 from chains.safety.output_check import OutputCheck, SystemPrompt, canary_of, protected
-from chains.state import Contextualised, Passage, Question, Retrieved
+from chains.state import Contextualised, Passage, Question, Retrieved, Searching
 
 Reason = Literal["injection", "pii", "moderation"]
 Action = Literal["none", "guarded", "blocked"]
@@ -35,7 +36,7 @@ class RiskThresholds:
 
 @dataclass(frozen=True)
 class CheckQuestion:
-    """Compute the verdict on a question.
+    """Compute the verdict on a question, its conversation, and its translation.
 
     Args:
         refusals: the reply to a blocked question, by reason.
@@ -57,7 +58,8 @@ class CheckQuestion:
         """
         question = question_of(state)
         redacted = list(state.get("redacted") or [])
-        risk = self.risk(question) if self.risk else 0.0
+        said = [turn.text for turn in turns_of(self.history(state)) if turn.role == "user"]
+        risk = max(map(self.risk, [question, *said])) if self.risk else 0.0
         action: Action = self.thresholds.action(risk)
         reason: Reason | None = None if action == "none" else "injection"
         if redacted and self.block_pii:
@@ -70,6 +72,30 @@ class CheckQuestion:
             injection=round(risk, 4),
             canary=canary_of(question),
         )
+
+    def history(self, state: Question) -> Any:
+        """Return the conversation without turns that would be blocked as questions, whoever is said to have said them.
+
+        Raises:
+            QuestionError: the history cannot be read.
+        """
+        risk, history = self.risk, state.get("history")
+        if risk is None or not history:
+            return history
+        return [turn for turn in history if not any(self._is_blocked(said.text) for said in turns_of([turn]))]
+
+    def translated(self, state: Searching) -> SafetyVerdict:
+        """Return the stricter of the verdicts on a question and on its translation."""
+        verdict = state["safety"]
+        if "translation" not in state or is_blocked(state):
+            return verdict
+        redacted = list(dict.fromkeys([*verdict["redacted"], *state.get("translation_redacted", [])]))
+        translation = self({**state, "question": state["translation"], "redacted": redacted})
+        is_stricter = translation["refusal"] is not None or translation["injection"] > verdict["injection"]
+        return translation if is_stricter else {**verdict, "redacted": redacted}
+
+    def _is_blocked(self, text: str) -> bool:
+        return self.risk is not None and self.thresholds.action(self.risk(text)) == "blocked"
 
 
 SUSPICIOUS = "suspicious"

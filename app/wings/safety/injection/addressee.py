@@ -60,7 +60,8 @@ def orders_the_model(text: str, match: re.Match[str], *, is_english: bool = True
     if _REPORTED.search(before) or _is_quoted(before):
         return False
     if not is_english and any(
-        word in _SOMEBODY or (class_of(word) == "ASK" and word != "puis") for word in _CLAUSE_END.sub("", before).split()
+        word in _SOMEBODY or (class_of(word) == "ASK" and word != "puis")
+        for word in _CLAUSE_END.sub("", before).split()
     ):
         return False
     behind = text[match.end() : match.end() + LOOK_AHEAD]

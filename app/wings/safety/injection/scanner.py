@@ -73,7 +73,12 @@ def _holds(views: Sequence[str], phrase: Phrase) -> bool | None:
     for view in views:
         if _may_hold(view, phrase):
             for match in phrase.pattern.finditer(view):
-                own = not phrase.is_order or orders_the_model(view, match, is_english=phrase.name in ENGLISH_ORDERS, may_be_reported=phrase.name not in {"reveal","persona"})
+                own = not phrase.is_order or orders_the_model(
+                    view,
+                    match,
+                    is_english=phrase.name in ENGLISH_ORDERS,
+                    may_be_reported=phrase.name not in {"reveal", "persona"},
+                )
                 if own:
                     return True
     return own
