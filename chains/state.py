@@ -183,7 +183,8 @@ class Reformulated(TypedDict):
 
     `parts` are the questions of a message that holds several. `translation` is the question in English, where it
     was asked in a language that the documents are not in: from there on it is read and answered in its place. `foreign`
-    says that it is in such a language and has no translation. `translation_redacted` names what was taken out of the translation.
+    says that it is in such a language and has no translation. `translation_redacted` names the kinds of personal data
+    that were taken out of the translation.
     """
 
     search_query: str

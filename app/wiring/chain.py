@@ -267,7 +267,7 @@ def scanner_of(settings: Settings) -> Any:
     return hooks.load("checks", "injection")()
 
 
-def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], set[int]] | None:
+def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], dict[int, str]] | None:
     """Return the detector of chunks that try to steer the model."""
     scanner = scanner_of(settings)
-    return partial(suspicious_chunks, is_suspicious=scanner.is_suspicious) if scanner else None
+    return partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None

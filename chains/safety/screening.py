@@ -147,12 +147,12 @@ def _digest(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def suspicious_chunks(texts: Sequence[str], is_suspicious: IsSuspicious) -> set[int]:
-    """Return the places of the chunks of a document that look like an attack, alone or with the one behind them."""
-    alone = {place for place, text in enumerate(texts) if is_suspicious(text)}
-    pairs = [place for place in range(len(texts) - 1) if not {place, place + 1} & alone]
-    across = {place for place in pairs if is_suspicious(f"{texts[place]} {texts[place + 1]}")}
-    return alone | across | {place + 1 for place in across}
+def suspicious_chunks(texts: Sequence[str], suspicious_words: Callable[[str], str]) -> dict[int, str]:
+    """Return the chunks of a document that look like an attack, alone or with the one behind: place -> the words."""
+    alone = {place: words for place, text in enumerate(texts) if (words := suspicious_words(text))}
+    pairs = [place for place in range(len(texts) - 1) if not {place, place + 1} & alone.keys()]
+    across = {place: words for place in pairs if (words := suspicious_words(f"{texts[place]} {texts[place + 1]}"))}
+    return {place + 1: words for place, words in across.items()} | across | alone
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,10 @@ order, and "Forget the previous booking instructions" is about the work of whoev
 import re
 
 from app.wings.safety.injection.classifier import class_of
+from app.wings.safety.injection.patterns import ENGLISH_ORDERS, Phrase
 
+# Of a prompt or of rules that are "yours" only a model is asked.
+MODELS_BY_NATURE = frozenset({"reveal", "persona"})
 LOOK_BACK, LOOK_AHEAD = 300, 60
 _SENTENCE_END = re.compile(r"[.!?\n。！？।]")
 _QUOTED = re.compile(r"(.*\S)\s*[\"'“”„«‘`]\W*(?:please |kindly )?\Z", re.DOTALL)
@@ -27,19 +30,140 @@ _REPORTED = re.compile(
     r"|(?:我|他|她|们|們|客户|客戶|勿|不得|切勿|不可|禁止)[^,。]{0,2}\Z|\bn'\Z"
 )
 _SOMEBODY = frozenset(
-    "das der die ein eine er ich wir wer wenn ob il elle je nous on les le si el los las yo eu os uma lo gli io een het ik "
-    "saya kami dia jika kalau qui quien quem chi siapa yang кто".split()
+    [
+        "das",
+        "der",
+        "die",
+        "ein",
+        "eine",
+        "er",
+        "ich",
+        "wir",
+        "wer",
+        "wenn",
+        "ob",
+        "il",
+        "elle",
+        "je",
+        "nous",
+        "on",
+        "les",
+        "le",
+        "si",
+        "el",
+        "los",
+        "las",
+        "yo",
+        "eu",
+        "os",
+        "uma",
+        "lo",
+        "gli",
+        "io",
+        "een",
+        "het",
+        "ik",
+        "saya",
+        "kami",
+        "dia",
+        "jika",
+        "kalau",
+        "qui",
+        "quien",
+        "quem",
+        "chi",
+        "siapa",
+        "yang",
+        "кто",
+    ]
 )
 # Words without a class that stand in English orders to a model.
-SHORT = 3
+SHORT = 3  # Shorter words say nothing of what an order is about.
 _PLAIN = frozenset(
-    "adhere and any aside been information comply did ever follow for from get given giving got has have heed here into its just "
-    "listen not obey off other that out pay received regard related respect said set such than the their them then these this "
-    "those throw told turn was were will with".split()
+    [
+        "adhere",
+        "and",
+        "any",
+        "aside",
+        "attention",
+        "been",
+        "information",
+        "comply",
+        "did",
+        "ever",
+        "follow",
+        "for",
+        "from",
+        "get",
+        "given",
+        "giving",
+        "got",
+        "has",
+        "have",
+        "heed",
+        "here",
+        "into",
+        "its",
+        "just",
+        "listen",
+        "not",
+        "obey",
+        "off",
+        "other",
+        "that",
+        "out",
+        "pay",
+        "received",
+        "regard",
+        "related",
+        "respect",
+        "said",
+        "set",
+        "such",
+        "than",
+        "the",
+        "their",
+        "them",
+        "then",
+        "these",
+        "this",
+        "those",
+        "throw",
+        "told",
+        "turn",
+        "was",
+        "were",
+        "will",
+        "with",
+    ]
 )
 _OF_A_MODEL = frozenset(
-    "ADMIN AI ALWAYS ASK CODE DROP EARLIER FREE INSTEAD MUST NEW NOW PLEASE PROMPT REFUSE REVEAL RULE SAY SECRET STOP "
-    "SYSTEM TASK YOU YOUR".split()
+    [
+        "ADMIN",
+        "AI",
+        "ALWAYS",
+        "ASK",
+        "CODE",
+        "DROP",
+        "EARLIER",
+        "FREE",
+        "INSTEAD",
+        "MUST",
+        "NEW",
+        "NOW",
+        "PLEASE",
+        "PROMPT",
+        "REFUSE",
+        "REVEAL",
+        "RULE",
+        "SAY",
+        "SECRET",
+        "STOP",
+        "SYSTEM",
+        "TASK",
+        "YOU",
+        "YOUR",
+    ]
 )
 _READER = frozenset({"ADMIN", "AI", "EARLIER", "ME", "NOW", "PROMPT", "SYSTEM", "YOU", "YOUR"})
 _FOLLOWING = re.compile(r"\A +(?:(?:the|an?|our|its) )?([a-z]{3,})")
@@ -49,17 +173,17 @@ _SCOPE = re.compile(
 )
 
 
-def orders_the_model(text: str, match: re.Match[str], *, is_english: bool = True, may_be_reported: bool = True) -> bool:
+def orders_the_model(text: str, match: re.Match[str], phrase: Phrase) -> bool:
     """Return whether the order that a phrase matched is meant for the model, by the words before, in and behind it."""
     words = _WORD.findall(match[0])
     classes = [class_of(word) for word in words]
     is_models_own = "YOUR" in classes or "PROMPT" in classes
-    if not may_be_reported and (is_models_own or classes[:1] in (["YOU"], ["AI"])):
+    if phrase.name in MODELS_BY_NATURE and (is_models_own or classes[:1] in (["YOU"], ["AI"])):
         return True
     before = _SENTENCE_END.split(text[max(0, match.start() - LOOK_BACK) : match.start()])[-1]
     if _REPORTED.search(before) or _is_quoted(before):
         return False
-    if not is_english and any(
+    if phrase.name not in ENGLISH_ORDERS and any(
         word in _SOMEBODY or (class_of(word) == "ASK" and word != "puis")
         for word in _CLAUSE_END.sub("", before).split()
     ):
@@ -73,7 +197,7 @@ def orders_the_model(text: str, match: re.Match[str], *, is_english: bool = True
     scope = _SCOPE.match(behind)
     if scope and not any(class_of(word) in _READER for word in _WORD.findall(scope[1])):
         return False
-    return not is_english or all(map(_is_of_an_order, words))
+    return phrase.name not in ENGLISH_ORDERS or all(map(_is_of_an_order, words))
 
 
 def _is_quoted(before: str) -> bool:

@@ -67,6 +67,7 @@ def _sentences(folded: str) -> list[Sentence]:
 
 @lru_cache(20_000)
 def class_of(word: str) -> str | None:
+    """Return the class of a word, in lower case, of any language; None if it has none."""
     words, stems = _classes()
     if word in words:
         return words[word]

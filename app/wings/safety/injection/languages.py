@@ -80,7 +80,7 @@ LANGUAGES: list[tuple[str, str, float, float, str]] = [
     ),
     (
         "persona elsewhere",
-        r"\bdu bist (?:jetzt|ab jetzt|nun) (?:ein|eine|der|die|kein)\b|\b(?:tu|tue|verhalte dich)\b[^.!?\n]{0,12}\bals (?:ob|warst) du\b|\b(?:tu es|vous etes) (?:maintenant|desormais)\b|\bfais(?:ons)? comme si tu\b|\b(?:ahora eres|a partir de ahora eres|agora voce e|voce agora e|finge que eres|finja que)\b|\bora sei (?:un|una|il|la)\b|\bje bent nu (?:een|de)\b|\b(?:anda|kamu|awak) (?:sekarang|kini) (?:adalah|ialah)\b|ты теперь\b|你现在是|你現在是|从现在开始[^。\n]{0,6}你|假装你|假裝你|扮演[^。\n]{0,12}没有限制|あなたは今から",
+        r"\bdu bist (?:jetzt|ab jetzt|nun) (?:ein|eine|der|die|kein)\b(?! (?:teil|mitglied)\b)|\b(?:tu|tue|verhalte dich)\b[^.!?\n]{0,12}\bals (?:ob|warst) du\b|\b(?:tu es|vous etes) (?:maintenant|desormais)\b|\bfais(?:ons)? comme si tu\b|\b(?:ahora eres|a partir de ahora eres|agora voce e|voce agora e|finge que eres|finja que)\b|\bora sei (?:un|una|il|la)\b|\bje bent nu (?:een|de)\b|\b(?:anda|kamu|awak) (?:sekarang|kini) (?:adalah|ialah)\b|ты теперь\b|你现在是|你現在是|从现在开始[^。\n]{0,6}你|假装你|假裝你|扮演[^。\n]{0,12}没有限制|あなたは今から",
         0.93,
         0.3,
         "",

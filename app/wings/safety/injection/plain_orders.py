@@ -77,7 +77,7 @@ PLAIN_ORDERS: list[tuple[str, str, float, float, str]] = [
         rf"|\b(?:reveal|leak|expose|disclose|recite|dump|echo|quote|print|output|repeat|display|show|list|encode) (?:me |us |all |of |the (?:content|text|words) )*your (?:instructions?|rules|guidelines|directives|configuration|programming)(?= ?(?:[.!\n;\"']|\Z|\bword for word|\bverbatim|\bin full\b|\bwith base|\band (?:send|post|then|ignore|do)\b))",
         0.3,
         0.9,
-        "prompt|instruction|rules|guidelines|directives|configuration|programming",
+        "prompt|instruction|message|rules|guidelines|directives|configuration|programming",
     ),
     (
         "to another address",
@@ -89,8 +89,8 @@ PLAIN_ORDERS: list[tuple[str, str, float, float, str]] = [
     ),
     (
         "code in the answer",
-        rf"\b(?:follow(?:ing)?|subsequent|below|given|provided|next|ensuing)\b[^.!?\n:]{{0,25}}\bcode\b[^.!?\n:]{{0,100}}\b(?:your|every|all|the) (?:\w+ ){{0,2}}?(?:implementation|solution|elucidation|codebase|algorithms?|answers?|explanations?|repl(?:y|ies)|logic)\b"
-        rf"|\b(?:your|every|all) (?:\w+ ){{0,2}}?(?:implementation|solution|elucidation|algorithm|explanation)\b[^.!?\n:]{{0,60}}\b(?:following|subsequent|below|ensuing)\b[^.!?\n:]{{0,12}}\bcode\b",
+        r"\b(?:follow(?:ing)?|subsequent|below|given|provided|next|ensuing)\b[^.!?\n:]{0,25}\bcode\b[^.!?\n:]{0,100}\b(?:your|every|all|the) (?:\w+ ){0,2}?(?:implementation|solution|elucidation|codebase|algorithms?|answers?|explanations?|repl(?:y|ies)|logic)\b"
+        r"|\b(?:your|every|all) (?:\w+ ){0,2}?(?:implementation|solution|elucidation|algorithm|explanation)\b[^.!?\n:]{0,60}\b(?:following|subsequent|below|ensuing)\b[^.!?\n:]{0,12}\bcode\b",
         0.3,
         0.75,
         "code",
