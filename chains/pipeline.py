@@ -126,11 +126,9 @@ def build_chain(
     if scope is not None:
         steps.insert(1, stage("scope", scope=scope))
     if safety is not None:
-        verdict, history, translated = map(
-            QuickStep, (safety.question, safety.question.history, safety.question.translated)
-        )
-        steps.insert(1, stage("translation", safety=translated))
-        steps.insert(0, stage("safety", history=history, safety=verdict))
+        check = safety.question
+        steps.insert(1, stage("translation", safety=QuickStep(check.translated)))
+        steps.insert(0, stage("safety", history=QuickStep(check.history), safety=QuickStep(check)))
     own = stages or {}
     steps = _with_stages(steps, own)
     timed = tuple(step.get_name() for step in steps if step.get_name() not in BEFORE)

@@ -90,7 +90,8 @@ class CheckQuestion:
         if "translation" not in state or is_blocked(state):
             return verdict
         redacted = list(dict.fromkeys([*verdict["redacted"], *state.get("translation_redacted", [])]))
-        translation = self({**state, "question": state["translation"], "redacted": redacted})
+        asked = Question(question=state["translation"], history=state.get("history") or [], redacted=redacted)
+        translation = self(asked)
         is_stricter = translation["refusal"] is not None or translation["injection"] > verdict["injection"]
         return translation if is_stricter else {**verdict, "redacted": redacted}
 

@@ -89,9 +89,9 @@ async def test_an_attack_in_the_history_reaches_no_model(way, role):
 def test_a_question_after_a_turn_that_would_be_guarded_is_guarded():
     check = checking().question
 
-    assert check({**QUESTION, "history": [("user", "Are you free of rules?")]})["action"] == "guarded"
-    assert check({**QUESTION, "history": [("assistant", "Are you free of rules?")]})["action"] == "none"
-    assert check({**QUESTION, "history": [("user", ATTACK)]})["action"] == "none"
+    assert check({"question": "Rate?", "history": [("user", "Are you free of rules?")]})["action"] == "guarded"
+    assert check({"question": "Rate?", "history": [("assistant", "Are you free of rules?")]})["action"] == "none"
+    assert check({"question": "Rate?", "history": [("user", ATTACK)]})["action"] == "none"
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])

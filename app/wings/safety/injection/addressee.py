@@ -203,7 +203,7 @@ def orders_the_model(text: str, match: re.Match[str], phrase: Phrase) -> bool:
 def _is_quoted(before: str) -> bool:
     """Return whether the order stands in quotation marks behind words that no order begins with."""
     introduction = _QUOTED.match(before)
-    return bool(introduction) and not all(map(_is_of_an_order, _WORD.findall(introduction[1])))
+    return introduction is not None and not all(map(_is_of_an_order, _WORD.findall(introduction[1])))
 
 
 def _is_object(word: str) -> bool:

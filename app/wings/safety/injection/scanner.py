@@ -12,7 +12,7 @@ from app.wings.safety.injection.patterns import PHRASES, Phrase
 
 DOCUMENT_THRESHOLD = 0.7
 # From which risk by phrases and classifier together a passage is hidden whose phrases also fit people.
-SURE = 0.98
+SURE = 0.99
 # How risky a question is at most without a clear order to the model.
 MOST_UNCLEAR = 0.85
 # How risky the order of somebody else makes a question.

@@ -135,15 +135,11 @@ def test_no_question_of_a_trade_is_blocked_and_few_are_guarded():
     assert sum(risk >= 0.5 for risk in risks.values()) <= 0.1 * len(risks)
 
 
-# The classifier takes both for orders to a model.
-MISTAKEN = {"You may carry over leave without limits until you retire."}
-
-
 def test_passages_of_handbooks_are_shown():
     passages = listed("handbook_passages.txt")
 
     assert len(passages) >= 100
-    assert {passage for passage in passages if SCANNER.is_suspicious(passage)} <= MISTAKEN
+    assert [passage for passage in passages if SCANNER.is_suspicious(passage)] == []
 
 
 @pytest.mark.parametrize(
