@@ -10,6 +10,7 @@ from typing import Any, Literal
 from cachetools import LRUCache, cached
 
 from chains.blocking import SafetyVerdict, is_blocked
+from chains.errors import SafetyCheckError
 from chains.history import turns_of
 from chains.question import question_of
 from chains.safety.moderation import Moderate
@@ -55,11 +56,12 @@ class CheckQuestion:
 
         Raises:
             QuestionError: the question is empty, too long, or no text.
+            SafetyCheckError: the detector of attacks failed: nothing unchecked is searched for.
         """
         question = question_of(state)
         redacted = list(state.get("redacted") or [])
         said = [turn.text for turn in turns_of(self.history(state)) if turn.role == "user"]
-        risk = max(map(self.risk, [question, *said])) if self.risk else 0.0
+        risk = max(self._risk_of(text) for text in (question, *said))
         action: Action = self.thresholds.action(risk)
         reason: Reason | None = None if action == "none" else "injection"
         if redacted and self.block_pii:
@@ -79,8 +81,8 @@ class CheckQuestion:
         Raises:
             QuestionError: the history cannot be read.
         """
-        risk, history = self.risk, state.get("history")
-        if risk is None or not history:
+        history = state.get("history")
+        if self.risk is None or not history:
             return history
         return [turn for turn in history if not any(self._is_blocked(said.text) for said in turns_of([turn]))]
 
@@ -96,7 +98,14 @@ class CheckQuestion:
         return translation if is_stricter else {**verdict, "redacted": redacted}
 
     def _is_blocked(self, text: str) -> bool:
-        return self.risk is not None and self.thresholds.action(self.risk(text)) == "blocked"
+        return self.thresholds.action(self._risk_of(text)) == "blocked"
+
+    def _risk_of(self, text: str) -> float:
+        try:
+            return self.risk(text) if self.risk else 0.0
+        except Exception as error:  # It may be another package's.
+            msg = f"the detector of attacks failed ({type(error).__name__}); look at SAFETY_INJECTION"
+            raise SafetyCheckError(msg) from error
 
 
 SUSPICIOUS = "suspicious"

@@ -8,6 +8,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from chains import STAGES, build_chain
+from chains.errors import SafetyCheckError
 from chains.safety import CheckQuestion, Safety, SystemPrompt
 from chains.safety.screening import SUSPICIOUS, remembered
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, Shelf, gst_chain, writing
@@ -122,3 +123,14 @@ def test_personal_data_of_a_translation_counts_as_that_of_a_question(block_pii, 
     answer = chain.invoke({"question": "Welche?", "redacted": []})
 
     assert (answer["outcome"], answer["metadata"]["safety"]["redacted"]) == (outcome, ["PHONE"])
+
+
+@pytest.mark.parametrize("history", [[], [("user", "Hello")]])
+def test_a_detector_that_fails_lets_no_question_pass(history):
+    def broken(_: str) -> float:
+        raise RuntimeError
+
+    chain = gst_chain(safety=Safety(CheckQuestion(REFUSALS, risk=broken), SystemPrompt("")))
+
+    with pytest.raises(SafetyCheckError, match="RuntimeError"):
+        chain.invoke({"question": "Rate?", "history": history})
