@@ -12,7 +12,7 @@ def main() -> None:
     """Print a line for each folder: its passages, those that are hidden, and the words for which they are."""
     scanner, chunker = Scanner(), Chunker()
     for folder in map(Path, sys.argv[1:]):
-        passages, words = 0, []
+        passages, words = 0, list[str]()
         for file in sorted(folder.rglob("*.md")):
             texts = [chunk.text for chunk in chunker.split_markdown(file.read_text("utf-8", errors="replace"))]
             passages += len(texts)
