@@ -25,7 +25,7 @@ from chains.state import Answer, Contextualised, Question, Redirect, Reformulate
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
-BEFORE = ("safety", "scope", "screening")  # Steps whose time counts with the stage behind them.
+BEFORE = ("safety", "translation", "scope", "screening")  # Steps whose time counts with the stage behind them.
 
 
 Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformulated]
@@ -126,7 +126,9 @@ def build_chain(
     if scope is not None:
         steps.insert(1, stage("scope", scope=scope))
     if safety is not None:
-        steps.insert(0, stage("safety", safety=QuickStep(safety.question)))
+        check = safety.question
+        steps.insert(1, stage("translation", safety=QuickStep(check.translated)))
+        steps.insert(0, stage("safety", history=QuickStep(check.history), safety=QuickStep(check)))
     own = stages or {}
     steps = _with_stages(steps, own)
     timed = tuple(step.get_name() for step in steps if step.get_name() not in BEFORE)

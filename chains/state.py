@@ -185,13 +185,15 @@ class Reformulated(TypedDict):
 
     `parts` are the questions of a message that holds several. `translation` is the question in English, where it
     was asked in a language that the documents are not in: from there on it is read and answered in its place. `foreign`
-    says that it is in such a language and has no translation.
+    says that it is in such a language and has no translation. `translation_redacted` names the kinds of personal data
+    that were taken out of the translation.
     """
 
     search_query: str
     scope: Redirect | None
     parts: NotRequired[list[AskedPart]]
     translation: NotRequired[str]
+    translation_redacted: NotRequired[list[str]]
     foreign: NotRequired[bool]
 
 
@@ -203,6 +205,7 @@ class Searching(Question):
     scope: NotRequired[Redirect | None]
     parts: NotRequired[list[AskedPart]]
     translation: NotRequired[str]
+    translation_redacted: NotRequired[list[str]]
     foreign: NotRequired[bool]
 
 

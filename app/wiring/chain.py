@@ -84,6 +84,7 @@ def reformulation_of(
         is_foreign=is_foreign,
         translate=rewriting(Translate, "translate", is_foreign=is_foreign) if rewriting and is_foreign else None,
         text=partial(prompts.load, folder=settings.prompt.folder),
+        clean=partial(clean, redact=redact_of(settings)) if settings.safety.enabled else None,
         translations=prompts.translations(settings.prompt.folder),
     )
 
@@ -291,7 +292,7 @@ def scanner_of(settings: Settings) -> Any:
     return hooks.load("checks", "injection")()
 
 
-def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], set[int]] | None:
+def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], dict[int, str]] | None:
     """Return the detector of chunks that try to steer the model."""
     scanner = scanner_of(settings)
-    return partial(suspicious_chunks, is_suspicious=scanner.is_suspicious) if scanner else None
+    return partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None

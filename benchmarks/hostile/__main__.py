@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.observability.logs import configure_logs
 from benchmarks.figures import write_figures
-from benchmarks.hostile import audience, commands, knowledge, requests, settings, stack
+from benchmarks.hostile import audience, commands, knowledge, requests, settings, stack, words
 from benchmarks.hostile.trying import Tried
 
 # A kind may write into the empty folder, and returns a row of the table for each thing that it tried.
@@ -21,6 +21,7 @@ KINDS: dict[str, Callable[[Path], list[Tried]]] = {
     "requests": requests.attack,
     "settings": settings.attack,
     "stack": stack.attack,
+    "words": words.attack,
 }
 
 

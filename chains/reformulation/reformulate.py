@@ -10,7 +10,7 @@ from langchain_core.runnables.config import run_in_executor
 import prompts
 from chains.blocking import is_blocked
 from chains.history import Turn, turns_of
-from chains.ports import WordSimilarity
+from chains.ports import Redacted, WordSimilarity
 from chains.question import QUESTION_MAX_CHARACTERS, question_of
 from chains.reformulation.condense import Condense
 from chains.reformulation.splitting import Part, split_questions
@@ -39,6 +39,7 @@ class Reformulate(Runnable[Question, Reformulated]):
         always: asks it for every question.
         is_foreign: says whether a question is in another language than English and the documents; None: none is.
         translate: puts such a question into English; None translates none.
+        clean: takes personal data out of the translation, as it was taken out of the question.
         text: returns a reply by its name: those of small talk, and `question_back` with `{missing}` for the word that
             needs a subject; by default the packaged ones.
         translations: of `question_back`, for a question with a `language`; by default the packaged ones.
@@ -55,13 +56,14 @@ class Reformulate(Runnable[Question, Reformulated]):
         always: bool = False,
         is_foreign: Foreign | None = None,
         translate: Translate | None = None,
+        clean: Callable[[str], Redacted] | None = None,
         text: Callable[[str], str] = prompts.load,
         translations: Translations | None = None,
     ) -> None:
         self._similarity, self._find = similarity, find
         self._condense = condense
         self._always = always
-        self._is_foreign, self._translate = is_foreign, translate
+        self._is_foreign, self._translate, self._clean = is_foreign, translate, clean
         self._text = text
         self._translations = prompts.translations() if translations is None else translations
 
@@ -98,8 +100,9 @@ class Reformulate(Runnable[Question, Reformulated]):
 
     def _translated(self, state: Question, translation: str, config: RunnableConfig | None) -> Reformulated:
         """Return what the rules make of the question in English."""
-        *_, found = self._by_rule({**state, "question": translation}, config)
-        return {**found, "translation": translation}
+        text, kinds = self._clean(translation) if self._clean else Redacted(translation, [])
+        *_, found = self._by_rule({**state, "question": text}, config)
+        return {**found, "translation": text, "translation_redacted": kinds}
 
     def _is_settled(self, state: Question, question: str, turns: Sequence[Turn], found: Reformulated) -> bool:
         """Return whether the query stays: no other reading of the question is open, or several are in it."""
