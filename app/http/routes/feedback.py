@@ -1,11 +1,11 @@
 """POST /api/feedback: store a user's score for an answer; also an event, a LangSmith score and a log line."""
 
-import asyncio
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
 from app.adapters.sessions.identity import Scope
 from app.adapters.tracing.langsmith import Score
@@ -66,7 +66,7 @@ async def _keep(services: Services, body: FeedbackBody) -> bool:
     if services.answer_log is None:
         return False
     try:
-        return await asyncio.to_thread(services.answer_log.rate, str(body.trace_id), body.score, body.comment)
+        return await run_in_threadpool(services.answer_log.rate, str(body.trace_id), body.score, body.comment)
     except AnswerLogError as error:
         log.error("feedback_not_kept", error=str(error))
         if not (services.outbox or services.tracing.scores):
