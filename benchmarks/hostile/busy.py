@@ -53,9 +53,7 @@ def attack(folder: Path) -> list[Tried]:
 def _asking(url: str) -> socket.socket:
     address = urlsplit(url)
     body = json.dumps({"query": QUESTION})
-    head = (
-        f"POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
+    head = f"POST /api/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     connection = socket.create_connection((str(address.hostname), int(address.port or 0)))
     connection.sendall(f"{head}\r\n\r\n{body}".encode())
     return connection
