@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from anyio import to_thread  # Its threads are not those that questions wait for.
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
@@ -57,18 +58,18 @@ def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Chec
             msg = f"a search finds none of {chunks} chunks; rebuild the index with `waypoint ingest --reset PATH`"
             raise VectorStoreError(msg)
 
-    return Check("vector_store", partial(asyncio.to_thread, search), required=True)
+    return Check("vector_store", partial(to_thread.run_sync, search), required=True)
 
 
 def retrieval_check(retriever: "RemoteRetriever") -> Check:
     """Probe the retrieval service."""
-    return Check("retrieval", partial(asyncio.to_thread, retriever.service.check), required=True)
+    return Check("retrieval", partial(to_thread.run_sync, retriever.service.check), required=True)
 
 
 def embeddings_check(embeddings: Embeddings) -> Check:
     """Probe the embedding service."""
     check = cast("HttpEmbeddings", embeddings).check
-    return Check("embeddings", partial(asyncio.to_thread, check), required=True)
+    return Check("embeddings", partial(to_thread.run_sync, check), required=True)
 
 
 def provider_check(provider: Provider, *, model: str | None = None) -> Check:

@@ -113,6 +113,10 @@ def forget(
 
 
 def insights(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Folder of your documents, which the index has to hold.", exists=True, show_default=False),
+    ] = None,
     json_out: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     since: Annotated[str, typer.Option(help="How far back: days or weeks, like 30d or 8w.")] = "30d",
     draft: Annotated[
@@ -126,9 +130,13 @@ def insights(
     from app.wings.knowledge.drafts import draft as write_draft
     from app.wings.knowledge.insights import insights as insights_of
     from app.wings.knowledge.insights import report_lines
+    from app.wiring.scope import folder_of
 
     seconds = _seconds(since)
     services = open_services(read_settings())
+    if folder and not services.remote and str(folder_of(folder)) not in services.index.current().scopes():
+        msg = f"the index holds nothing of {folder}; run `waypoint ingest {folder}`, or set its CHROMA_PATH"
+        raise ConfigurationError(msg)
     store = open_answers(services.settings)
     found = insights_of(store.answers(since=store.now() - seconds), services, now=store.now())
     if draft is not None:

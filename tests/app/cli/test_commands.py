@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,7 @@ def test_ask_without_a_key_mentions_a_model_server_on_its_usual_port(waypoint, c
     assert told.count("LLM_PROVIDER=ollama asks it") == 1
     assert "LLM_PROVIDER=ollama" not in as_json + chosen
     assert groq.requests == []
+
+
+def test_the_version_is_shown(waypoint):
+    assert waypoint("--version") == (0, f"waypoint {version('waypoint-copilot')}\n", "")

@@ -1,6 +1,6 @@
 // The conversation on the page: asks, follows up, asks again, and keeps what was said.
 import { RequestError } from "./api.js";
-import { byId } from "./elements.js";
+import { byId, focusBox } from "./elements.js";
 import { ExchangeView } from "./exchange.js";
 import { showOutdated } from "./outdated.js";
 import { closestOf, historyOf, passagesOf } from "./passages.js";
@@ -49,7 +49,7 @@ export const stop = () => running?.abort();
 export function begin() {
   leave();
   change({ view: "ask" });
-  byId("question").focus();
+  focusBox();
 }
 
 /** Show an empty conversation. */

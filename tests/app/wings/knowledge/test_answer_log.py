@@ -8,6 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from app import hooks
+from app.http.routes.feedback import OTHERS
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers, redacted
@@ -19,7 +20,8 @@ from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, GUIDE, QUESTION, served, small_services
 from tests.waiting import wait_until
 
-KEYS = ",".join([key_entry("anna", "anna-key", "ask+feedback"), key_entry("staff", "staff-key", "ask:internal")])
+NAMES = {"anna": "ask+feedback", "ben": "ask+feedback", "staff": "ask:internal"}
+KEYS = ",".join(key_entry(name, f"{name}-key", scopes) for name, scopes in NAMES.items())
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +103,16 @@ def test_a_score_finds_its_answer_and_its_comment_loses_personal_data(client, st
     assert client.post("/api/feedback", json=sent).json() == {"status": "accepted", "kept": True}
     kept = logged(store, trace_id)
     assert (kept.score, kept.comment) == (-1, "Out of date. Tell <EMAIL>.")
+
+
+def test_feedback_on_the_answer_of_somebody_else_is_refused_and_told_to_nobody(client, store):
+    trace_id = ask(client)
+    sent = {"trace_id": trace_id, "score": 1}
+    assert client.post("/api/feedback", json=sent | {"comment": "Good."}).status_code == 202
+    refused = client.post("/api/feedback", json=sent, headers=bearer("ben-key"))
+
+    assert (refused.status_code, refused.json()["message"]) == (403, OTHERS)
+    assert logged(store, trace_id).comment == "Good."
 
 
 def test_a_stream_is_logged_as_an_answer_is(client, store, services):

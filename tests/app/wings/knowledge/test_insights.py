@@ -143,6 +143,11 @@ def test_the_command_reports_and_drafts(waypoint, tmp_path):
     code, out, _ = waypoint("insights")
 
     assert (code, out.splitlines()[0]) == (0, "2 questions, 50 % answered")
+    assert waypoint("insights", str(tmp_path))[:2] == (0, out)
+    assert waypoint("insights", str(tmp_path / "other"))[0] == 2
+    (tmp_path / "other").mkdir()
+    code, _, err = waypoint("insights", str(tmp_path / "other"))
+    assert (code, "the index holds nothing of" in err) == (2, True)
     assert f"  1. {DOGS[0]}\n     asked once on " in out
     assert waypoint("insights", "--draft", "1", "drafts")[0] == 0
     assert sorted(path.suffix for path in Path("drafts").iterdir()) == [".md", ".yaml"]
