@@ -3,6 +3,9 @@ FROM python:3.11-slim AS build
 RUN python -m venv /opt/waypoint
 ENV PATH=/opt/waypoint/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
+# What builds the wheel, pinned as well, in an environment that is left behind.
+COPY requirements-build.lock ./
+RUN python -m venv /opt/build && /opt/build/bin/python -m pip install --no-deps --require-hashes -r requirements-build.lock
 # The dependencies first: they change seldom, and their layer is kept.
 COPY requirements.lock requirements-postgres.lock ./
 RUN python -m pip install --no-deps --require-hashes -r requirements.lock -r requirements-postgres.lock
@@ -12,8 +15,9 @@ COPY chains chains
 COPY app app
 COPY evals evals
 COPY knowledge_base knowledge_base
-# What only builds is removed, and 17 MB of ONNX's own tests.
-RUN python -m pip install --no-deps . && python -m pip uninstall --yes setuptools pip && \
+# pip is removed, and 17 MB of ONNX's own tests.
+RUN /opt/build/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /dist . && \
+    python -m pip install --no-deps /dist/*.whl && python -m pip uninstall --yes setuptools pip && \
     rm -r /opt/waypoint/lib/python3.11/site-packages/onnx/backend/test
 
 FROM python:3.11-slim

@@ -97,7 +97,8 @@ test-wheel: wheel ## Install the wheel from the lock into a clean environment, a
 lock: $(VENV)/.dev ## Resolve the dependencies again and pin them with hashes
 	$(BIN)/$(LOCK) pyproject.toml --extra all --output-file requirements.lock
 	$(BIN)/$(LOCK) --group postgres --constraint requirements.lock --output-file requirements-postgres.lock
-	$(BIN)/$(LOCK) pyproject.toml --extra all --group dev --constraint requirements.lock --constraint requirements-postgres.lock \
+	$(BIN)/$(LOCK) --group build --constraint requirements.lock --output-file requirements-build.lock
+	$(BIN)/$(LOCK) pyproject.toml --extra all --group dev --constraint requirements-build.lock --constraint requirements.lock --constraint requirements-postgres.lock \
 		--output-file requirements-dev.lock
 
 clean: ## Remove the environments, the index and what tools left behind

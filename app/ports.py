@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from chains.audience import Audience
 from chains.errors import WaypointError
 from chains.ingestion.mirror import RemoteSource
 from chains.observers import Observer
@@ -161,6 +162,13 @@ class AnswerLogError(WaypointError):
     code = "ANSWER_LOG_ERROR"
 
 
+class NotTheAskerError(WaypointError):
+    """Only the user who asked may rate an answer."""
+
+    stage = "answer_log"
+    code = "NOT_THE_ASKER"
+
+
 class Rows(Protocol):
     """What a statement returned; `rowcount` is how many rows it changed."""
 
@@ -196,11 +204,14 @@ class AnswerDatabase(Protocol):
 class AnswerLog(Observer, Protocol):
     """Keeps the answers of a chain, without delaying or breaking them."""
 
-    def rate(self, trace_id: str, score: float, comment: str | None) -> bool:
-        """Put a user's score to an answer; return whether the answer was kept.
+    def rate(
+        self, trace_id: str, score: float, comment: str | None, *, user_id: str | None, audience: Audience
+    ) -> bool:
+        """Put the asker's score to an answer; return whether the answer was kept.
 
         Raises:
             AnswerLogError: it cannot be written.
+            NotTheAskerError: somebody else asked.
         """
 
     def uses(self) -> Mapping[str, int]:

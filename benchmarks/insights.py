@@ -56,7 +56,7 @@ def _first(services: Services, cases: list[Case]) -> list[LoggedAnswer]:
         for case in cases:
             answer = services.chain.invoke({"question": case.question})
             log.ended(Call({"question": case.question}, answer=answer))
-        log.rate("none", 0, None)  # Comes behind the answers.
+        log.rate("none", 0, None, user_id=None, audience="public")  # Comes behind the answers.
     return list(store.answers())
 
 

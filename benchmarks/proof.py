@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from app.wings.knowledge.certificate import certificate
-from app.wings.knowledge.verification import heading_of, proving_rule, seal, verify
+from app.wings.knowledge.verification import Document, heading_of, proving_rule, seal, verify
 from app.wiring import sample_corpus
 from benchmarks.offline import QUESTIONS, offline, report
 from evals.questions import read_questions
@@ -68,10 +68,10 @@ def answered(place: Path) -> tuple[list[Certificate], list[float], list[float]]:
     return made, costs, sizes
 
 
-def read(source: Mapping[str, Any]) -> bytes | None:
+def read(source: Mapping[str, Any]) -> Document | None:
     """Return a document of the sample corpus."""
     file = sample_corpus() / str(source["file"])
-    return file.read_bytes() if file.is_file() else None
+    return Document(file.read_bytes()) if file.is_file() else None
 
 
 def reworded(original: Certificate) -> Certificate:
@@ -173,6 +173,28 @@ def sentence_added(changed: Certificate, sentence: dict[str, Any], _: random.Ran
     return True
 
 
+INVENTED = "Cosmetics and alcohol are wholly exempt from GST and every permit."
+
+
+def _invented(name: str) -> Harm:
+    """Return what makes the sentence a false one, whose words only the certificate gives as a source's title, say."""
+
+    def harm(changed: Certificate, sentence: dict[str, Any], _: random.Random) -> bool:
+        source = sentence["sources"][0]
+        sentence["sources"] = [source | {name: f"{source[name]} {INVENTED}".strip(), "rule": "figures"}]
+        _say(changed, sentence, INVENTED)
+        return True
+
+    return harm
+
+
+def answer_bracketed(changed: Certificate, sentence: dict[str, Any], _: random.Random) -> bool:
+    """Put a false sentence in brackets into the place of one, and nothing into its proof."""
+    _say(changed, sentence, f"[{INVENTED}]")
+    sentence["says"] = ""
+    return True
+
+
 OTHER_NAMES = (
     *("Brunei", "Evergreen", "Felixstowe", "Kuehne", "Lazada"),
     *("Maersk", "Malaysia", "Rotterdam", "Thailand", "Vietnam"),
@@ -185,6 +207,10 @@ HARMS: dict[str, Harm] = {
     "the quote moved": quote_moved,
     "another document named": document_swapped,
     "a sentence added": sentence_added,
+    "a false sentence, its words in the title": _invented("title"),
+    "a false sentence, its words in the section": _invented("section"),
+    "a false sentence, its words in the table's head": _invented("table_head"),
+    "a false sentence in brackets": answer_bracketed,
 }
 
 

@@ -39,7 +39,12 @@ from evals.questions import Case
 from evals.rows import Row, retrieved_of
 
 EVALS = Path(__file__).parents[1] / "evals"
-OWN = {"follow-ups": "followups", "hard follow-ups": "followups_hard", "languages": "languages"}
+OWN = {
+    "follow-ups": "followups",
+    "hard follow-ups": "followups_hard",
+    "changes of topic": "topics",
+    "languages": "languages",
+}
 CUTS = (1, 5, 10)
 _WORD = re.compile(r"[A-Za-z]{5,}")
 HEADS = ("set", "way", "n", "@1", "@5", "@10", "change @1", "change @5", "ms", "MB", "ingestion s")
@@ -110,6 +115,7 @@ def sets(folder: Path) -> Iterator[QuestionSet]:
         yield QuestionSet(name, sample_corpus(), EVALS / f"{file}.jsonl")
     more = (
         QuestionSet("freight follow-ups", folder / "kb" / "waypoint", EVALS / "followups_waypoint.jsonl"),
+        QuestionSet("freight topics", folder / "kb" / "waypoint", EVALS / "topics_waypoint.jsonl"),
         QuestionSet("filings", folder / "eval" / "finance" / "corpus", folder / "eval" / "finance" / "questions.jsonl"),
     )
     yield from (one for one in more if one.documents.exists() and one.questions.is_file())

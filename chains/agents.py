@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
+from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.messages.content import Citation as Annotation
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -18,16 +19,23 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
+from chains.audience import Audience, called_for
 from chains.citations.cited_sentences import cited_sentences, sentences_of
 from chains.citations.markers import code_ranges, inside
+from chains.citations.sources import external_urls
 from chains.citations.verification import verify
 from chains.errors import QuestionError
-from chains.naming import cited_by_number
+from chains.naming import cited_by_number, place_name
+from chains.retrieval.passages import passage
 from chains.state import Answer, Citation, Passage, Question
+from chains.text.letters import one_line
 from chains.tool import content_of
 
 COUNTED = "citations_counted"
 """Set in the `additional_kwargs` of a tool's message whose numbers are those of the thread."""
+
+UNTITLED_CHARACTERS = 60
+"""Of the words of a passage without a title, which stand in its place."""
 
 _MARKER = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)(?:, unsupported)?\](?!\()")
 
@@ -53,10 +61,12 @@ class CitationState(AgentState[Any]):
 class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
     """Count the sources of all answers of a thread on, and resolve the markers of the agent's final message.
 
-    Before each call of the model, the numbers of new answers (`chains.as_tool`) are replaced by those of the thread, so
-    that parallel calls, several tools and later turns never share one. At the end each marker of the final message
-    becomes a citation annotation of LangChain: `message.content_blocks[0]["annotations"]`. `start_index` and
-    `end_index` are the marker's place; `cited_text` are the words of the source that support the agent's own sentence.
+    Before each call of the model, the numbers of new answers (`chains.as_tool`, MCP's `ask`) are replaced by those of
+    the thread, so that parallel calls, several tools and later turns never share one. Documents of a retriever tool
+    (`content_and_artifact`) and passages of MCP's `search` get such numbers. At the end each marker of the final
+    message becomes a citation annotation of LangChain, in the `annotations` of its text block, unless no tool of the
+    thread has cited anything. `start_index` and `end_index` are the marker's place in the block; `cited_text` are the
+    words of the source that support the agent's own sentence; `title` is empty for a number that no tool has given.
     `extras` hold `number`, `section`, `page`, `doc_id`, `support` (0 to 1), `contradicted` and `verified`, which is
     false for a number that no tool has given or a sentence that its source does not support.
 
@@ -82,16 +92,22 @@ class CitationMiddleware(AgentMiddleware[CitationState, Any, Any]):
 
     def after_agent(self, state: CitationState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Return the final message with its citations."""
-        last = state["messages"][-1]
-        if not isinstance(last, AIMessage) or last.tool_calls or not last.text:
+        last, sources = state["messages"][-1], state.get("cited_sources")
+        if not isinstance(last, AIMessage) or last.tool_calls or not sources:
             return None
-        annotations = list(annotations_of(last.text, state.get("cited_sources", [])))
-        if not annotations:
+        given = last.content_blocks
+        blocks = [_annotated(block, sources) for block in given]
+        if blocks == given:
             return None
-        block = {"type": "text", "text": last.text, "annotations": annotations}
         # Else LangChain reads the blocks as those of the model's provider.
         standard = {**last.response_metadata, "output_version": "v1"}
-        return {"messages": [last.model_copy(update={"content": [block], "response_metadata": standard})]}
+        return {"messages": [last.model_copy(update={"content": blocks, "response_metadata": standard})]}
+
+
+def _annotated(block: Any, sources: Sequence[CitedSource]) -> Any:
+    """Return a block of the final message with its citations behind those that its provider has made."""
+    found = list(annotations_of(block["text"], sources)) if block["type"] == "text" else []
+    return {**block, "annotations": [*block.get("annotations", []), *found]} if found else block
 
 
 def _without_annotations(request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -120,7 +136,7 @@ def annotations_of(text: str, sources: Sequence[CitedSource]) -> Iterator[Annota
 
 def _annotation(number: int, source: CitedSource | None, claims: Sequence[str]) -> Annotation:
     if source is None:
-        return Annotation(type="citation", extras={"number": number, "verified": False})
+        return Annotation(type="citation", title="", cited_text="", extras={"number": number, "verified": False})
     passages = [Passage(content=text, metadata={"title": source["title"]}, score=None) for text in source["passages"]]
     found = verify(claims, passages, None)
     place = {name: source[name] for name in ("section", "page", "doc_id")}
@@ -138,15 +154,68 @@ def _counted(message: AnyMessage, sources: list[CitedSource]) -> ToolMessage | N
     """Return a tool's message with the numbers of the thread, and add its sources; None where nothing is to be done."""
     if not isinstance(message, ToolMessage) or message.additional_kwargs.get(COUNTED):
         return None
-    answer = message.artifact
-    if isinstance(answer, Mapping) and answer.get("citations") and "answer" in answer:
-        content: Any = content_of(cast("Answer", answer), _numbers_of(cast("Answer", answer), sources))
-    elif isinstance(message.content, list) and any(map(_annotations, message.content)):
-        content = [_counted_block(block, sources) for block in message.content]
-    else:
+    content = _recounted(message, sources)
+    if content is None:
         return None
     return message.model_copy(
         update={"content": content, "additional_kwargs": {**message.additional_kwargs, COUNTED: True}}
+    )
+
+
+def _recounted(message: ToolMessage, sources: list[CitedSource]) -> Any:
+    found = message.artifact
+    if isinstance(found, Mapping):
+        found = found.get("structured_content", found)  # So langchain-mcp-adapters hands on what a server returns.
+    match found:
+        case {"answer": _, "citations": [_, *_]}:
+            return content_of(cast("Answer", found), _numbers_of(cast("Answer", found), sources))
+        case {"answer": _, "sources": [{"number": int(), "title": str(), "quote": str()}, *_] as told}:
+            numbers = {one["number"]: _number(_source_told(one), sources) for one in told}
+            return _renumbered_text(str(message.text), numbers)
+        case {"passages": [{"text": str(), "title": str()}, *_] as passages}:
+            found = [Document(one["text"], metadata={**one, "source_urls": one.get("url")}) for one in passages]
+    if isinstance(found, list) and found and all(isinstance(one, Document) for one in found):
+        return _numbered_passages(str(message.text), found, sources)
+    if isinstance(message.content, list) and any(map(_annotations, message.content)):
+        return [_counted_block(block, sources) for block in message.content]
+    return None
+
+
+def _source_told(told: Mapping[str, Any]) -> CitedSource:
+    return CitedSource(
+        title=told["title"],
+        section=told.get("section"),
+        page=told.get("page"),
+        doc_id=told.get("doc_id"),
+        url=told.get("url"),
+        quote=told["quote"],
+        passages=[told["quote"]],
+    )
+
+
+def _numbered_passages(text: str, documents: Sequence[Document], sources: list[CitedSource]) -> str:
+    """Return the text of a search with a line above each of its passages: its number and its place."""
+    at, parts = 0, []
+    for document in documents:
+        number = _number(_source_found(document), sources)
+        source = sources[number - 1]
+        place = text.find(document.page_content, at)
+        before, at = (text[at:place], place + len(document.page_content)) if place >= 0 else ("\n\n", at)
+        parts += [before, f"[{number}] {place_name(source['title'], source['section'])}\n{document.page_content}"]
+    return "".join([*parts, text[at:]])
+
+
+def _source_found(document: Document) -> CitedSource:
+    found = passage(document)
+    metadata, text = found["metadata"], found["content"]
+    return CitedSource(
+        title=str(metadata.get("title") or one_line(text)[:UNTITLED_CHARACTERS]),
+        section=metadata.get("section") or None,
+        page=metadata.get("page") or None,
+        doc_id=metadata.get("doc_id"),
+        url=next(iter(external_urls(metadata)), None),
+        quote=text,
+        passages=[text],
     )
 
 
@@ -198,13 +267,16 @@ def _counted_block(block: Any, sources: list[CitedSource]) -> Any:
     if not annotations:
         return block
     numbers = {one["extras"]["number"]: _number(_source_cited(one), sources) for one in annotations}
-    text = _MARKER.sub(lambda marker: f"[{_renumbered(marker[1], numbers)}]", block["text"])
+    text = _renumbered_text(block["text"], numbers)
     lines = [f"[{number}] {sources[number - 1]['title']}" for number in sorted(set(numbers.values()))]
     return {"type": "text", "text": "\n".join([text, "", "Sources:", *lines])}
 
 
-def _renumbered(marker: str, numbers: Mapping[int, int]) -> str:
-    return re.sub(r"\d+", lambda number: str(numbers.get(int(number[0]), "unverified")), marker)
+def _renumbered_text(text: str, numbers: Mapping[int, int]) -> str:
+    def renumbered(number: re.Match[str]) -> str:
+        return str(numbers.get(int(number[0]), "unverified"))
+
+    return _MARKER.sub(lambda marker: re.sub(r"\d+", renumbered, marker[0]), text)
 
 
 def _source_cited(annotation: Mapping[str, Any]) -> CitedSource:
@@ -227,7 +299,10 @@ class AnswerState(MessagesState):
 
 
 def build_graph(
-    chain: Runnable[Question, Answer], *, checkpointer: BaseCheckpointSaver[Any] | None = None
+    chain: Runnable[Question, Answer],
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    audience: Audience | None = None,
 ) -> CompiledStateGraph[AnswerState, Any, Any, Any]:
     """Return the chain as a compiled graph of one node, `answer`.
 
@@ -237,13 +312,16 @@ def build_graph(
     Args:
         chain: what `build_chain` returns, or a Runnable around it.
         checkpointer: keeps the conversation of each `thread_id`; LangGraph's own server brings one.
+        audience: who sees the answers of a call that names no audience; by default its caller.
     """
 
     def ask(state: AnswerState, config: RunnableConfig) -> dict[str, Any]:
-        return _reply(chain.invoke(_question(state), config))
+        with called_for(audience):
+            return _reply(chain.invoke(_question(state), config))
 
     async def aask(state: AnswerState, config: RunnableConfig) -> dict[str, Any]:
-        return _reply(await chain.ainvoke(_question(state), config))
+        with called_for(audience):
+            return _reply(await chain.ainvoke(_question(state), config))
 
     graph = StateGraph(AnswerState)
     graph.add_node("answer", RunnableLambda(ask, aask))
@@ -263,9 +341,12 @@ def message_of(answer: Answer) -> AIMessage:
 
 
 def _question(state: AnswerState) -> Question:
-    *history, last = state["messages"]
+    *history, last = state["messages"] or [AIMessage("")]
     if not isinstance(last, HumanMessage):
         msg = "the last message must be the user's question"
+        raise QuestionError(msg)
+    if any(block["type"] != "text" for block in last.content_blocks):
+        msg = "only text is supported; leave out images, audio and files"
         raise QuestionError(msg)
     return Question(question=str(last.text), history=history)
 

@@ -1,6 +1,6 @@
 """Do something around each call of a chain: before it, to the parts of its answer, and after it."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +80,16 @@ class Around(Runnable[Any, Any]):
     def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Return the parts of the answer as they come."""
         return self.aparts(Invocation(self.bound, input, config, kwargs, streamed=True))
+
+    def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
+        """Return the chain's own name."""
+        return self.bound.get_name(suffix, name=name)
+
+    @property
+    def steps(self) -> Sequence[Runnable[Any, Any]]:
+        """Return the chain's own steps."""
+        steps: Sequence[Runnable[Any, Any]] = self.bound.steps  # type: ignore[attr-defined]  # A sequence has them.
+        return steps
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
         """Return the chain's own schema."""

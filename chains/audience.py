@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, get_args
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, ensure_config
 
 from chains.errors import ConfigurationError
 from chains.text.letters import folded, skeleton, visible
@@ -80,8 +80,35 @@ def is_internal_source(source_type: object) -> bool:
     return _normal(source_type).replace(" ", "_").replace("-", "_").startswith(_INTERNAL_SOURCES)
 
 
+FILTERS = ("audience", "category", "jurisdiction")
+# Where a graph of LangGraph, and an agent, puts its runtime in a config's `configurable`.
+_RUNTIME = "__pregel_runtime"
+
+
+def configurable_of(config: RunnableConfig | None) -> Mapping[str, Any]:
+    """Return the config's `configurable` with the filters of the context that an agent or a graph was run with.
+
+    Raises:
+        ConfigurationError: the context has no fields, or names another filter than `configurable`.
+    """
+    configurable = ensure_config(config).get("configurable") or {}
+    context = getattr(configurable.get(_RUNTIME), "context", None)
+    if context is None:
+        return configurable
+    if isinstance(context, str | bytes | int | float | list | tuple | set):
+        msg = f"the context {context!r} has no fields; pass a mapping such as {{'audience': 'public'}}"
+        raise ConfigurationError(msg)
+    read = context.get if isinstance(context, Mapping) else partial(getattr, context)
+    given = {name: value for name in FILTERS if (value := read(name, None)) is not None}
+    for name, value in given.items():
+        if configurable.get(name, value) != value:
+            msg = f"{name} is {value!r} in the context and {configurable[name]!r} in `configurable`"
+            raise ConfigurationError(msg)
+    return {**configurable, **given}
+
+
 def audience_in(config: RunnableConfig | None) -> Audience:
-    """Return the `audience` in the config's `configurable`: which documents the call may see.
+    """Return the `audience` in the config's `configurable`, or a graph's context: which documents the call may see.
 
     The default is the caller's (`caller_audience`). LangServe's clients cannot set it: no `configurable` key is open
     to them.
@@ -89,7 +116,7 @@ def audience_in(config: RunnableConfig | None) -> Audience:
     Raises:
         ConfigurationError: there is no such audience.
     """
-    audience: Audience = ((config or {}).get("configurable") or {}).get("audience", _CALLER.get())
+    audience: Audience = configurable_of(config).get("audience", _CALLER.get())
     if audience not in get_args(Audience):
         msg = f"audience={audience!r} is not one of {', '.join(get_args(Audience))}"
         raise ConfigurationError(msg)
@@ -109,6 +136,11 @@ def called_by(audience: Audience) -> Iterator[None]:
         yield
     finally:
         _CALLER.reset(token)
+
+
+def called_for(audience: Audience | None) -> AbstractContextManager[None]:
+    """Make an audience the default of all that runs inside, unless there is none or the caller's is narrower."""
+    return nullcontext() if audience is None or caller_audience() == "public" else called_by(audience)
 
 
 @lru_cache(maxsize=1 << 12)

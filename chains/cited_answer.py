@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_origin
 
+from langchain_core.messages import BaseMessage
+from langchain_core.output_parsers import BaseOutputParser
 from langchain_core.runnables import Runnable, RunnableAssign, RunnableBinding, RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import VectorStore
@@ -28,8 +30,13 @@ def check_model(model: object) -> None:
     if not isinstance(model, Runnable):
         msg = f"model must be a chat model of LangChain, not {_kind(model)}"
         raise ConfigurationError(msg)
-    if _gives_text(model):
-        msg = "model gives text instead of messages; pass the chat model itself, without an output parser behind it"
+    kind = output_of(model)
+    if isinstance(getattr(model, "last", None), BaseOutputParser) or (
+        issubclass(kind, str | dict | BaseModel) and not issubclass(kind, BaseMessage)
+    ):
+        given = "text" if kind is str else "parsed values"
+        advice = "pass the chat model itself, without an output parser or with_structured_output behind it"
+        msg = f"model gives {given} instead of messages; {advice}"
         raise ConfigurationError(msg)
 
 
@@ -59,11 +66,14 @@ def check_stages(stages: Mapping[str, object]) -> None:
             raise ConfigurationError(msg)
 
 
-def _gives_text(model: Runnable[Any, Any]) -> bool:
+def output_of(runnable: Runnable[Any, Any]) -> type:
+    """Return the class of what a Runnable gives; `object` where it does not say."""
     try:
-        return model.OutputType is str
-    except TypeError:  # It does not say.
-        return False
+        given = runnable.OutputType
+    except TypeError:
+        return object
+    kind = get_origin(given) or given
+    return kind if isinstance(kind, type) else object
 
 
 def _kind(value: object) -> str:

@@ -65,27 +65,29 @@ def format_context(
     """Write each passage under its header, in rank order, within `max_tokens`.
 
     A passage that does not fit is trimmed at a word, and the next ones are still considered. The header is
-    `[i] Title > Section`, or `[i] Source: Title - Page N` in the numbered style, where i counts the passages shown:
-    models cite a number far more reliably than a title, and `chains.citations` writes the title in its place.
+    `[i] Title > Section`, or in the numbered style `[i] Source: Title - Page N`, with `---` between two passages. i
+    counts the passages shown: models cite a number far more reliably than a title, and `chains.citations` writes the
+    title in its place.
 
     Only this function writes a context, and a line of it that begins with a bracket is always a header: titles and
     sections are put on one line with their brackets escaped, and a bracket that opens a line of a document gets a
     backslash. Nothing in a document can write the context's own tags.
     """
-    counter = tokens or FourCharacters()
+    counter, (header, separator) = tokens or FourCharacters(), _FORMS[style]
     entries: list[str] = []
     shown: list[Passage] = []
     left = max_tokens
     for passage in passages:
-        head = _HEADERS[style](passage, len(shown) + 1)
-        content = shorten(passage["content"].strip(), passage_characters)
+        head = header(passage, len(shown) + 1)
+        text = "\n".join(filter(None, (passage["metadata"].get("table_head"), passage["content"].strip())))
+        content = shorten(text, passage_characters)
         body = trim(_escape(content), left - counter.count(f"{head}\n"), counter)
         if not body:
             continue
         entries.append(f"{head}\n{body}")
         shown.append(passage)
-        left -= counter.count(f"{entries[-1]}\n\n")
-    return Context(text="\n\n".join(entries), passages=shown)
+        left -= counter.count(f"{entries[-1]}{separator}")
+    return Context(text=separator.join(entries), passages=shown)
 
 
 def titled_header(passage: Passage, number: int) -> str:
@@ -102,7 +104,8 @@ def numbered_header(passage: Passage, number: int) -> str:
     return f"[{number}] Source: {_label(title)} - Page {_label(page)}"
 
 
-_HEADERS = {"title": titled_header, "numbered": numbered_header}
+# The header of each passage, and what stands between two.
+_FORMS = {"title": (titled_header, "\n\n"), "numbered": (numbered_header, "\n\n---\n\n")}
 
 
 def _label(text: object) -> str:

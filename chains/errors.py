@@ -2,7 +2,7 @@
 
 WaypointError
 ├── QuestionError            the question itself cannot be answered (empty, too long, no text)
-├── SafetyCheckError         the question was stopped before anything was searched
+├── SafetyCheckError         the check of the question failed, so that nothing was searched
 ├── SessionError             the conversation cannot be read or kept at the moment
 ├── SessionNotFoundError     the caller has no such conversation
 ├── ModerationError          the moderation service refuses, or its reply cannot be read
@@ -66,7 +66,7 @@ class QuestionError(WaypointError):
 
 
 class SafetyCheckError(WaypointError):
-    """The question was stopped before anything was searched."""
+    """The check of the question failed, so that nothing was searched. A blocked question is an answer, and no error."""
 
     stage = "safety"
     code = "SAFETY_CHECK_ERROR"

@@ -48,13 +48,14 @@ class ProcessedCitations(TypedDict):
     stats: CitationStats
 
 
-def passages_of(documents: Iterable[Document | Passage]) -> list[Passage]:
+def passages_of(documents: Iterable[Document | Passage | str]) -> list[Passage]:
     """Return documents of any retriever as passages, a `score` taken out of their metadata; passages as they are."""
-    return [passage(one) if isinstance(one, Document) else one for one in documents]
+    made = (Document(one) if isinstance(one, str) else one for one in documents)
+    return [passage(one) if isinstance(one, Document) else one for one in made]
 
 
 def format_context(
-    passages: Iterable[Document | Passage],
+    passages: Iterable[Document | Passage | str],
     *,
     max_tokens: int = 2000,
     style: CitationStyle = "title",

@@ -12,11 +12,9 @@ from langchain_core.runnables import Runnable, ensure_config
 
 from chains.around import Around, Invocation
 from chains.audience import Audience, audience_in
-from chains.logs import get_logger
 from chains.output import merge
+from chains.side_steps import side_step
 from chains.state import Answer, Question
-
-log = get_logger(__name__)
 
 LEFT = (asyncio.CancelledError, GeneratorExit)
 """What ends a call whose client goes away; nothing has failed."""
@@ -106,7 +104,5 @@ class ObservedRunnable(Around):
 
     def _notify(self, event: str, call: Call) -> None:
         for observer in self.observers:
-            try:
+            with side_step(type(observer).__name__):
                 getattr(observer, event)(call)
-            except Exception as error:  # An observer must not break an answer.
-                log.warning("observer_failed", observer=type(observer).__name__, error=type(error).__name__)

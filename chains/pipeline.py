@@ -1,13 +1,13 @@
 """Compose the stages into one chain: a question goes in, a cited and scored answer comes out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable, RunnableSequence
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableSequence
 
 from chains.citations import CiteSources
-from chains.cited_answer import CallHandlers, CitedAnswer, check_model, check_retriever, check_stages
+from chains.cited_answer import CallHandlers, CitedAnswer, check_model, check_retriever, check_stages, output_of
 from chains.clock import Clock, SystemClock
 from chains.confidence import ConfidenceStrategy, RateAnswers, score_confidence
 from chains.context import FormatContext
@@ -25,7 +25,7 @@ from chains.state import Answer, Contextualised, Question, Redirect, Reformulate
 from prompts import Translations
 
 STAGES = ("reformulation", "retrieval", "context", "generation", "citations", "confidence")
-BEFORE = ("safety", "scope", "screening")  # Steps whose time counts with the stage behind them.
+BEFORE = ("safety", "translation", "scope", "screening")  # Steps whose time counts with the stage behind them.
 
 
 Reformulation = Runnable[Question, Reformulated] | Callable[[Question], Reformulated]
@@ -44,7 +44,7 @@ def build_chain(
     context: FormatContext | None = None,
     citations: CiteSources | None = None,
     confidence: ConfidenceStrategy = score_confidence,
-    reformulation: Reformulation | None = None,
+    reformulation: Reformulation | Runnable[Any, str] | None = None,
     history: HistoryWindow | None = None,
     scope: Runnable[Searching, Redirect | None] | None = None,
     safety: Safety | None = None,
@@ -74,7 +74,7 @@ def build_chain(
         citations: how the answer's markers are read and matched.
         confidence: how far an answer can be trusted; by default by tiers of similarity.
         reformulation: what makes a follow-up a question that stands alone; by default a rule without a model, and
-            `chains.reformulation.verbatim` searches for the user's own words.
+            `chains.reformulation.verbatim` searches for the user's own words. Text of a Runnable is the query.
         history: what of the conversation the model is shown; by default whole turns within 1,000 tokens.
         scope: what is declined before anything is searched; by default nothing. Its time counts with retrieval's.
         safety: what of question, passages and answer is checked; by default nothing.
@@ -112,7 +112,7 @@ def build_chain(
         with_reasoning=True,
     )
     steps: list[Runnable[Any, Any]] = [
-        stage("reformulation", unpack=True, reformulated=reformulation or Reformulate()),
+        stage("reformulation", unpack=True, reformulated=_reformulating(reformulation or Reformulate())),
         _retrieval(Retrieve(retriever, metadata), safety.moderate if safety else None),
         stage("context", context=QuickStep(context or FormatContext())),
         stage("generation", unpack=True, rewritten=_rewritten(answer, cite, safety)),
@@ -126,7 +126,9 @@ def build_chain(
     if scope is not None:
         steps.insert(1, stage("scope", scope=scope))
     if safety is not None:
-        steps.insert(0, stage("safety", safety=QuickStep(safety.question)))
+        check = safety.question
+        steps.insert(1, stage("translation", safety=QuickStep(check.translated)))
+        steps.insert(0, stage("safety", history=QuickStep(check.history), safety=QuickStep(check)))
     own = stages or {}
     steps = _with_stages(steps, own)
     timed = tuple(step.get_name() for step in steps if step.get_name() not in BEFORE)
@@ -138,6 +140,21 @@ def build_chain(
         custom_input_type=Question,
         custom_output_type=Answer,
     )
+
+
+def _reformulating(reformulation: Reformulation | Runnable[Any, str]) -> Any:
+    """Return what reformulates; the text that `prompt | model | StrOutputParser()` gives is the query."""
+    if not isinstance(reformulation, Runnable) or output_of(reformulation) is not str:
+        return reformulation
+    return RunnableLambda(_with_history) | cast("Runnable[Any, str]", reformulation) | RunnableLambda(_as_query)
+
+
+def _with_history(state: Question) -> dict[str, Any]:
+    return {"history": [], **state}
+
+
+def _as_query(text: str) -> Reformulated:
+    return Reformulated(search_query=text, scope=None)
 
 
 def _retrieval(search: Runnable[Searching, Any], moderate: Moderate | None) -> Stage:

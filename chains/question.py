@@ -1,8 +1,9 @@
 """Check a question and its limits before anything is done with them."""
 
 import re
+from collections.abc import Collection, Iterable
 
-from chains.errors import QuestionError
+from chains.errors import ConfigurationError, QuestionError
 from chains.state import Question, Searching
 from chains.text.tokens import is_english
 
@@ -34,6 +35,17 @@ def check_question(question: object, most: int = QUESTION_MAX_CHARACTERS) -> str
         msg = "Query contains invalid Unicode (unpaired surrogate)"
         raise QuestionError(msg)
     return question.strip()
+
+
+def check_fields(given: Iterable[str], known: Collection[str], of: str) -> None:
+    """Check the names of keyword arguments; most callers of a wrong one mean one of `known`.
+
+    Raises:
+        ConfigurationError: one is unknown; the message lists those there are.
+    """
+    if unknown := sorted(set(given) - set(known)):
+        msg = f"{unknown[0]!r} is no field of {of}; it has {', '.join(known)}"
+        raise ConfigurationError(msg)
 
 
 def check_limits(top_k: object, threshold: object) -> None:

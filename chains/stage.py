@@ -12,7 +12,7 @@ from langchain_core.runnables.config import run_in_executor
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import AddableDict, is_async_callable
 
-from chains.errors import ConfigurationError
+from chains.question import check_fields
 from chains.state import Question
 
 State = dict[str, Any]
@@ -149,9 +149,7 @@ def _recorded(state: State) -> State:
 
 def _bound(state: Any, fields: Mapping[str, Any]) -> Any:
     """Return the state with the fields that `bind` has set; the question's own ones count before them."""
-    if unknown := sorted(fields.keys() - Question.__annotations__.keys()):
-        msg = f"bind({unknown[0]}=...) sets no field of a question; it has {', '.join(Question.__annotations__)}"
-        raise ConfigurationError(msg)
+    check_fields(fields, Question.__annotations__, "a question")
     return {**fields, **state} if fields and isinstance(state, Mapping) else state
 
 

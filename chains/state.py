@@ -109,9 +109,11 @@ class ClosestPassage(TypedDict):
     section: str | None
     page: int | None
     url: str | None
-    quote: Annotated[str, Field(description="The words of the passage that fit the question best.")]
-    start: Annotated[int, Field(description="Where they begin in the passage, in characters.")]
+    quote: Annotated[str, Field(description="The passage, or what of it stands around the marked words, in markdown.")]
+    start: Annotated[int, Field(description="Where the quote begins in the passage, in characters.")]
     end: int
+    marked: Annotated[str, Field(description="The words of it that fit the question best; empty where none is sure.")]
+    table_head: Annotated[str, Field(description="Head of the table that the quote begins in the middle of.")]
     score: Similarity
 
 
@@ -183,13 +185,15 @@ class Reformulated(TypedDict):
 
     `parts` are the questions of a message that holds several. `translation` is the question in English, where it
     was asked in a language that the documents are not in: from there on it is read and answered in its place. `foreign`
-    says that it is in such a language and has no translation.
+    says that it is in such a language and has no translation. `translation_redacted` names the kinds of personal data
+    that were taken out of the translation.
     """
 
     search_query: str
     scope: Redirect | None
     parts: NotRequired[list[AskedPart]]
     translation: NotRequired[str]
+    translation_redacted: NotRequired[list[str]]
     foreign: NotRequired[bool]
 
 
@@ -201,6 +205,7 @@ class Searching(Question):
     scope: NotRequired[Redirect | None]
     parts: NotRequired[list[AskedPart]]
     translation: NotRequired[str]
+    translation_redacted: NotRequired[list[str]]
     foreign: NotRequired[bool]
 
 

@@ -9,6 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
+from chains.audience import Audience, called_for
 from chains.citations.verification import LEAST_SUPPORT
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
 from chains.history import Role
@@ -68,6 +69,7 @@ def as_tool(
     name: str = NAME,
     description: str = DESCRIPTION,
     exceptions_to_handle: tuple[type[Exception], ...] = (Exception,),
+    audience: Audience | None = None,
 ) -> BaseTool:
     """Return the chain as a tool whose content is the cited answer and whose artifact is the answer object.
 
@@ -80,11 +82,13 @@ def as_tool(
         description: tells the model when to call it; name the documents.
         exceptions_to_handle: errors of other classes are raised; so are the interrupts of LangGraph. `()` raises all,
             for a middleware that retries.
+        audience: who sees the answers of a call that names no audience; by default its caller.
     """
 
     def ask(question: str, history: Sequence[ToolTurn] | None = None) -> tuple[str, Answer]:
         try:
-            answer = chain.invoke(_question(question, history))
+            with called_for(audience):
+                answer = chain.invoke(_question(question, history))
         except exceptions_to_handle as error:
             _pass_interrupt(error)
             raise ToolException(advice_on(error)) from error
@@ -92,7 +96,8 @@ def as_tool(
 
     async def aask(question: str, history: Sequence[ToolTurn] | None = None) -> tuple[str, Answer]:
         try:
-            answer = await chain.ainvoke(_question(question, history))
+            with called_for(audience):
+                answer = await chain.ainvoke(_question(question, history))
         except exceptions_to_handle as error:
             _pass_interrupt(error)
             raise ToolException(advice_on(error)) from error

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_STEPS, _ENOUGH = 50, 1e-9
+_STEPS, _ENOUGH, _LONGEST = 200, 1e-9, 1.0
 
 Numbers = NDArray[np.float64]
 
@@ -58,6 +58,7 @@ def _newton(step: Callable[[Numbers], tuple[Numbers, Numbers]], start: Numbers, 
     for _ in range(_STEPS):
         slope, curve = step(found)
         change = np.linalg.solve(curve + np.diag(held), slope - held * (found - start))
+        change *= min(1.0, _LONGEST / max(_ENOUGH, float(np.abs(change).max())))  # A long step may overshoot for good.
         found = found + change
         if np.abs(change).max() < _ENOUGH:
             break

@@ -8,8 +8,15 @@ from typing import Any, NoReturn, NotRequired, cast
 from langchain_core.runnables import Runnable
 from typing_extensions import TypedDict
 
+from chains.errors import ConfigurationError
+from chains.logs import get_logger
+from chains.side_steps import count_fault
 from chains.state import Answer, Citation, Confidence, Passage, Question
 from evals.questions import Case, QuestionSetError, read_lines
+
+FAILED = "failed"
+
+log = get_logger(__name__)
 
 
 class Retrieved(TypedDict):
@@ -61,8 +68,27 @@ def pairs_of(cases: Sequence[Case], rows: Sequence[Row]) -> list[Pair]:
 
 
 def ask(chain: Runnable[Question, Answer], case: Case) -> Row:
-    """Ask one question, and return its row."""
-    return row_of(case.id, chain.invoke(Question(question=case.question, history=list(case.history))))
+    """Ask one question, and return its row; that of a question which failed has the outcome `failed`.
+
+    Raises:
+        ConfigurationError: no question can be answered before it is mended.
+    """
+    try:
+        return row_of(case.id, chain.invoke(Question(question=case.question, history=list(case.history))))
+    except ConfigurationError:
+        raise
+    except Exception as error:  # The other questions are still asked.
+        log.warning("question_failed", id=case.id, reason=count_fault("question", error))
+        return Row(
+            id=case.id,
+            outcome=FAILED,
+            answer="",
+            citations=[],
+            confidence=None,
+            retrieved=[],
+            timings_ms={},
+            model=None,
+        )
 
 
 def ask_all(

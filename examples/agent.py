@@ -1,5 +1,6 @@
 """An agent of LangChain that asks the documents, with citations its caller can follow: needs the extra `agents`."""
 
+import sys
 from typing import Any
 
 from langchain.agents import create_agent
@@ -28,10 +29,13 @@ def main(services: Services, model: BaseChatModel, question: str) -> None:
         elif isinstance(part[0], AIMessageChunk) and part[1]["langgraph_node"] == "model":
             print(part[0].text, end="")
     print()
-    for citation in state["messages"][-1].content_blocks[0].get("annotations", []):
-        print(f"[{citation['extras']['number']}]", citation["title"], repr(citation["cited_text"]))
+    for block in state["messages"][-1].content_blocks:
+        for citation in block.get("annotations", []):
+            print(f"[{citation['extras']['number']}]", citation["title"], repr(citation["cited_text"]))
 
 
 if __name__ == "__main__":
     opened = services()
+    if opened.settings.provider == "offline":
+        sys.exit("An agent needs a language model: set LLM_API_KEY")
     main(opened, first_model(opened.settings), "What is the rate of GST on imports into Singapore?")

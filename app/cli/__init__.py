@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from io import TextIOWrapper
+from typing import Annotated
 
 import typer
 
@@ -19,7 +21,7 @@ from app.cli.doctor import doctor
 from app.cli.evaluate import evaluate
 from app.cli.ingest import ingest
 from app.cli.init import init
-from app.cli.rendering import complain
+from app.cli.rendering import complain, show
 from app.cli.serve import serve
 from app.settings import SettingsError
 from chains.errors import ConfigurationError, IngestionError, QuestionError, WaypointError
@@ -50,8 +52,18 @@ for name, command in COMMANDS.items():
     app.command(name=name)(command)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        show(f"waypoint {version('waypoint-copilot')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _prepare() -> None:
+def _prepare(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     from app.observability.logs import configure_logs
 
     configure_logs("warning")  # Only answers go to stdout; `serve` sets its own log level.

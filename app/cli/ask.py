@@ -27,7 +27,7 @@ def ask(
         typer.Option(dir_okay=False, help="File for the answer's proof, which `waypoint verify` checks."),
     ] = None,
 ) -> None:
-    """Answer one question. On an empty index the sample corpus is ingested first."""
+    """Answer one question. Where you have set up no documents of yours, the sample corpus answers."""
     gc.disable()  # The process lives for seconds: garbage collection would only delay the answer.
     settings = read_settings()
     asked = Question(question=check_question(question, settings.limits.question_characters))

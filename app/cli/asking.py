@@ -42,6 +42,7 @@ class Asking:
     ) -> list["Row"]:
         """Return a row for each question; each is written at once, so that an interrupted run is not lost."""
         from evals.output import rows_file
+        from evals.rows import FAILED
 
         ask = self._ask(services)
         done: dict[str, Row] = {}
@@ -54,6 +55,11 @@ class Asking:
                 return row
 
             self._all(cases, answered, facts)
+        if failed := [case_id for case_id, row in done.items() if row["outcome"] == FAILED]:
+            complain(f"{len(failed)} questions failed, and count as wrong: {', '.join(failed)}; the log says why.")
+            if len(failed) == len(cases):
+                msg = "every question failed: nothing was measured"
+                raise WaypointError(msg)
         return [done[case.id] for case in cases]
 
     def _ask(self, services: "Services") -> Callable[["Case"], "Row"]:

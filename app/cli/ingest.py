@@ -12,12 +12,18 @@ import typer
 from app import hooks
 from app.cli.rendering import as_json, complain, problem_lines, progress_bar, report_text, show
 from app.settings import Settings, load_settings, unused_warning
-from chains.errors import IndexBusyError, VectorStoreError, WaypointError
+from chains.errors import IndexBusyError, IngestionError, VectorStoreError, WaypointError
 from chains.logs import get_logger
+from chains.side_steps import side_step
 
 if TYPE_CHECKING:
     from app.wiring import Services
     from chains.ingestion.index import Report
+
+SAMPLE_ANSWERS = (
+    "No documents of yours are set up: the sample corpus about freight answers, from an index of its own. "
+    "`waypoint init FOLDER` begins with yours."
+)
 
 log = get_logger(__name__)
 
@@ -28,7 +34,7 @@ def ingest(
         typer.Argument(
             metavar="[PATH ...]",
             help="Folders or files; s3://, gs:// or az:// with a bucket; https:// with a web site or one of its files. "
-            "Default: the sample corpus.",
+            "Default: the sample corpus, into an index of its own.",
             show_default=False,
         ),
     ] = None,
@@ -61,29 +67,51 @@ def ingest(
     if watch and (json or dry_run or any(map(is_address, paths or []))):
         msg = "--watch needs local folders, and excludes --json and --dry-run"
         raise typer.BadParameter(msg)
-    services = Services(read_settings())
+    settings = read_settings(paths or [])
+    paths = paths or [_sample_path(settings)]
+    services = Services(settings)
     if services.remote is not None:
         complain("RETRIEVAL_URL is set: questions are answered from that service, not from this index.")
     choice = EngineChoice(engine, ray_address)
     if watch:
-        _watch(services, paths or [], reset=reset, engine=choice)
+        _watch(services, paths, reset=reset, engine=choice)
         return
-    report = _run(services, paths or [], reset=reset, dry_run=dry_run, engine=choice)
+    report = _run(services, paths, reset=reset, dry_run=dry_run, engine=choice)
     scope = describe_scope(services.settings, services.index.current())
-    notes = [] if dry_run else list(notes_of(hooks.each("ingested"), services, paths or []))
+    notes = [] if dry_run else list(_notes(services, paths))
     text = "\n".join([report_text(report, dry_run=dry_run), f"Scope: {scope}", *notes])
     show(as_json(asdict(report) | {"scope": scope, "notes": notes}) if json else text)
     if report.problems:
         raise typer.Exit(1)
 
 
-def notes_of(steps: Iterable[Callable[..., Iterable[str]]], services: Any, paths: Sequence[str]) -> Iterator[str]:
-    """Yield what the steps after an ingestion say; one that fails is named, and the report stands."""
-    for tell in steps:
-        try:
-            yield from list(tell(services, paths))
-        except Exception as error:  # Whatever a document makes a step do.
-            yield f"{tell.__name__} failed ({type(error).__name__}: {error}); the documents are in the index"
+def _sample_path(settings: Settings) -> str:
+    """Return the folder of the sample corpus, which goes into no other index by itself.
+
+    Raises:
+        IngestionError: the settings name another index.
+    """
+    from app.wiring.sample import SAMPLE_INDEX, ingest_command, sample_corpus
+
+    if settings.chroma.path != SAMPLE_INDEX:
+        msg = (
+            f"name the folder of your documents: `{ingest_command(settings)}`; for the sample corpus itself that is "
+            f"`waypoint ingest {sample_corpus()}`"
+        )
+        raise IngestionError(msg)
+    return str(sample_corpus())
+
+
+def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
+    for tell in hooks.each("ingested"):
+        yield from _told(tell, services, paths)
+
+
+def _told(tell: Callable[..., Iterable[str]], services: "Services", paths: Sequence[str]) -> Sequence[str]:
+    """Return what a step after an ingestion says; one that fails is named, and the report stands."""
+    with side_step(tell.__name__):
+        return list(tell(services, paths))
+    return [f"The step {tell.__name__!r} failed, the log says where; the documents are in the index."]
 
 
 def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report":
@@ -96,10 +124,9 @@ def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report"
 
 def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options: Any) -> None:
     from app.cli.ingest import watch_folders
-    from app.wiring import sample_corpus
     from chains.ingestion.files import real_path
 
-    given = [real_path(Path(path)) for path in paths] or [sample_corpus()]
+    given = [real_path(Path(path)) for path in paths]
     folders = {path if path.is_dir() else path.parent for path in given}
     show(f"Watching {', '.join(map(str, sorted(folders)))} for changes; press Ctrl-C to stop.")
 
@@ -171,26 +198,35 @@ def _changes(folders: Collection[Path], stop: Event) -> Iterator[set[Path]]:
     return ({Path(path) for _, path in changes} for changes in found)
 
 
-def read_settings() -> Settings:
-    """Read the settings, and warn once about variables that are set but not read."""
+def read_settings(paths: Sequence[str] = ()) -> Settings:
+    """Return the settings of the index that is asked, or the paths go into; warn of variables that nothing reads."""
+    from app.wiring.sample import settings_to_ask
+
     settings = load_settings()
     if names := unused_warning():
         log.warning("unknown_settings", names=names)
-    return settings
+    return settings if paths else settings_to_ask(settings)
 
 
 def open_services(settings: Settings | None = None, *, serving: bool = False, logs_answers: bool = False) -> "Services":
-    """Return the services; fill an empty index with the sample corpus, unless it has held a user's documents."""
-    from app.wiring import Services
+    """Return the services over the index that is asked; that of the sample corpus is filled first.
+
+    Raises:
+        VectorStoreError: the index is empty; a service starts all the same, because documents may be added to it.
+    """
+    from app.wiring import Services, sample_corpus
+    from app.wiring.sample import SAMPLE_INDEX, ingest_command
 
     services = Services(settings or read_settings(), serving=serving, logs_answers=logs_answers)
     if services.remote is not None:
         return services
-    if services.store.count() == 0 and services.stored.holds_own_documents():
-        complain("The index is empty. Run `waypoint ingest PATH`.")
+    if services.settings.chroma.path == SAMPLE_INDEX:
+        complain(SAMPLE_ANSWERS)
+        if services.store.count() == 0:
+            _run(services, [str(sample_corpus())])
     elif services.store.count() == 0:
-        complain("The index is empty: ingesting the sample corpus first.")
-        with progress_bar() as progress:
-            report = services.ingest([], progress=progress)
-        complain(f"Ingested {report.files} files, {report.chunks} chunks in {report.seconds:.1f} s.")
+        empty = f"The index is empty; run `{ingest_command(services.settings)}`"
+        if not serving:
+            raise VectorStoreError(empty)
+        complain(empty)
     return services

@@ -6,16 +6,22 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from app.cli.rendering import show
-from chains.ingestion.files import find_files
+from chains.ingestion.files import SourceFile, find_files
+from chains.ingestion.source import title_of
 
 STARTER = Path(__file__).parent / "starter"
-TESTS = "first.tests.yaml"
+TESTS, EXAMPLES = "first.tests.yaml", "examples.yaml"
+FILES = ("scope.yaml", "teams.yaml", EXAMPLES, TESTS)
+MOST_QUESTIONS = 6
+_HEADING = re.compile(r"^## +(\S.{0,80}?)[ #]*$", re.MULTILINE)
 NEXT = ("ingest {folder}", "test {folder}", "serve")
 _PLAIN = re.compile(r"[\w./-]+")
 
@@ -23,17 +29,18 @@ _PLAIN = re.compile(r"[\w./-]+")
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder of your documents; made if absent.", file_okay=False)],
 ) -> None:
-    """Write a commented .env here, and scope, teams and a first test into the folder. No file is overwritten."""
+    """Write a commented .env here; scope, teams, examples and a first test into the folder. No file is overwritten."""
     folder.mkdir(parents=True, exist_ok=True)
-    document = _first_document(folder)
-    texts = {
-        folder / name: (STARTER / name).read_text(encoding="utf-8") for name in ("scope.yaml", "teams.yaml", TESTS)
-    }
-    texts[folder / TESTS] = texts[folder / TESTS].replace('"DOCUMENT"', json.dumps(document or "handbook.md"))
+    documents = _documents(folder)
+    texts = {folder / name: (STARTER / name).read_text(encoding="utf-8") for name in FILES}
+    document = documents[0].relative if documents else "handbook.md"
+    texts[folder / TESTS] = texts[folder / TESTS].replace('"DOCUMENT"', json.dumps(document))
+    if questions := list(islice(_questions(documents), MOST_QUESTIONS)):
+        texts[folder / EXAMPLES] = texts[folder / EXAMPLES].partition("en: [")[0] + "en:\n" + "".join(questions)
     for path, text in texts.items():
         show(f"wrote {path}" if _write_new(path, text) else f"kept  {path}, which was there")
     _write_settings(folder)
-    if document is None:
+    if not documents:
         show(f"\nPut your documents into {folder}. Then:\n")
     else:
         show("\nNext:\n")
@@ -44,7 +51,7 @@ def init(
 def _write_settings(folder: Path) -> None:
     from app.settings.table import starter_file
 
-    chosen = {"CHROMA_PATH": _index_of(folder), "TEAMS_FILE": folder / "teams.yaml"}
+    chosen = {"CHROMA_PATH": _index_of(folder), "TEAMS_FILE": folder / "teams.yaml", "EXAMPLES_FILE": folder / EXAMPLES}
     lines = [f"{name}={_quoted(value)}" for name, value in chosen.items()]
     head = f"# The documents in {json.dumps(str(folder), ensure_ascii=False)}, in an index of their own.\n"
     if _write_new(Path(".env"), head + "".join(f"{line}\n" for line in lines) + starter_file(), mode=0o600):
@@ -73,14 +80,25 @@ def _index_of(folder: Path) -> Path:
     return Path(".waypoint" if within else "storage", folder.resolve().name or "index")
 
 
-def _first_document(folder: Path) -> str | None:
-    """Return the name of a document of the folder, if it has one."""
+def _documents(folder: Path) -> list[SourceFile]:
     from app import hooks
     from chains.ingestion import text_files
 
     endings = {*text_files.LOADERS, *(f".{name}" for name in hooks.names("readers"))}
-    found = find_files([folder], endings).files
-    return found[0].relative if found else None
+    return find_files([folder], endings).files
+
+
+def _questions(documents: Sequence[SourceFile]) -> Iterator[str]:
+    """Yield an example question for each document of markdown, about its first section."""
+    for file in documents:
+        text = file.path.read_text(encoding="utf-8", errors="replace") if file.path.suffix == ".md" else ""
+        if heading := _HEADING.search(text):
+            question = f"What does {title_of(file.path)} say about {heading[1]}?"
+            yield f"- {{question: {_json(question)}, document: {_json(file.doc_id)}}}\n"
+
+
+def _json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _quoted(value: Path) -> str:

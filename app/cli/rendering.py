@@ -92,6 +92,7 @@ def answer_words(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield "\n\n"
     if "replacement" in answer:
         yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
+    yield from _searched(answer["metadata"])
     yield from _broken(answer["metadata"].get("finish_reason"))
     yield from _unsupported(answer, written)
     yield from _closest(answer.get("closest", []), answer["outcome"])
@@ -114,6 +115,12 @@ def answer_line(answer: Mapping[str, Any]) -> str:
     cited = {one["doc_id"] for one in answer["citations"] if one["matched"]}
     documents = f"{len(cited)} {'document' if len(cited) == 1 else 'documents'} cited"
     return f"Confidence: {answer['confidence']['level']} · {documents} · {answer['metadata']['latency_ms']:.0f} ms"
+
+
+def _searched(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what was searched for, if the conversation or a translation added words to the question."""
+    if metadata["search_query"] not in metadata["query"]:
+        yield f"Searched for: {one_line(metadata['search_query'])}\n\n"
 
 
 def _unsupported(answer: Mapping[str, Any], written: str) -> Iterator[str]:

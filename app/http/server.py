@@ -81,6 +81,9 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         audience=services.access.anonymous.audience if services.access.anonymous else "public",
         framed_by=settings.framing_origins,
         most_characters=settings.limits.question_characters,
+        name=settings.web.page_name,
+        greeting=settings.web.page_greeting,
+        logo=settings.web.page_logo,
     )
     for router in (
         openapi.router,

@@ -27,7 +27,7 @@ class CallLog:
         """Log the outcome of the answer, or that the call `failed` or its client `left`."""
         level, outcome = ("info", _answered(call.answer)) if call.answer else _unanswered(call.error)
         fields = {
-            "question": self._question(call.question.get("question")),
+            "question": named(call.question.get("question"), plain=self.questions),
             "streamed": call.streamed,
             "seconds": round(call.seconds, 4),
             **outcome,
@@ -36,9 +36,11 @@ class CallLog:
             fields["request_id"] = request_id
         getattr(log, level)("answer", **fields)
 
-    def _question(self, question: object) -> str:
-        text = str(question)
-        return text if self.questions else hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS]
+
+def named(question: object, *, plain: bool) -> str:
+    """Return a question as the log names it: its words where it may hold them, else a hash."""
+    text = str(question)
+    return text if plain else hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARACTERS]
 
 
 def _answered(answer: Answer) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Metrics for Prometheus."""
 
+import math
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from chains.observers import LEFT, Call
 from chains.state import Answer
 
 ANSWER_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 90)
+LATEST = 1000  # Answers whose percentiles `/health/ready` tells.
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60)
 # The names of a metric's labels, or their values.
 Labels = tuple[str, ...]
@@ -43,6 +46,7 @@ class Metrics:
         self._stage_seconds = self._histogram("waypoint_stage_seconds", "Seconds of a stage", STAGE_SECONDS, "stage")
         self._tokens = self._counter("waypoint_llm_tokens", "Tokens that the language model counted", "kind")
         self._checks = self._counter("waypoint_safety", "What the safety checks did", "check")
+        self._latest_s: deque[float] = deque(maxlen=LATEST)
         self._running = Gauge(
             "waypoint_questions_running",
             "Questions that are being answered",
@@ -77,6 +81,7 @@ class Metrics:
         """Count a question by its answer's outcome; it may also have `failed`, or its client may have `left`."""
         self._running.dec()
         self._answer_seconds.labels(str(call.streamed).lower()).observe(call.seconds)
+        self._latest_s.append(call.seconds)
         if call.answer is None:
             self._answers.labels("left" if isinstance(call.error, LEFT) else "failed").inc()
             return
@@ -105,6 +110,13 @@ class Metrics:
             self._checks.labels(f"moderation_{moderation['result']}").inc()
         for check in ("passages_dropped", "links_removed"):
             self._checks.labels(check).inc(safety[check])
+
+    def percentiles(self) -> dict[str, float]:
+        """Return how many seconds the latest answers of this process took; empty before the first."""
+        times = sorted(self._latest_s)
+        return {
+            f"p{share}": round(times[math.ceil(share / 100 * len(times)) - 1], 3) for share in (50, 95, 99) if times
+        }
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""

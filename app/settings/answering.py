@@ -357,7 +357,7 @@ class ConfidenceSettings(Group):
     strategy: ConfidenceName = Field(
         "calibrated",
         description="calibrated: the probability that the answer is right; composite: four factors; tiered: High, "
-        "Medium, Low by similarity",
+        "Medium, Low by similarity, and Low without a matched citation",
     )
     model: Path | None = Field(
         None, description="For calibrated: a model fitted by `waypoint eval --fit`; empty: the packaged one"

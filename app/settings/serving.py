@@ -12,6 +12,7 @@ from app.settings.values import (
     Flag,
     LogLevel,
     Origins,
+    Picture,
     Port,
     Positive,
     RedisAddress,
@@ -219,6 +220,11 @@ class WebSettings(Group):
     teams_file: FilePath | None = Field(
         None, description="Teams to contact when the documents have no answer; empty: those of the sample corpus"
     )
+    page_name: str = Field("Waypoint Co-Pilot", min_length=1, max_length=80, description="Name of the page")
+    page_greeting: str = Field(
+        "", max_length=200, description="What the page says above its first question; empty: a sentence of its own"
+    )
+    page_logo: Picture | None = Field(None, description="Icon of the page, an SVG or PNG file; empty: its own")
 
 
 class ServerSettings(Group):

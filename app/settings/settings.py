@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, create_model, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, create_model, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -15,6 +16,16 @@ from app.settings.group import Group
 from app.settings.values import is_origin
 
 GroupT = TypeVar("GroupT", bound=Group)
+# The variables that say where the index is.
+_PLACES = {
+    "vector_store_type",
+    "chroma_path",
+    "chroma_host",
+    "memory_store_path",
+    "database_url",
+    "collection_name",
+    "retrieval_url",
+}
 
 
 class Settings(BaseModel):
@@ -46,6 +57,7 @@ class Settings(BaseModel):
     logs: s.LogSettings
     langsmith: s.LangSmithSettings
     wings: tuple[Group, ...]
+    _names_index: bool = PrivateAttr(default=False)
 
     def __init__(self, **variables: Any) -> None:
         """Read the settings from the environment and `.env`; `variables`, in lower case, win.
@@ -58,6 +70,7 @@ class Settings(BaseModel):
         made = {group: _filled(group, read) for group in _all_groups()}
         core = {name: made[group] for name, group in _core().items()}
         super().__init__(**core, wings=tuple(made[group] for group in _plugged()))
+        self._names_index = bool(_PLACES & read.model_fields_set) or Path(".env").is_file()
         if reason := next(filter(None, (group.contradiction(self) for group in made.values())), None):
             raise ValueError(reason)
 
@@ -102,6 +115,11 @@ class Settings(BaseModel):
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else that of the key that is set, else offline."""
         return self.llm.provider
+
+    @property
+    def names_index(self) -> bool:
+        """Return whether there is a `.env`, or a variable says which index is asked."""
+        return self._names_index
 
     @property
     def asks_a_server(self) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from app.web.joining import join_modules, join_styles
 
 FOLDER = Path(__file__).parent / "static"
-MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".png": "image/png", ".svg": "image/svg+xml"}
 SCRIPT, STYLE = "page.js", "page.css"
 # The order in which styles apply; others follow by name.
 FIRST_STYLES = ("tokens.css", "layout.css")
@@ -31,10 +31,15 @@ class Asset:
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Return the files that browsers ask for, by their path below `/static/`: icons, and each kind of source in one."""
-    icons = {path.name: _asset(path.read_bytes(), path.suffix) for path in sorted(FOLDER.glob("*.svg"))}
+    """Return the files that browsers ask for, by their path below `/static/`: each kind of source in one."""
     script = join_modules(modules())
-    return icons | {SCRIPT: _asset(script.encode(), ".js"), STYLE: _asset(join_styles(styles()).encode(), ".css")}
+    return {SCRIPT: _asset(script.encode(), ".js"), STYLE: _asset(join_styles(styles()).encode(), ".css")}
+
+
+def icon(file: Path | None) -> Asset:
+    """Return the icon of the page: the file's, or the packaged one."""
+    file = file or FOLDER / "icon.svg"
+    return _asset(file.read_bytes(), file.suffix.lower())
 
 
 def modules() -> Mapping[str, str]:

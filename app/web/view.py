@@ -21,11 +21,14 @@ THEMES = ("system", "light", "dark")
 class Visit:
     """What one visitor's page depends on.
 
+    `name` stands in the header and the title; `greeting` above the first question, in place of the page's own.
     `question` fills the box, which takes `most_characters`; `examples` are offered below it; `teams` are whom to ask
     else. An embedded page has fewer parts.
     """
 
+    name: str
     language: str
+    greeting: str = ""
     theme: str = "system"
     embedded: bool = False
     question: str = ""

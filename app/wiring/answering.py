@@ -76,8 +76,8 @@ class Answering(Serving):
     @cached_property
     def reformulation(self) -> Reformulation:
         """Return the reformulation of follow-ups; it always uses LLM_MODEL."""
-        words = None if self.remote is not None else lambda: self.index.current().words
-        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model, words)
+        index = None if self.remote is not None else self.index.current
+        return reformulation_of(self.settings, self.word_similarity, self.clock, self.model, index)
 
     @cached_property
     def moderation(self) -> Moderation | None:

@@ -12,6 +12,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langsmith import tracing_context
 
+from app.observability.call_log import named
 from app.wiring.answering import Answering
 from app.wiring.chain import confidence_strategy, pipeline, reformulation_of, safe_text
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
@@ -79,7 +80,7 @@ class Services(Answering):
     def _local_chain(self) -> Runnable[Question, Answer]:
         """Return a chain over the index that calls no language model, caches nothing and has no observers."""
         settings, index = self.settings.replace(retriever_type="hybrid"), self.index.current()
-        model = offline_model(self.embeddings, self.word_similarity)
+        model = offline_model(settings, self.embeddings, self.word_similarity)
         return pipeline(
             settings,
             style=settings.citations.style,
@@ -127,4 +128,8 @@ async def search(services: Services, query: str, config: RunnableConfig, *, top_
     """
     deadline = Deadline(services.settings.limits.request_timeout_s, services.clock)
     question = Searching(question=safe_text(services.settings, check_question(query)), top_k=top_k, threshold=0.0)
-    return await retrieve(services.retriever).ainvoke(question, merge_configs(config, {"callbacks": [deadline]}))
+    started = services.clock.now()
+    found = await retrieve(services.retriever).ainvoke(question, merge_configs(config, {"callbacks": [deadline]}))
+    name = named(question["question"], plain=services.settings.logs.questions)
+    log.info("search", question=name, passages=len(found), seconds=round(services.clock.now() - started, 4))
+    return found

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from cachetools import LRUCache, cached
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
@@ -31,14 +33,22 @@ from chains.context import FormatContext
 from chains.errors import ConfigurationError
 from chains.history import HistoryWindow
 from chains.pipeline import Reformulation, build_chain
-from chains.ports import TokenCounter, WordIndex, WordSimilarity
+from chains.ports import TokenCounter, WordSimilarity
 from chains.reformulation import Condense, Reformulate, Translate, verbatim
+from chains.reformulation.reformulate import FindFor
 from chains.reformulation.translate import Foreign, HeldWord
-from chains.retrieval.retriever import filters_of
+from chains.retrieval import HybridRetriever
+from chains.retrieval.passages import passage
+from chains.retrieval.retriever import Filters, filters_of
 from chains.safety import CheckQuestion, Moderate, Reason, RiskThresholds, Safety, SystemPrompt, clean
 from chains.safety.cleaning import Redact
 from chains.safety.screening import suspicious_chunks
-from chains.state import Answer, CitationStyle, Question, Redirect, Searching
+from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Searching
+
+if TYPE_CHECKING:
+    from app.adapters.stores.index import Snapshot
+
+MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 
 
 def reformulation_of(
@@ -46,7 +56,7 @@ def reformulation_of(
     similarity: WordSimilarity,
     clock: Clock,
     model: BaseChatModel | None = None,
-    words: Callable[[], WordIndex] | None = None,
+    index: "Callable[[], Snapshot] | None" = None,
 ) -> Reformulation:
     """Return the reformulation that ENABLE_QUERY_REFORMULATION names, with the deployment's own prompts.
 
@@ -55,25 +65,26 @@ def reformulation_of(
         similarity: compares words by meaning.
         clock: measures the language model's time.
         model: the chat model of the answers; a provider's model also rewrites questions.
-        words: the words of the documents; where they are not known, no question is taken for one in another language.
+        index: the documents; where they are elsewhere, no question is taken for one in another language, and the form
+            alone says what a short question leans on.
 
     Raises:
         ConfigurationError: condense.txt or translate.txt in PROMPTS_PATH is invalid.
     """
     if settings.reformulation.mode == "off":
         return verbatim
-    text = partial(prompts.load, folder=settings.prompt.folder)
     asked = condensing_model(model, settings, clock) if model else None
-    is_foreign = Foreign(is_english=_is_english, is_held=_held_in(words)) if words else None
+    is_foreign = Foreign(is_english=_is_english, is_held=_held_in(index)) if index else None
     rewriting = partial(_rewriting, asked, settings, clock) if asked else None
     return Reformulate(
         similarity,
+        find=_find_in(index) if index else None,
         condense=rewriting(Condense, "condense") if rewriting else None,
         always=settings.reformulation.mode == "always",
         is_foreign=is_foreign,
         translate=rewriting(Translate, "translate", is_foreign=is_foreign) if rewriting and is_foreign else None,
-        small_talk=text("small_talk"),
-        question_back=text("question_back"),
+        text=partial(prompts.load, folder=settings.prompt.folder),
+        clean=partial(clean, redact=redact_of(settings)) if settings.safety.enabled else None,
         translations=prompts.translations(settings.prompt.folder),
     )
 
@@ -98,12 +109,26 @@ def _is_english(word: str) -> bool:
     return word in word_similarity()
 
 
-def _held_in(words: Callable[[], WordIndex]) -> HeldWord:
+def _held_in(index: "Callable[[], Snapshot]") -> HeldWord:
     def is_held(word: str, config: RunnableConfig | None) -> bool:
-        index, where = words(), filters_of(config).where()
-        return bool(index.search(index.corrected(word, where, _is_english), 1, where))
+        words, where = index().words, filters_of(config).where()
+        return bool(words.search(words.corrected(word, where, _is_english), 1, where))
 
     return is_held
+
+
+def _find_in(index: "Callable[[], Snapshot]") -> FindFor:
+    def key(snapshot: "Snapshot", query: str, filters: Filters) -> Any:
+        return snapshot.version or object(), query, filters  # Without a version nothing can be remembered.
+
+    # A conversation asks for its earlier questions again in each turn.
+    @cached(LRUCache(MOST_REMEMBERED), key, Lock())
+    def found(snapshot: "Snapshot", query: str, filters: Filters) -> Sequence[Passage]:
+        search = HybridRetriever(store=snapshot.store, words=snapshot.words, is_word=_is_english)
+        documents = search.find(query, **search.wanted(None, 0.0, filters), callbacks=None)
+        return [passage(document) for document in documents]
+
+    return lambda config, query: found(index(), query, filters_of(config))
 
 
 def pipeline(
@@ -164,6 +189,7 @@ def pipeline(
                 markers_suffice=markers_suffice,
                 fallback=text("ungrounded"),
                 withheld=text("withheld"),
+                decline=text("decline"),
                 translations=translations,
             ),
             confidence=confidence,
@@ -266,7 +292,7 @@ def scanner_of(settings: Settings) -> Any:
     return hooks.load("checks", "injection")()
 
 
-def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], set[int]] | None:
+def suspicious_of(settings: Settings) -> Callable[[Sequence[str]], dict[int, str]] | None:
     """Return the detector of chunks that try to steer the model."""
     scanner = scanner_of(settings)
-    return partial(suspicious_chunks, is_suspicious=scanner.is_suspicious) if scanner else None
+    return partial(suspicious_chunks, suspicious_words=scanner.suspicious_words) if scanner else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from anyio import to_thread  # Its threads are not those that questions wait for.
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
@@ -15,6 +16,7 @@ from app.settings.values import LOCAL_SERVERS
 from app.wiring.answering import Answering
 from app.wiring.certification import COMMAND
 from app.wiring.llm import first_model, second_model
+from app.wiring.sample import ingest_command
 from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError, WaypointError
 from chains.generation.provider import Provider
 from chains.logs import masked
@@ -56,18 +58,18 @@ def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Chec
             msg = f"a search finds none of {chunks} chunks; rebuild the index with `waypoint ingest --reset PATH`"
             raise VectorStoreError(msg)
 
-    return Check("vector_store", partial(asyncio.to_thread, search), required=True)
+    return Check("vector_store", partial(to_thread.run_sync, search), required=True)
 
 
 def retrieval_check(retriever: "RemoteRetriever") -> Check:
     """Probe the retrieval service."""
-    return Check("retrieval", partial(asyncio.to_thread, retriever.service.check), required=True)
+    return Check("retrieval", partial(to_thread.run_sync, retriever.service.check), required=True)
 
 
 def embeddings_check(embeddings: Embeddings) -> Check:
     """Probe the embedding service."""
     check = cast("HttpEmbeddings", embeddings).check
-    return Check("embeddings", partial(asyncio.to_thread, check), required=True)
+    return Check("embeddings", partial(to_thread.run_sync, check), required=True)
 
 
 def provider_check(provider: Provider, *, model: str | None = None) -> Check:
@@ -162,7 +164,13 @@ def summary(services: Answering) -> dict[str, Any]:
 def findings(services: Answering) -> Iterator[Finding]:
     """Try the parts one by one; those of a wing are its own to name."""
     left_out: list[Finding] = []
-    trials = [*_retrieval(services), *_models(services.settings), *_certificate(services), *_backends(services)]
+    trials = [
+        *_retrieval(services),
+        *_models(services.settings),
+        *_certificate(services),
+        *_backends(services),
+        _beside(services),
+    ]
     for name in hooks.names("doctor"):
         try:
             trials += hooks.load("doctor", name)(services)
@@ -191,7 +199,7 @@ def _retrieval(services: Answering) -> Iterator[Trial]:
     def search() -> str:
         found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
         count = services.store.count()
-        empty = "; fill it with `waypoint ingest PATH`, or `waypoint ask` for the sample corpus" if count == 0 else ""
+        empty = f"; fill it with `{ingest_command(settings)}`" if count == 0 else ""
         return f"{_place(services)}: {count} chunks, a search found {len(found)}{empty}"
 
     def ask() -> str:
@@ -241,6 +249,11 @@ def _certificate(services: Answering) -> Iterator[Trial]:
     else:
         remedy = f"{COMMAND}, or remove {certification.file}"
         yield Trial("high confidence", certification.status, remedy, required=False)
+
+
+def _beside(services: Answering) -> Trial:
+    remedy = f"report it with its log line `side_step_failed`; remove {services.faults.file} once it is mended"
+    return Trial("side steps", services.faults.status, remedy, required=False)
 
 
 def _backends(services: Answering) -> Iterator[Trial]:

@@ -11,18 +11,17 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from app import hooks
+from app.observability.faults import FaultFile
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import Library
+from app.wiring.library import Library, folder_beside
 from app.wiring.models import embedding_model, token_counter
-from app.wiring.scope import sample_corpus
+from app.wiring.sample import sample_corpus
 from app.wiring.storage import IndexReader, stored_index
 from chains.clock import Clock, SystemClock
-from chains.logs import get_logger
 from chains.ports import TokenCounter
-
-log = get_logger(__name__)
+from chains.side_steps import keep_faults, side_step
 
 if TYPE_CHECKING:
     from app.adapters.stores.index import Store, StoredIndex, Words
@@ -49,6 +48,14 @@ class Indexing:
     settings: Settings
     clock: Clock = field(default_factory=SystemClock)
     parts: Parts = field(default_factory=Parts)
+
+    def __post_init__(self) -> None:
+        keep_faults(self.faults.keep)
+
+    @cached_property
+    def faults(self) -> FaultFile:
+        """Return the file of what failed beside answers and ingestions."""
+        return FaultFile(folder_beside(self.settings, None, "faults") / "faults.json")
 
     @cached_property
     def embedder(self) -> Embeddings:
@@ -99,14 +106,12 @@ class Indexing:
         """Return the ingestion, which changes the index."""
         from app.wiring.ingestion import Ingestion
 
-        return Ingestion(self.settings, self.stored, sample_corpus(), self._changed)
+        return Ingestion(self.settings, self.stored, self._changed)
 
     def _changed(self) -> None:
         for tell in hooks.each("index_changes"):
-            try:
+            with side_step(tell.__name__):
                 tell(self)
-            except Exception as error:  # Whatever a document makes it do, the index has changed.
-                log.warning("index_change_not_followed", by=tell.__name__, error=f"{type(error).__name__}: {error}")
 
     @property
     def store(self) -> "Store":
@@ -119,12 +124,12 @@ class Indexing:
         return self.index.current().words
 
     def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
-        """Update the index from files and addresses, by default the sample corpus.
+        """Update the index from files and addresses.
 
         The `options` are those of `Ingestion.run`.
 
         Raises:
-            IngestionError: a path or address cannot be read, or the sample corpus would go into a user's index.
+            IngestionError: a path or address cannot be read.
             VectorStoreError, ConfigurationError: the store cannot be written, or was made with another model.
         """
         return self.ingestion.run(paths, **options)

@@ -22,7 +22,7 @@ from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
 from chains.errors import IngestionError
 from chains.ingestion.engine import EmbeddingsAhead, Engine, PlainEngine, Reading
-from chains.ingestion.files import Chosen, Problem, real_path
+from chains.ingestion.files import Chosen, Problem
 from chains.ingestion.index import ingest
 from chains.ingestion.mirror import Mirrored, mirror
 from chains.ingestion.source_records import Source, Sources
@@ -65,11 +65,10 @@ PLAIN = EngineChoice()
 
 @dataclass(frozen=True)
 class Ingestion:
-    """Updates the index `into`; `sample` is the folder of the sample corpus, `changed` is called after each change."""
+    """Updates the index `into`; `changed` is called after each change."""
 
     settings: Settings
     into: StoredIndex
-    sample: Path
     changed: Callable[[], None] = lambda: None
 
     def run(
@@ -82,7 +81,7 @@ class Ingestion:
         engine: EngineChoice = PLAIN,
         only: Set[Path] | None = None,
     ) -> "Report":
-        """Update the index from files and addresses, or from the sample corpus if none is given.
+        """Update the index from files and addresses.
 
         Args:
             given: folders, files, and addresses of buckets and web sites.
@@ -121,11 +120,10 @@ class Ingestion:
         chosen: Mapping[Path, Chosen] | None = None,
     ) -> "Report":
         """Like `run` for local files; the caller holds the lock."""
-        self._check_owner(paths, dry_run=dry_run)
         with closing(engine_of(self.settings, engine, self.into.recipe.embeddings)) as running:
             change = self._embedding_by(running).change(reset=reset and not dry_run)
             report = ingest(
-                paths or [self.sample],
+                paths,
                 into=_index(change.before),
                 writable=lambda: _index(change.writable()),
                 engine=running,
@@ -137,7 +135,7 @@ class Ingestion:
                 chosen=chosen,
             )
         if not dry_run:
-            report.problems.extend(_keep_scopes(change, paths or [self.sample]))
+            report.problems.extend(_keep_scopes(change, paths))
             change.publish()
         if reset:
             align_records(_index(self.into.open()))
@@ -146,11 +144,7 @@ class Ingestion:
         return report
 
     def remove(self, doc_id: str) -> None:
-        """Remove a document with all its chunks; the caller holds the lock, and the file stays.
-
-        From then on the index is the user's own: the sample corpus does not come back by itself.
-        """
-        self.into.mark_own_documents()
+        """Remove a document with all its chunks; the caller holds the lock, and the file stays."""
         change = self.into.change(reset=False)
         before = _index(change.before)
         sources = Sources(before.sources)
@@ -164,23 +158,6 @@ class Ingestion:
         recipe = self.into.recipe
         ahead = EmbeddingsAhead(engine, recipe.embeddings, recipe.text)
         return self.into.with_recipe(replace(recipe, embeddings=ahead))
-
-    def _check_owner(self, paths: list[Path], *, dry_run: bool) -> None:
-        """Keep the sample corpus out of an index with a user's own documents.
-
-        Raises:
-            IngestionError: no path is given and the index has held other documents, or a path cannot be followed.
-        """
-        own = [path for path in map(real_path, paths) if path != self.sample.resolve()]
-        if own:
-            if not dry_run and any(path.exists() for path in own):
-                self.into.mark_own_documents()
-        elif not paths and self.into.holds_own_documents():
-            msg = (
-                "the index is not one of the sample corpus only, so name the folder of your documents: `waypoint "
-                f"ingest PATH`; for the sample corpus itself that is `waypoint ingest {self.sample}`"
-            )
-            raise IngestionError(msg)
 
 
 def _keep_scopes(change: Change, paths: list[Path]) -> list[Problem]:

@@ -33,18 +33,20 @@ def chat_model(
 ) -> BaseChatModel:
     """Return the chat model; without a provider it is the offline answerer alone."""
     if settings.provider == OFFLINE:
-        return offline_model(embeddings, similarity)
+        return offline_model(settings, embeddings, similarity)
     return ResilientChatModel(
         providers=providers(settings, clock),
-        last_resort=offline_model(embeddings, similarity) if settings.llm.fallback else None,
+        last_resort=offline_model(settings, embeddings, similarity) if settings.llm.fallback else None,
         max_tokens=settings.llm.max_tokens,
         tokens=tokens,
     )
 
 
-def offline_model(embeddings: Embeddings, similarity: WordSimilarity) -> BaseChatModel:
+def offline_model(settings: Settings, embeddings: Embeddings, similarity: WordSimilarity) -> BaseChatModel:
     """Return the offline answerer."""
-    model: BaseChatModel = hooks.load("models", OFFLINE)(embeddings=embeddings, similarity=similarity)
+    model: BaseChatModel = hooks.load("models", OFFLINE)(
+        embeddings=embeddings, similarity=similarity, prompts_folder=settings.prompt.folder
+    )
     return model
 
 

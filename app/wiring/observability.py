@@ -18,6 +18,7 @@ from chains.errors import ConfigurationError
 from chains.generation.provider import Provider
 from chains.logs import get_logger
 from chains.observers import Observer
+from chains.side_steps import counts
 
 if TYPE_CHECKING:
     from app.adapters.tracing.experiments import Experiments
@@ -144,6 +145,8 @@ def metrics_of(
     for event in EVENTS:
         read = partial(_by_level, caches, event)
         metrics.counts(f"waypoint_cache_{event}", f"Cache {event}", ("level",), read)
+    faults = "Steps beside an answer or an ingestion that failed"
+    metrics.counts("waypoint_side_step_faults", faults, ("step",), lambda: {(step,): n for step, n in counts.items()})
     if uploads is not None:
         read_files = partial(_files, uploads)
         metrics.counts("waypoint_uploaded_files", "Uploaded files", ("result",), read_files)

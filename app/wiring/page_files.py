@@ -4,14 +4,15 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, NotRequired, TypeVar
 
-import yaml
 from pydantic import Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from app.wiring.scope import sample_corpus
+from app.wiring.sample import sample_corpus
 from chains.audience import Audience
-from chains.errors import ConfigurationError
+from chains.errors import ConfigurationError, IngestionError
 from chains.question import QUERY_MAX_CHARACTERS
+from chains.regular_files import read_text
+from chains.safe_yaml import YamlError, read_values
 
 Content = TypeVar("Content")
 
@@ -104,8 +105,8 @@ def _read(setting: str, file: Path | None, adapter: TypeAdapter[Content], *, for
     """Return the content of a file, or of the sample corpus's, which has the setting's name."""
     file = file or sample_corpus() / f"{setting.removesuffix('_FILE').lower()}.yaml"
     try:
-        return adapter.validate_python(yaml.safe_load(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
+        return adapter.validate_python(read_values(read_text(file)))
+    except (IngestionError, YamlError, ValidationError) as error:
         problem = (
             f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else error
         )

@@ -9,13 +9,30 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from app.settings import Settings, load_settings
 from app.wiring.build import Services
 from app.wiring.chain import safe_text
-from chains.question import check_question
+from app.wiring.sample import settings_to_ask
+from chains.around import Around
+from chains.cited_answer import CitedAnswer
+from chains.question import check_fields, check_question
 from chains.retrieval import retrieve as retrieve_documents
+from chains.retrieval.retriever import LIMITS
 from chains.state import Answer, Passage, Question
 
 
+class Configured(Around):
+    """The chain of the settings. It is pickled as them: None are those of the process that reads it."""
+
+    def __init__(self, settings: Settings | None) -> None:
+        services = _opened() if settings is None else Services(settings, serving=False)
+        super().__init__(services.chain)
+        self._settings = settings
+
+    def __reduce__(self) -> tuple[type["Configured"], tuple[Settings | None]]:
+        """Return what makes it again."""
+        return Configured, (self._settings,)
+
+
 def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
-    """Return the configured chain, as `waypoint ask` uses it.
+    """Return the configured chain, as `waypoint ask` uses it; it can what a chain of `build_chain` can.
 
     Args:
         settings: default: those of the environment and `.env`; the chain is then shared by the process.
@@ -24,13 +41,19 @@ def open_chain(settings: Settings | None = None) -> Runnable[Question, Answer]:
         SettingsError: a setting is invalid.
         WaypointError: the index or the model cannot be opened.
     """
-    return _opened().chain if settings is None else Services(settings, serving=False).chain
+    return CitedAnswer(bound=Configured(settings), custom_input_type=Question, custom_output_type=Answer)
 
 
 def process_query(
     question: str, *, history: Sequence[Any] = (), config: RunnableConfig | None = None, **fields: Any
 ) -> Answer:
-    """Return the answer of `open_chain()`; `fields` are the further ones of a Question: `top_k`, `threshold`."""
+    """Return the answer of `open_chain()`; `fields` are the further ones of a Question: `top_k`, `threshold`.
+
+    Raises:
+        ConfigurationError: a question has no such field.
+        WaypointError: it cannot be answered.
+    """
+    check_fields(fields, Question.__annotations__, "a question")
     asked: Any = {"question": question, "history": list(history)} | fields
     return open_chain().invoke(asked, config)
 
@@ -41,9 +64,11 @@ def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: A
     `fields` are `top_k` and `threshold`. Personal data is removed before the search, as for an answer.
 
     Raises:
+        ConfigurationError: a search has no such field.
         QuestionError: the question is empty, too long, or no text.
         RetrievalError: the documents cannot be searched.
     """
+    check_fields(fields, LIMITS, "a search")
     services = _opened()
     asked: Any = {"question": safe_text(services.settings, check_question(question))} | fields
     return retrieve_documents(services.retriever).invoke(asked, config)
@@ -51,4 +76,4 @@ def retrieve(question: str, *, config: RunnableConfig | None = None, **fields: A
 
 @cache
 def _opened() -> Services:
-    return Services(load_settings(), serving=False)
+    return Services(settings_to_ask(load_settings()), serving=False)

@@ -10,8 +10,10 @@ from langchain_core.runnables import Runnable
 
 from app.settings import Settings
 from app.wiring.models import embedding_label
+from app.wiring.sample import sample_corpus
 from chains.errors import ConfigurationError
 from chains.ingestion.files import Problem, real_path
+from chains.regular_files import read_text
 from chains.scope import SCOPE_FILE, CurrentScope, ScopeGate, load_scope, parse_scope
 from chains.state import Redirect, Searching
 
@@ -45,8 +47,12 @@ def scope_gate(
 
 
 def in_force(contents: "Snapshot") -> dict[str, str]:
-    """Return the scope files by folder; none if any folder lacks one, because it may answer anything."""
-    scopes = contents.scopes()
+    """Return the scope files by folder; none if any folder lacks one, because it may answer anything.
+
+    That of the sample corpus counts only while the index holds nothing else.
+    """
+    sample, scopes = str(sample_corpus().resolve()), contents.scopes()
+    scopes = {root: text for root, text in scopes.items() if root != sample} or scopes
     return {} if None in scopes.values() else {root: text for root, text in scopes.items() if text}
 
 
@@ -96,17 +102,10 @@ def folder_of(path: Path) -> Path:
 
 def _checked(file: Path) -> str:
     load_scope(file)
-    return file.read_text(encoding="utf-8")
+    return read_text(file)
 
 
 def scope_text(settings: Settings) -> str | None:
     """Return the text of SCOPE_FILE for cache keys; the index's own files are part of its version."""
     file = settings.scope.file if settings.scope.enabled else None
-    return file.read_text(encoding="utf-8") if file else None
-
-
-def sample_corpus() -> Path:
-    """Return the folder of the sample corpus, in the installed package or the checkout."""
-    package = Path(__file__).parents[1]
-    inside = package / "knowledge_base"
-    return inside if inside.is_dir() else package.parent / "knowledge_base"
+    return read_text(file) if file else None

@@ -128,8 +128,6 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "
         if held:
             msg = f"the {target.store.kind} store holds {held} chunks; --replace overwrites them"
             raise ConfigurationError(msg)
-        if origin.holds_own_documents():
-            into.mark_own_documents()
         change = into.change(reset=True)
         copied = _copy(origin.open(), change.writable(), ready, progress)
         change.publish()

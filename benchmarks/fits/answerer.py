@@ -17,7 +17,7 @@ from app.settings import load_settings
 from app.wings.offline.evidence import FEATURES, Evidence
 from app.wings.offline.passages import entries
 from app.wings.offline.question import read
-from app.wings.offline.ranker import Feature, Ranker
+from app.wings.offline.ranker import AHEAD, Feature, Ranker
 from app.wiring import Services
 from benchmarks.fits.corpora import Asked, KeptVectors, arguments, asked, question_sets
 from chains.context import FormatContext
@@ -30,39 +30,43 @@ from evals.questions import Case
 
 FILE = Path(__file__).parents[2] / "app" / "wings" / "offline" / "ranker.json"
 CANDIDATES: Final = 6
-THRESHOLD: Final = 0.6
+THRESHOLD: Final = 0.5
+LAST: Final = 1000.0  # What is contradicted stands behind all else.
 # The weights of the prior, per standard deviation, and how strongly they are held.
 PRIOR: Final = {
     "near": 0.5,
-    "focus": 0.5,
-    "names": 0.5,
+    "precise": 0.1,
     "pairs": 0.3,
     "kind": 0.3,
-    "definition": 0.2,
-    "voice": -0.3,
     "place": 0.1,
-    "background": 0.7,
+    "lacking": -0.5,
+    "absent": -0.5,
+    "unnamed": -0.5,
+    "worked": -0.3,
+    "range": 0.8,
+    "background": 0.3,
     "score": 0.4,
     "meaning": 0.4,
     "meaning_above": 0.2,
+    AHEAD: 0.3,
 }
-HELD_RANKS, HELD_ANSWERS = 30.0, 100.0
-HELD: Final = {"background": 300.0, "focus": 300.0, "names": 300.0}
-ENOUGH: Final = 50  # So many characters are found in one place only.
+HELD_RANKS, HELD_ANSWERS = 10.0, 50.0
+HELD: Final = {"background": 100.0}
+LEAST_SCALE: Final = 0.1  # Of a feature that hardly any statement has.
+RIGHT: Final = 0.55  # From this relevance on a statement answers.
 MOST_WEIGHT: Final = 3.0  # Of an answer on a corpus of few questions.
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question, its statements' values, how well each answers (0-1), and which are of a passage with the answer."""
+    """A question, its statements' values, how well each answers (0-1), and which speak of something else."""
 
     corpus: str
     answerable: bool
     unanswerable_form: bool
     values: Numbers
     relevance: Numbers
-    gold: tuple[bool, ...]
-    quotable: tuple[bool, ...]
+    contradicted: tuple[bool, ...]
 
 
 def main() -> None:
@@ -95,20 +99,15 @@ def example(row: Asked, similarity: WordSimilarity, vectors: KeptVectors, contex
         evidence.keep(best, cosines(found[1:], found[0].tolist()).tolist())
     cited = [passages[one.entry] for one in evidence.statements]
     documents = [str(one["metadata"].get("doc_id")) for one in cited]
-    is_spans = row.corpus.startswith("spans")  # Each of these corpora is one document.
     return Example(
-        corpus="spans" if is_spans else row.corpus,
+        corpus="spans" if row.corpus.startswith("spans") else row.corpus,
         answerable=row.case.in_scope,
         unanswerable_form=question.unanswerable,
         values=evidence.values,
         relevance=np.array(
             [relevance(row, one.text, document) for one, document in zip(evidence.statements, documents, strict=True)]
         ),
-        gold=tuple(
-            is_gold(document, row.case) and (not is_spans or holds_evidence(one["content"], row.case))
-            for document, one in zip(documents, cited, strict=True)
-        ),
-        quotable=tuple(evidence.quotable),
+        contradicted=tuple(evidence.contradicted),
     )
 
 
@@ -117,21 +116,20 @@ def relevance(row: Asked, text: str, document: str) -> float:
     if not row.case.in_scope or not is_gold(document, row.case):
         return 0.0
     mine = _keys(text)
+    if row.any_of:
+        return float(any(plain_of(answer) in plain_of(text) for answer in row.any_of))
+    if row.case.answer_facts:
+        told = sum(plain_of(fact) in plain_of(text) for fact in row.case.answer_facts)
+        return 0.1 + 0.9 * told / len(row.case.answer_facts)
     if evidence := [gold.evidence for gold in row.case.gold if gold.evidence]:
         return float(max(len(mine & _keys(proof)) / max(1, len(mine)) for proof in evidence) >= 0.7)
-    if row.case.answer_facts:
-        plain = "".join(text.lower().split())
-        told = sum("".join(fact.lower().split()) in plain for fact in row.case.answer_facts)
-        return 0.1 + 0.9 * told / len(row.case.answer_facts)
     shared = len(mine & _keys(row.reference)) / max(1, min(len(mine), 12))
     return 0.1 + 0.9 * min(1.0, max(0.0, 2 * (shared - 0.15)))
 
 
-def holds_evidence(passage: str, case: Case) -> bool:
-    """Return whether a passage holds the beginning or the end of some evidence, or begins in it."""
-    text = " ".join(passage.split())
-    proofs = [" ".join(gold.evidence.split()) for gold in case.gold if gold.evidence]
-    return any(proof[:ENOUGH] in text or proof[-ENOUGH:] in text or text[:ENOUGH] in proof for proof in proofs)
+def plain_of(text: str) -> str:
+    """Return a text in small letters without blanks."""
+    return "".join(text.lower().split())
 
 
 def _keys(text: str) -> set[str]:
@@ -144,16 +142,17 @@ def fit(rows: Sequence[Example]) -> Ranker:
     prior = np.array([PRIOR[name] for name in FEATURES])
     usable = [row for row in rows if len(row.values)]
     lists = [(ranker.standardised(row.values), row.relevance) for row in usable if row.relevance.sum()]
+    ranked = np.array([0.0 if name == AHEAD else weight for name, weight in PRIOR.items()])
     ranks = listwise(
-        [(values, wanted / wanted.sum()) for values, wanted in lists], prior, np.full(len(prior), HELD_RANKS)
+        [(values, wanted / wanted.sum()) for values, wanted in lists], ranked, np.full(len(prior), HELD_RANKS)
     )
     ranker = _with_weights(ranker, ranks, np.zeros(len(prior)), 0.0)
     best = [(row, quoted_first(ranker, row)) for row in usable if not row.unanswerable_form]
     first = [(row, at) for row, at in best if at is not None]
-    values = np.array([ranker.standardised(row.values)[at] for row, at in first])
+    values = np.array([ranker.standardised(ranker.with_lead(row.values))[at] for row, at in first])
     found = logistic(
         np.column_stack([np.ones(len(first)), values]),
-        np.array([float(row.gold[at]) for row, at in first]),
+        np.array([float(row.relevance[at] >= RIGHT) for row, at in first]),
         _balanced([row.corpus for row, _ in first]),
         np.array([0.0, *prior]),
         np.array([0.1, *(HELD.get(name, HELD_ANSWERS) for name in FEATURES)]),
@@ -163,7 +162,8 @@ def fit(rows: Sequence[Example]) -> Ranker:
 
 def _untrained(rows: Sequence[Example]) -> Ranker:
     values = np.concatenate([row.values for row in rows])
-    means, scales = np.nanmean(values, axis=0), np.maximum(np.nanstd(values, axis=0), 1e-6)
+    values[:, FEATURES.index(AHEAD)] = np.linspace(0, 1, len(values))
+    means, scales = np.nanmean(values, axis=0), np.maximum(np.nanstd(values, axis=0), LEAST_SCALE)
     features = {
         name: Feature(float(mean), float(scale)) for name, mean, scale in zip(FEATURES, means, scales, strict=True)
     }
@@ -186,7 +186,11 @@ def _balanced(corpora: Sequence[str]) -> Numbers:
 
 def quoted_first(ranker: Ranker, row: Example) -> int | None:
     """Return the place of the best statement that may be quoted."""
-    scores = np.where(row.quotable, ranker.scores(row.values), -np.inf) if len(row.values) else np.array([-np.inf])
+    scores = (
+        np.where(row.contradicted, ranker.scores(row.values) - LAST, ranker.scores(row.values))
+        if len(row.values)
+        else np.array([-np.inf])
+    )
     return int(scores.argmax()) if np.isfinite(scores).any() else None
 
 

@@ -1,22 +1,27 @@
 """Fit the packaged model of confidence and keep it: `python -m benchmarks.fits.confidence [FOLDER]`.
 
 The offline answerer answers the question sets of `benchmarks.fits.corpora` from what is retrieved with default
-settings; an answer is right or wrong by its set's facts and gold documents. Weights are held to round numbers.
+settings; an answer is right where it holds the facts of its set. Weights are held to round numbers.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
-
-from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.retrievers import BaseRetriever
+from typing import Final
 
 from app.observability.logs import configure_logs
 from app.settings import load_settings
 from app.wings.offline import OfflineChatModel
 from app.wiring import Services
-from benchmarks.fits.corpora import Asked, KeptVectors, arguments, asked, question_sets
+from benchmarks.fits.corpora import (
+    Asked,
+    KeptEmbeddings,
+    KeptPassages,
+    KeptVectors,
+    arguments,
+    asked,
+    holds,
+    question_sets,
+)
 from chains import build_chain
 from chains.citations import CiteSources
 from chains.confidence import WORDS, features
@@ -24,37 +29,11 @@ from chains.confidence.calibration_model import CalibrationModel, Factor
 from chains.context import FormatContext
 from chains.state import Cited, Confidence
 from evals.fit import Labelled, fit, untrained
-from evals.metrics import is_declined, is_judged, is_right
-from evals.rows import row_of
 
 FILE = Path(__file__).parents[2] / "chains" / "confidence" / "calibrated.json"
 STRENGTH: Final = 300.0
 # The weights that the fit starts from and is held to, per standard deviation.
 PRIOR: Final = {"match": 0.9, "best_similarity": 0.3, "question_in_answer": 0.2, "answer_quality": 0.2}
-
-
-class KeptPassages(BaseRetriever):
-    """Gives the passages that were retrieved before."""
-
-    found: list[Any]
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [Document(one["content"], metadata=one["metadata"] | {"score": one["score"]}) for one in self.found]
-
-
-class KeptEmbeddings(Embeddings):
-    """Embeds what was not embedded before."""
-
-    def __init__(self, vectors: KeptVectors) -> None:
-        self._vectors = vectors
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of the texts."""
-        return [list(map(float, vector)) for vector in self._vectors(texts)]
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of the text."""
-        return self.embed_documents([text])[0]
 
 
 def rate(state: Cited) -> Confidence:
@@ -63,7 +42,7 @@ def rate(state: Cited) -> Confidence:
 
 
 def answers(folder: Path, kept: Path) -> Iterator[Labelled]:
-    """Yield the answers given to all questions that can be judged."""
+    """Yield what is said first to all questions that can be judged, and whether it holds the answer."""
     services = Services(load_settings())
     vectors = KeptVectors(services.embedder, kept)
     model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=services.word_similarity)
@@ -85,11 +64,11 @@ def answer(row: Asked, model: OfflineChatModel, services: Services) -> Labelled 
         citations=CiteSources(similarity=services.word_similarity),
         confidence=rate,
     )
-    kept = row_of(row.case.id, chain.invoke({"question": row.case.question}))
-    confidence = kept["confidence"]
-    if confidence is None or is_declined(kept) or not is_judged(row.case):
+    given = chain.invoke({"question": row.case.question})
+    if given["confidence"] is None or given["outcome"] not in {"answered", "unsure"} or not row.is_judged:
         return None
-    return Labelled(dict(confidence["factors"]), is_right(row.case, kept), row.corpus)
+    right = row.case.in_scope and holds(given["answer"], row)
+    return Labelled(dict(given["confidence"]["factors"]), right, row.corpus)
 
 
 def model_of(some: Sequence[Labelled]) -> CalibrationModel:

@@ -2,7 +2,8 @@
 
 Documents are indexed and questions searched once, with the settings in force; what was found is kept in a folder, so
 that a model can be fitted again and again. The sets are looked for in FOLDER: kb/waypoint with eval/waypoint, and
-eval/clapnq, eval/mtrag and eval/chunk_spans, each with the documents and the questions that its maker gives.
+eval/clapnq, eval/mtrag, eval/chunk_spans and eval/tables, each with the documents and the questions that its maker
+gives. Beside them stand those of this project: evals/questions.jsonl and evals/reading.
 """
 
 import argparse
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.retrievers import BaseRetriever
 from numpy.typing import NDArray
 
 from app.settings import load_settings
@@ -29,25 +32,46 @@ from chains.state import Passage
 from evals.questions import Case, Gold, read_questions
 
 SHARED = ROOT.parent / "shared"
+READING = ROOT / "evals" / "reading"
+LONGEST_PROOF = 300  # Characters of evidence that an answer can quote.
+HANDED_OVER = 0.8  # The similarity of a document that comes with its question.
+_KINDS = dict.fromkeys(("yesno", "conditions", "premise"), "answerable")
 KEPT = Path(tempfile.gettempdir()) / "waypoint-corpora"
 
 
-def arguments(description: str | None) -> argparse.Namespace:
-    """Return what a command that fits weights to question sets is given."""
+def arguments(description: str | None, *, sets: bool = False) -> argparse.Namespace:
+    """Return what a command over the question sets is given; with `sets` some of them may be named."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
     parser.add_argument("--kept", type=Path, default=KEPT, help="where what was retrieved is kept")
+    if sets:
+        parser.add_argument("--sets", nargs="*", default=[], help="only these")
+        parser.add_argument(
+            "--missed", action="store_true", help="print the questions whose first statement is not right"
+        )
     return parser.parse_args()
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a corpus, what was retrieved for it, and a reference answer where the set gives one."""
+    """A question of a corpus, what was retrieved for it, and a reference answer where the set gives one.
+
+    `any_of` are strings of which a right answer holds one; `wrong` are some that stand in a wrong one.
+    """
 
     corpus: str
     case: Case
     documents: list[Passage]
     reference: str = ""
+    any_of: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    held: bool = False
+
+    @property
+    def is_judged(self) -> bool:
+        """Return whether it can be told from the words of an answer whether it is right."""
+        proofs = [gold.evidence for gold in self.case.gold if gold.evidence and len(gold.evidence) < LONGEST_PROOF]
+        return not self.case.in_scope or bool(self.any_of or self.case.answer_facts or proofs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +94,12 @@ def question_sets(folder: Path) -> Iterator[QuestionSet]:
             "mtrag", folder / "eval" / "mtrag" / "corpus", folder / "eval" / "mtrag" / "questions.jsonl", "collection"
         ),
         *_spans(folder / "eval" / "chunk_spans"),
-    )
+        *(QuestionSet(name.stem, READING / "corpora" / name.stem, name.with_suffix(".questions.jsonl"))
+          for name in sorted((READING / "corpora").glob("*")) if name.is_dir()),
+        QuestionSet("tables", READING / "tables.jsonl", READING / "tables.jsonl"),
+        *(QuestionSet(name, folder / "eval" / "tables" / f"{name}.jsonl", folder / "eval" / "tables" / f"{name}.jsonl", "set")
+          for name in ("tatqa", "wtq")),
+    )  # fmt: skip
     return (one for one in known if one.documents.exists() and one.questions.is_file())
 
 
@@ -99,6 +128,15 @@ def asked(one: QuestionSet, *, kept: Path = KEPT) -> list[Asked]:
 
 
 def _search(one: QuestionSet, store: Path) -> Iterator[dict[str, Any]]:
+    if one.documents == one.questions:  # Each question brings its document.
+        for row in _rows(one):
+            metadata = {"doc_id": row["id"], "title": row["title"]}
+            text = row.get("document") or row["text"]
+            passage = Passage(content=text, metadata=metadata, score=HANDED_OVER)
+            row["gold"] = [{"doc_id": row["id"]}] if row.get("answers") or row.get("answer") else []
+            row["kind"] = "answerable" if row["gold"] else "uncovered"
+            yield {"corpus": row.get(one.corpus, one.name), "row": row, "documents": [passage]}
+        return
     services = Services(load_settings(chroma_path=store))
     services.ingest([one.documents])
     search = retrieve(services.retriever)
@@ -145,16 +183,66 @@ class KeptVectors:
         np.savez(self._file, texts=list(self._vectors), vectors=np.array(list(self._vectors.values())))
 
 
+class KeptPassages(BaseRetriever):
+    """Gives the passages that were retrieved before."""
+
+    found: list[Any]
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [Document(one["content"], metadata=one["metadata"] | {"score": one["score"]}) for one in self.found]
+
+
+class KeptEmbeddings(Embeddings):
+    """Embeds what was not embedded before."""
+
+    def __init__(self, vectors: KeptVectors) -> None:
+        self._vectors = vectors
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of the texts."""
+        return [list(map(float, vector)) for vector in self._vectors(texts)]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of the text."""
+        return self.embed_documents([text])[0]
+
+
+def holds(text: str, row: Asked) -> bool:
+    """Return whether a text holds one of the strings that answer, or all facts; else half of some evidence's words."""
+    said = _plain(text)
+    if row.any_of:
+        return any(_plain(answer) in said for answer in row.any_of)
+    if row.case.answer_facts:
+        return all(_plain(fact) in said for fact in row.case.answer_facts)
+    return any(_plain(gold.evidence) in said for gold in row.case.gold if gold.evidence)
+
+
+def _plain(text: str | None) -> str:
+    return "".join(letter for letter in (text or "").lower() if letter.isalnum() or letter in "%.$£€")
+
+
 def _asked(kept: dict[str, Any]) -> Asked:
     row = kept["row"]
-    return Asked(kept["corpus"], _case(row), kept["documents"], row.get("reference") or "")
+    answer = [row["answer"]] if row.get("answer") else []
+    return Asked(
+        kept["corpus"],
+        _case(row),
+        kept["documents"],
+        row.get("reference") or "",
+        tuple(row.get("answers") or answer),
+        tuple(row.get("wrong") or ()),
+        row.get("split") == "held",
+    )
 
 
 def _case(row: dict[str, Any]) -> Case:
     return Case(
         id=row["id"],
         question=row["question"],
-        kind=row["kind"],
-        gold=tuple(Gold(gold["doc_id"], gold.get("section"), gold.get("evidence")) for gold in row.get("gold") or ()),
-        answer_facts=tuple(row.get("answer_facts") or ()),
+        kind=_KINDS.get(row["kind"], row["kind"]),
+        gold=tuple(
+            Gold(gold.get("doc_id") or Path(gold["file"]).stem, gold.get("section"), gold.get("evidence"))
+            for gold in row.get("gold") or ()
+        ),
+        answer_facts=tuple(row.get("answer_facts") or row.get("facts") or ()),
     )

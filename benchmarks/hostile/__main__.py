@@ -10,16 +10,21 @@ from pathlib import Path
 
 from app.observability.logs import configure_logs
 from benchmarks.figures import write_figures
-from benchmarks.hostile import audience, commands, requests, settings, stack
+from benchmarks.hostile import audience, busy, commands, disk, feedback, knowledge, requests, settings, stack, words
 from benchmarks.hostile.trying import Tried
 
 # A kind may write into the empty folder, and returns a row of the table for each thing that it tried.
 KINDS: dict[str, Callable[[Path], list[Tried]]] = {
     "audience": audience.attack,
+    "busy": busy.attack,
     "commands": commands.attack,
+    "disk": disk.attack,
+    "feedback": feedback.attack,
+    "knowledge": knowledge.attack,
     "requests": requests.attack,
     "settings": settings.attack,
     "stack": stack.attack,
+    "words": words.attack,
 }
 
 

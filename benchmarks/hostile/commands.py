@@ -80,6 +80,12 @@ def _write(folder: Path) -> Path:
 
 
 def _held(case: Case, folder: Path) -> bool:
+    code, told = run(case, folder)
+    return code in {0, 1, 2} and b"Traceback" not in told and b"\x1b[2J" not in told
+
+
+def run(case: Case, folder: Path) -> tuple[int | None, bytes]:
+    """Return the exit code of a command, None where it does not end in time, and what it printed."""
     settings = {"LLM_PROVIDER": "offline", "CHROMA_PATH": str(folder / "store"), "HOME": str(folder)}
     settings |= {"XDG_CACHE_HOME": str(Path.home() / ".cache")} | case.environment
     output = open(case.output or os.devnull, "wb")  # noqa: SIM115 - closed below, where a full disk may complain.
@@ -95,8 +101,7 @@ def _held(case: Case, folder: Path) -> bool:
             check=False,
         )
     except (subprocess.TimeoutExpired, ValueError):
-        return False
+        return None, b""
     finally:
         output.close()
-    told = (done.stdout or b"") + done.stderr
-    return done.returncode in {0, 1, 2} and b"Traceback" not in told and b"\x1b[2J" not in told
+    return done.returncode, (done.stdout or b"") + done.stderr

@@ -45,7 +45,7 @@ def report(seconds: float, warm_s: float, users: tuple[int, int, int]) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         model = stack.enter_context(language_model(delay_ms=MODEL_MS))
-        settings = SETTINGS | {"LLM_BASE_URL": model, "CHROMA_PATH": str(folder / "store")}
+        settings = SETTINGS | {"LLM_BASE_URL": model}
         running = stack.enter_context(service(folder, **settings))
         bare = stack.enter_context(listening("benchmarks.load.bare", model))
         wait_until(lambda: responds(f"{bare}/openapi.json"), limit_s=PATIENCE_S)
@@ -71,8 +71,7 @@ def compare(baseline: Path, *, rounds: int, seconds: float) -> None:
         for name, checkout in (("before", baseline), ("now", ROOT)):
             home = folder / name
             home.mkdir()
-            store = {"CHROMA_PATH": str(home / "store")}
-            running.append(stack.enter_context(service(home, checkout=checkout, **settings, **store)))
+            running.append(stack.enter_context(service(home, checkout=checkout, **settings)))
         pairs = [_pair(running, ask, name, turn, seconds) for turn in range(rounds) for name, ask in KINDS.items()]
     print(paired(pairs))
 

@@ -42,7 +42,7 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         provider = stack.enter_context(language_model(delay_ms=100, faults=given.faults))
-        settings = SETTINGS | {"CHROMA_PATH": str(folder / "store"), "LLM_BASE_URL": provider}
+        settings = SETTINGS | {"LLM_BASE_URL": provider}
         running = stack.enter_context(service(folder, program=("-m", "benchmarks.soak.service"), **settings))
         soak = asyncio.run(_soak(running.url, provider, given))
     print("\n".join(f"{name:58} {value}" for name, value in figures(soak)))

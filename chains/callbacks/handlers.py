@@ -52,7 +52,7 @@ def furthest_hit(config: RunnableConfig) -> LevelName | None:
 
 
 class StageTimer(BaseCallbackHandler):
-    """Times the named stages of one call; `clock` returns seconds."""
+    """Times the named stages of one call, those of its own run and of no chain within; `clock` returns seconds."""
 
     run_inline = True  # Two clock readings are not worth a thread for each event.
     ignore_llm = ignore_chat_model = ignore_retriever = True
@@ -63,25 +63,36 @@ class StageTimer(BaseCallbackHandler):
         self._started: float | None = None
         self._lap_started = 0.0
         self._names: dict[UUID, str] = {}
+        self._sequence: UUID | None = None  # The run that the stages are children of.
         self.run_id: UUID | None = None
         self.laps_ms: dict[str, float] = {}
 
-    def on_chain_start(self, serialized: dict[str, Any], inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_chain_start(
+        self, serialized: dict[str, Any], inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
         """Start the clock at the first event, the chain's own; remember which run is which stage."""
         if self._started is None:
             self._started = self._lap_started = self._clock()
             self.run_id = run_id
         name = kwargs.get("name")
         if name in self._stages:
-            self._names[run_id] = name
+            self._sequence = self._sequence or parent_run_id  # Of a chain that is retried, its run is within another.
+            if parent_run_id == self._sequence:
+                self._names[run_id] = name
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End the lap of a stage."""
         name = self._names.pop(run_id, None)
         if name is not None:
             now = self._clock()
-            self.laps_ms[name] = round(1000 * (now - self._lap_started), 3)
+            lap_ms = 1000 * (now - self._lap_started)
+            self.laps_ms[name] = round(self.laps_ms.get(name, 0.0) + lap_ms, 3)  # Two stages may have one name.
             self._lap_started = now
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget the sequence that has failed: a retry runs another."""
+        if run_id == self._sequence:
+            self._sequence = None
 
     def elapsed_ms(self) -> float:
         """Return the milliseconds since the chain started."""

@@ -21,8 +21,8 @@ from chains.citations.closest import closest_of
 from chains.citations.contradiction import find_disagreement
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.evidence import Asked
-from chains.citations.markers import inside
-from chains.citations.notes import bibliography, numbered_sources
+from chains.citations.markers import inside, link_labels
+from chains.citations.notes import bibliography, numbered_sources, read_footnotes
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
 from chains.citations.references import candidates, read_numbers, read_references, reference_to
 from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
@@ -31,12 +31,14 @@ from chains.citations.verification import LEAST_SUPPORT, Verified, asked_about, 
 from chains.metadata import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
 from chains.rewriting import TextFilter, rewrite
+from chains.side_steps import side_step
 from chains.state import (
     SMALL_TALK,
     UNDERSPECIFIED,
     Citation,
     CitationResult,
     CitationStyle,
+    ClosestPassage,
     Contextualised,
     Generated,
     Outcome,
@@ -72,6 +74,7 @@ class CiteSources:
         markers_suffice: whether an answer with valid markers stands though no passage supports it, as in POST /chat.
         fallback: the text that replaces an ungrounded answer.
         withheld: the text that replaces an answer which the safety check withholds.
+        decline: the sentence of the deployment's own prompt for what the documents lack.
         translations: of these texts and of a decline, for a question with a `language`; by default the packaged ones.
     """
 
@@ -83,6 +86,7 @@ class CiteSources:
     markers_suffice: bool = False
     fallback: str | None = None
     withheld: str | None = None
+    decline: str = ""
     translations: Translations = field(default_factory=prompts.translations)
 
     def markers(self, shown: Sequence[Passage]) -> TextFilter:
@@ -109,37 +113,44 @@ class CiteSources:
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
         shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)
-        answer, references, notes = self._read(state["message"].text, shown)
+        raw = state["message"].text
+        if is_unsure := bool(state["message"].response_metadata.get(UNSURE)):
+            opening, gap, quoted = raw.partition("\n")
+            raw = translated(opening, state.get("language"), self.translations) + gap + quoted
+        answer, references, notes = self._read(raw, shown)
         found = self._cite(answer, references, shown, asked, notes=notes)
         several = "parts" in state
-        judged = self._refused(state) or _unsure(state)
+        judged = self._refused(state) or (("unsure", None) if is_unsure else None)
         outcome, replacement = judged or self._judge(answer, found.citations, shown, several=several)
         if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
         if outcome == "answered" and self._lacks_markers(found.citations):
-            answer, found = self._write_markers(state["message"].text, answer, found.unmarked, shown, asked)
-        is_shown = outcome in {"answered", "degraded"}
+            answer, found = self._write_markers(raw, answer, found.unmarked, shown, asked)
+        is_shown = outcome in {"answered", "degraded", "unsure"}
         citations = found.citations if is_shown else []
         text = replacement or answer
         if not is_shown:
             text = translated(text, state.get("language"), self.translations)
+        closest, disagreement = list[ClosestPassage](), None
         unanswered = unanswered_parts(answer, len(state.get("parts", [])), self._standing(citations))
+        if outcome != "blocked" and (unanswered or outcome != "answered"):
+            with side_step("closest"):
+                closest = closest_of(state, unanswered)
+        if outcome == "answered":
+            with side_step("disagreement"):
+                disagreement = find_disagreement(answer, found.citations, shown, asked.text)
         return CitationResult(
             citations=citations,
             sources=sources_of(citations, shown),
             related_docs=related_documents(state["documents"]),
-            closest=closest_of(state, unanswered)
-            if outcome != "blocked" and (unanswered or outcome != "answered")
-            else [],
+            closest=closest,
             outcome=outcome,
             unanswered=unanswered,
             replacement=text if text != written else None,
             unsupported=found.unsupported if is_shown else [],
             draft=answer if outcome == "ungrounded" else "",
-            disagreement=find_disagreement(answer, found.citations, shown, asked.text)
-            if outcome == "answered"
-            else None,
+            disagreement=disagreement,
         )
 
     def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:
@@ -148,11 +159,12 @@ class CiteSources:
         A bibliography at the end may give the numbers another meaning than the ranks had while the answer streamed.
         """
         if self.style == "title":
-            answer = raw if bibliography(raw, shown) else rewrite(raw, TitledMarkers(shown))
+            answer = raw if bibliography(raw, shown) else rewrite(raw, TitledMarkers(shown, link_labels(raw)))
             return answer, *read_references(answer, shown)
         answer, cited = number_markers(raw, numbered_sources(raw, shown))
-        notes = [(note.start, note.end) for note in bibliography(answer, shown)]
-        references = [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]
+        references, notes = read_footnotes(answer, shown)
+        notes += [(note.start, note.end) for note in bibliography(answer, shown)]
+        references += [reference for reference in read_numbers(answer, cited) if not inside(reference.start, notes)]
         return answer, references, notes
 
     def _cite(
@@ -241,7 +253,7 @@ class CiteSources:
 
     def _refused(self, state: Generated) -> tuple[Outcome, str | None] | None:
         """Return the outcome of a question that was not searched for, or of an answer that is not shown."""
-        if withheld_because(state["message"]) and not opens_with_decline(state["message"].text):
+        if withheld_because(state["message"]) and not opens_with_decline(state["message"].text, self.decline):
             return "blocked", self.withheld or prompts.load("withheld")
         if is_blocked(state):
             return "blocked", None
@@ -254,15 +266,12 @@ class CiteSources:
         if not shown:
             return "no_results", None
         standing = cited_sources(self._standing(citations))
-        if is_decline(answer, citations) and not (several and standing):  # One question of several may be declined.
+        # One question of several may be declined.
+        if is_decline(answer, citations, self.decline) and not (several and standing):
             return "declined", _without_markers(first_decline(answer), citations)
         if len(standing) < self.min_citations:
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
-
-
-def _unsure(state: Generated) -> tuple[Outcome, str | None] | None:
-    return ("unsure", None) if state["message"].response_metadata.get(UNSURE) else None
 
 
 def _asked(state: Contextualised) -> Asked:

@@ -10,17 +10,14 @@ from chains.citations.claim_words import EVERYWHERE, EXAMPLE, GENERIC, IN_NO_HEA
 from chains.citations.clashes import denied
 from chains.citations.markers import inside
 from chains.text.quantities import Quantity, quantities
-from chains.text.sentences import sentence_bounds
+from chains.text.sentences import sentences
+from chains.text.statements import Statement, read_statements
 from chains.text.tokens import WEIGHTS, Token, tokens
 from chains.text.words import stem
 
 LONGEST_NAME: Final = 8  # Words.
 _SOFT: Final = 0.1  # The weight from which a word is more than grammar.
 
-_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
-_RULE: Final = re.compile(r"[\s|:-]*-[\s|:-]*")
-_CELL: Final = re.compile(r"(?:\\.|[^|\\])+")
-_BOLD: Final = re.compile(r"(?:\*\*|__)[^*_]+(?:\*\*|__):?\s*")
 _NUMBERING: Final = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s")
 _ACRONYM: Final = re.compile(r"\(([A-Z]{2,6})\)")
 
@@ -84,11 +81,6 @@ class Claim:
     path: tuple[str, ...] = ()
 
 
-class _Cell(NamedTuple):
-    text: str
-    start: int
-
-
 @dataclass(frozen=True, slots=True)
 class ClaimReader:
     """Reads claims; `common` are the words that are also written in small letters, so that they are no names."""
@@ -104,48 +96,36 @@ class ClaimReader:
 
     def claims(self, text: str, about: About, path: Iterable[str] = (), head: str = "") -> Iterator[Claim]:
         """Yield the claims of a markdown text below the headings of `path`; `head` is that of a table which goes on."""
-        code = [match.span() for match in _FENCE.finditer(text)]
-        headings, bold, lead = list(path), "", ""
-        table = _cells(head.splitlines()[0], -1) if head else []
-        for start, end in sentence_bounds(text):
-            before = text[text.rfind("\n", 0, start) + 1 : start]
-            if inside(start, code):
-                continue
-            if level := len(before) - len(before.lstrip("#")):
-                headings = [*list(path)[: max(0, level - 2)], text[start:end]]
-                table, bold, lead = [], "", ""
-                continue
-            above = [*headings, *filter(None, [bold, lead])]
-            if text[start] == "|":
-                table = table or _cells(text[start:end], start)
-                yield from self._in_row(text[start:end], Claim(start, end, about), table, above)
-                continue
-            is_item, table = bool(before.strip()), []
-            if not is_item:
-                is_bold, opens = _BOLD.fullmatch(text, start, end), text[start:end].rstrip("* _").endswith(":")
-                bold, lead = (text[start:end], "") if is_bold else (bold, text[start:end] if opens else "")
-                above = [*headings, *filter(None, [bold])]
-            claim = Claim(start, end, about, group="\n".join(["list", *above]) if is_item else "")
-            yield from self._in_sentence(text[start:end], claim, above)
+        for statement in read_statements(text, head):
+            above = [*(statement.headings or path), *filter(None, [statement.lead])]
+            claim = Claim(statement.start, statement.end, about)
+            if statement.kind == "row":
+                yield from self._in_row(statement, claim, above)
+            elif statement.kind == "item":
+                claim = replace(claim, group="\n".join(["list", *above]))
+                for sentence in sentences(statement.words):
+                    yield from self._in_sentence(sentence, claim, above)
+            elif statement.kind == "sentence":
+                yield from self._in_sentence(statement.words, claim, above)
 
-    def _in_row(self, row: str, claim: Claim, head: Sequence[_Cell], headings: Sequence[str]) -> Iterator[Claim]:
-        cells = _cells(row, claim.start)
-        is_body = bool(head) and head[0].start != claim.start and not _RULE.fullmatch(row)
-        if not is_body or not 1 < len(cells) <= len(head) or _is_example([row, *headings]):
+    def _in_row(self, row: Statement, claim: Claim, headings: Sequence[str]) -> Iterator[Claim]:
+        cells, columns = row.cells, row.columns
+        if not 1 < len(cells) <= len(columns) or _is_example([row.words, *headings]):
             return
         read = [quantities(cell.text) for cell in cells]
-        key, between = keys(tokens(cells[0].text), least=_SOFT), frozenset[str]()
+        subject = tokens(f"{row.group} {cells[0].text}")
+        key, between = keys(subject, least=_SOFT), frozenset[str]()
         notes = [word for cell, found in zip(cells, read, strict=True) if not found for word in tokens(cell.text)]
-        group = "\n".join([*headings, *(cell.text for cell in head)])
+        group = "\n".join([*headings, *columns])
         for place in range(1, len(cells)):
-            cell, own, above = cells[place], tokens(cells[place].text), tokens(head[place].text)
-            numbers = [*read[0], *quantities(head[place].text)]
-            around = [*notes, *own, *above, *tokens(cells[0].text), *tokens(head[0].text)]
+            cell, own, above = cells[place], tokens(cells[place].text), tokens(columns[place])
+            numbers = [*read[0], *quantities(columns[place])]
+            around = [*notes, *own, *above, *subject, *tokens(columns[0])]
             beside = "|".join(one.text for one in cells if one != cell)
             words = key | between | keys(above, least=_SOFT)
             base = replace(claim, is_row=True, group=group, beside=beside, between=between, words=words)
             for one in read[place]:
-                if one.measure or cell.text.strip(" *_`") == cell.text[one.start : one.end]:
+                if one.measure or cell.text == cell.text[one.start : one.end]:
                     rest = [word for word in own if not one.start <= word.start < one.end]
                     others = [*numbers, *(other for other in read[place] if other.measure != one.measure)]
                     base = replace(base, value=one, written=cell.text[one.start : one.end], values=tuple(read[place]))
@@ -237,11 +217,6 @@ class ClaimReader:
 def keys(words: Iterable[Token], *, least: float = WEIGHTS["word"]) -> frozenset[str]:
     """Return the words of at least a weight, without numbers."""
     return frozenset(word.key for word in words if word.weight >= least and word.kind != "number")
-
-
-def _cells(row: str, offset: int) -> list[_Cell]:
-    inner = row.strip().strip("|")
-    return [_Cell(match[0], offset + match.start()) for match in _CELL.finditer(inner)]
 
 
 def _is_value(sentence: str, one: Quantity) -> bool:

@@ -7,7 +7,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.evidence import Evidence, Span
+from chains.citations.evidence import Evidence
+from chains.text.statements import Statement
 from chains.text.tokens import MONTHS, ORDINALS, WEIGHTS, Token
 from chains.text.words import stem, word_set
 
@@ -71,7 +72,7 @@ def compare_numbers(
         homes = [span for place in own for span in evidence.occurrences.get(everything[place].key, ())]
         repeated = [place for place in stated if place not in own]
         if homes and any(
-            all(_clashes(sentence, everything, place, evidence, evidence.spans[home]) for home in homes)
+            all(_clashes(sentence, everything, place, evidence, evidence.statements[home]) for home in homes)
             for place in repeated
         ):
             return "misplaced"
@@ -86,7 +87,7 @@ def compare_numbers(
         for place in stated
         if coverage[best] >= (YEAR_CLASH_COVERAGE if _YEAR.match(everything[place].key) else CLASH_COVERAGE)
         and 2 * _home(everything[place].key, evidence, coverage) < coverage[best]
-        and _clashes(sentence, everything, place, evidence, evidence.spans[best])
+        and _clashes(sentence, everything, place, evidence, evidence.statements[best])
     }
     if not clashing:
         return "none"
@@ -99,13 +100,13 @@ def in_another_row(sentence: Sequence[Token], question: Sequence[Token], evidenc
     The words of the question count as well: "5 days" answers it only from the row that it asks about. A word that the
     row denies ("bill not issued") counts only where sentence or question deny it too.
     """
-    rows = [place for place, span in enumerate(evidence.spans) if evidence.text.startswith("|", span.start)]
+    rows = [place for place, statement in enumerate(evidence.statements) if statement.kind == "row"]
     stated = {word.key for word in sentence if word.kind == "number"} - {word.key for word in question}
     if not rows or not stated:
         return False
     weights = {word.key: word.weight for word in (*sentence, *question) if word.key not in stated}
     also_denied = denied(sentence) | denied(question)
-    held = {place: _weight_held(evidence.spans[place].tokens, weights, also_denied) for place in rows}
+    held = {place: _weight_held(evidence.statements[place].tokens, weights, also_denied) for place in rows}
     homes = (set(evidence.occurrences.get(number, ())) for number in stated)
     return any(home and home <= held.keys() and _least_better(held, home) for home in homes)
 
@@ -134,11 +135,11 @@ def _states(everything: Sequence[Token], place: int) -> bool:
     return not labelled and not ranked and not ordinal and not _HEDGES.intersection(before)
 
 
-def _clashes(sentence: str, everything: Sequence[Token], place: int, evidence: Evidence, span: Span) -> bool:
+def _clashes(sentence: str, everything: Sequence[Token], place: int, evidence: Evidence, span: Statement) -> bool:
     """Return whether the span gives only other numbers of the same measure, none of which the sentence says too."""
     said = {word.key for word in everything if word.kind == "number"}
     measure = _measure(sentence, everything, place)
-    passage = evidence.text[span.start : span.end]
+    passage = span.compared
     numbers = [other for other, word in enumerate(span.tokens) if word.kind == "number"]
     rivals = [
         span.tokens[other].key for other in numbers if measure.intersection(_measure(passage, span.tokens, other))
@@ -196,7 +197,7 @@ def is_denied(
     weights = np.array([word.weight for word in words], dtype=np.float32)
     coverage = (strengths == 1.0) @ weights / weights.sum()
     best = int(coverage.argmax())
-    theirs = evidence.spans[best].tokens
+    theirs = evidence.statements[best].tokens
     differ = _denied_here_alone(everything, theirs) or _denied_here_alone(theirs, everything)
     return differ and bool(coverage[best] >= COVERAGE)
 

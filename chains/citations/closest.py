@@ -1,6 +1,5 @@
 """Quote the retrieved passages that are closest to a question."""
 
-import re
 from collections.abc import Sequence
 from itertools import islice, zip_longest
 from typing import Final
@@ -10,28 +9,33 @@ from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence, evidence_of
 from chains.citations.sources import external_urls
-from chains.citations.support import QUOTE_LIMIT, match, shorten, spread
+from chains.citations.support import Matrix, match, shorten, spread
 from chains.metadata import CLOSEST
 from chains.state import ClosestPassage, Generated, Passage, passages_of
+from chains.text.quantities import quantities
+from chains.text.ranges import ranged
+from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
 
 MOST: Final = 3
+PASSAGE_LIMIT: Final = 600
+"""The most characters of a passage that are shown, but for a longer statement."""
 _HEADING: Final = 0.8  # What a word is worth that only the passage's title or section holds.
 _LEAST_RARITY: Final = 0.3
-_TABLE_RULE: Final = re.compile(r"[ \t]*\n[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*(?:\n|\Z)")
+_SAID: Final = frozenset({"sentence", "item", "row", "code"})
 
 
 def closest_passages(question: str, passages: Sequence[Passage]) -> list[ClosestPassage]:
-    """Return the best passages in their order, at most three, each with the words that fit the question best.
+    """Return the best passages in their order, at most three, each whole up to `PASSAGE_LIMIT` characters.
 
-    The retriever's order stays, because it finds more of the answers than an order by words does. A quote begins with
-    the sentence, list item or table row that holds most of the question's words, whether they stand in it, near it or
-    in the passage's heading; a rare word counts for more.
+    The retriever's order stays, because it finds more of the answers than an order by words does. What is marked is the
+    statement that holds most of the question's words, whether they stand in it, near it or in the passage's heading; a
+    rare word counts for more. Of several rows of a table that hold as much, none is marked.
     """
     words = [word for word in tokens(question) if word.weight > 0]
     evidence = [evidence_of(passage) for passage in passages]
     weights = _weigh(words, evidence)
-    quotes = (_quote(words, weights, one) for one in evidence)
+    quotes = (_quote(question, words, weights, one) for one in evidence)
     return list(islice(map(_closest, passages, quotes), MOST))
 
 
@@ -61,49 +65,71 @@ def _weigh(words: Sequence[Token], evidence: Sequence[Evidence]) -> NDArray[np.f
     return np.asarray(np.array([word.weight for word in words]) * (_LEAST_RARITY + rarity), dtype=np.float32)
 
 
-def _quote(words: Sequence[Token], weights: NDArray[np.float32], evidence: Evidence) -> tuple[int, int]:
-    """Return the bounds of the quote, which is empty where the passage has no words."""
-    statements = [place for place in range(len(evidence.spans)) if not _is_heading(evidence, place)]
-    if not statements:
-        return 0, 0
+def _quote(
+    question: str, words: Sequence[Token], weights: NDArray[np.float32], evidence: Evidence
+) -> tuple[int, int, int, int]:
+    """Return where the quote begins and ends, and what of it is marked; nothing where the passage has no words."""
+    statements = evidence.statements
+    said = [place for place, statement in enumerate(statements) if statement.kind in _SAID]
+    if not said:
+        return 0, 0, 0, 0
     headed = np.array([_HEADING if word.key in evidence.heading else 0.0 for word in words], dtype=np.float32)
-    fits = np.maximum(spread(match(words, evidence, None)), headed) @ weights
-    best = max(statements, key=lambda place: fits[place])
-    return shorten(evidence.spans[best].start, _end(evidence, best), evidence.text)
+    strengths = match(words, evidence, None)
+    fits = np.maximum(spread(strengths), headed) @ weights
+    best = max(said, key=lambda place: fits[place])
+    first, last = statements[best].start, statements[best].end
+    if statements[best].kind == "row":
+        rows = [place for place in said if statements[place].block == statements[best].block]
+        marked = _row(question, strengths[rows] @ weights, [statements[row] for row in rows])
+        best = best if marked is None else rows[marked]
+        first, last = (statements[best].start, statements[best].end) if marked is not None else (0, 0)
+    start, end = _around(evidence, best)
+    return start, end, first, last
 
 
-def _end(evidence: Evidence, first: int) -> int:
-    """Return where the quote ends: behind a table row, or behind the sentences that follow within `QUOTE_LIMIT`."""
-    start, end = evidence.spans[first].start, evidence.spans[first].end
-    for place in range(first + 1, len(evidence.spans)):
-        too_long = evidence.spans[place].end - start > QUOTE_LIMIT
-        if too_long or _line_start(evidence, place - 1) == "|" or _is_heading(evidence, place):
-            break
-        end = evidence.spans[place].end
-    return end
+def _row(question: str, fits: Matrix, rows: Sequence[Statement]) -> int | None:
+    """Return the row that a question asks for, by its words and by the ranges that hold its figures."""
+    worth = fits + np.array(ranged(rows, quantities(question)), dtype=np.float32) * float(fits.max() or 1)
+    order = np.argsort(-worth, kind="stable")
+    is_sure = len(rows) == 1 or worth[order[0]] > worth[order[1]]
+    return int(order[0]) if is_sure else None
 
 
-def _is_heading(evidence: Evidence, place: int) -> bool:
-    """Return whether a statement is a heading, or the names of a table's columns."""
-    return _line_start(evidence, place) == "#" or bool(_TABLE_RULE.match(evidence.text, evidence.spans[place].end))
+def _around(evidence: Evidence, best: int) -> tuple[int, int]:
+    """Return the passage, or as many whole statements around one as fit; those of its block come first."""
+    statements, text = evidence.statements, evidence.text
+    first = last = best
+    opening = next(place for place, one in enumerate(statements) if one.kind != "heading" or place == best)
+    for within in (True, False):
+        for step in (-1, 1):
+            while opening <= (place := (first if step < 0 else last) + step) < len(statements):
+                start, end = statements[min(first, place)].start, statements[max(last, place)].end
+                if end - start > PASSAGE_LIMIT or (within and statements[place].block != statements[best].block):
+                    break
+                first, last = min(first, place), max(last, place)
+    # The sign of a list item or a row's bar belongs to the quote.
+    start = text.rfind("\n", 0, statements[first].start) + 1
+    start = (
+        start
+        if not text[start : statements[first].start].strip(" \t>-*+•0123456789.)[]xX")
+        else statements[first].start
+    )
+    return shorten(start, statements[last].end, text, PASSAGE_LIMIT)
 
 
-def _line_start(evidence: Evidence, place: int) -> str:
-    """Return the first sign of the line on which a statement begins."""
-    start = evidence.spans[place].start
-    return evidence.text[evidence.text.rfind("\n", 0, start) + 1 : start + 1].lstrip()[:1]
-
-
-def _closest(passage: Passage, quote: tuple[int, int]) -> ClosestPassage:
-    metadata, (start, end) = passage["metadata"], quote
+def _closest(passage: Passage, quote: tuple[int, int, int, int]) -> ClosestPassage:
+    metadata, (start, end, first, last) = passage["metadata"], quote
+    text = passage["content"]
     return ClosestPassage(
         doc_id=metadata.get("doc_id"),
         title=str(metadata.get("title") or ""),
         section=metadata.get("section") or None,
         page=metadata.get("page") or None,
         url=next(iter(external_urls(metadata)), None),
-        quote=passage["content"][start:end],
+        quote=text[start:end],
         start=start,
         end=end,
+        marked=text[first : min(last, end)],
+        table_head=str(metadata.get("table_head") or "") if text[start:].startswith("|") else "",
         score=passage["score"],
     )

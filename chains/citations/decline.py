@@ -35,9 +35,9 @@ _ASKED_FOR = re.compile(r"\W*I don't have specific information about that in the
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
 
-def opens_with_decline(answer: str) -> bool:
-    """Return whether the answer opens with the very sentence that the prompt asks for, whatever stands behind it."""
-    return _ASKED_FOR.match(answer.replace("’", "'")) is not None
+def opens_with_decline(answer: str, sentence: str = "") -> bool:
+    """Return whether the answer opens with the packaged prompt's sentence or this one, whatever stands behind it."""
+    return bool(sentence and answer.startswith(sentence)) or _ASKED_FOR.match(answer.replace("’", "'")) is not None
 
 
 def says_nothing_found(sentence: str) -> bool:
@@ -52,9 +52,9 @@ def first_decline(answer: str) -> str:
     return answer[: last.end()].rstrip() if last else answer
 
 
-def is_decline(answer: str, citations: Sequence[Citation]) -> bool:
-    """Return whether the answer opens with a decline and supports nothing else."""
-    if opens_with_decline(answer):
+def is_decline(answer: str, citations: Sequence[Citation], sentence: str = "") -> bool:
+    """Return whether the answer opens with a decline or this sentence, and supports nothing else."""
+    if opens_with_decline(answer, sentence):
         return True
     found = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
     if found is None:

@@ -6,18 +6,9 @@ from functools import lru_cache
 from itertools import product
 
 from chains.state import Passage
-from chains.text.sentences import sentence_bounds
+from chains.text.statements import Statement, read_statements
 from chains.text.tokens import Token, tokens
 from chains.text.words import word_set
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One sentence, list item, heading or table row of a chunk: `text[start:end]`, and all its words."""
-
-    start: int
-    end: int
-    tokens: tuple[Token, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +16,7 @@ class Evidence:
     """A passage prepared for comparison, by `prepare` or `from_sentences`."""
 
     text: str
-    spans: tuple[Span, ...]
+    statements: tuple[Statement, ...]
     occurrences: dict[str, tuple[int, ...]]
     numbers: frozenset[str]
     heading: frozenset[str] = frozenset()
@@ -33,37 +24,43 @@ class Evidence:
 
 
 @lru_cache(maxsize=256)
-def prepare(text: str, heading: str = "") -> Evidence:
-    """Return the chunk cut into sentences, list items and table rows; the last 256 are cached."""
-    return _index(text, sentence_bounds(text), heading)
+def prepare(text: str, heading: str = "", table_head: str = "") -> Evidence:
+    """Return a passage with its statements and the words under it; the last 256 are cached.
+
+    Args:
+        text: the passage.
+        heading: the title of its document and its section.
+        table_head: the head of the table that the passage begins in the middle of.
+    """
+    return _index(text, read_statements(text, table_head), f"{heading}\n{table_head}")
 
 
 def evidence_of(passage: Passage) -> Evidence:
     """Return a passage prepared, its title and section as its heading."""
     metadata = passage["metadata"]
-    return prepare(passage["content"], f"{metadata.get('title') or ''}\n{metadata.get('section') or ''}")
+    heading = f"{metadata.get('title') or ''}\n{metadata.get('section') or ''}"
+    return prepare(passage["content"], heading, str(metadata.get("table_head") or ""))
 
 
 def from_sentences(sentences: Sequence[str]) -> Evidence:
     """Return evidence whose sentences are already cut; its text is their lines."""
-    starts = [0]
+    text, start, statements = "\n".join(sentences), 0, []
     for sentence in sentences:
-        starts.append(starts[-1] + len(sentence) + 1)
-    bounds = [(start, start + len(sentence)) for start, sentence in zip(starts[:-1], sentences, strict=True)]
-    return _index("\n".join(sentences), iter(bounds))
+        statements.append(Statement(text, "sentence", start, start + len(sentence)))
+        start += len(sentence) + 1
+    return _index(text, statements)
 
 
-def _index(text: str, bounds: Iterator[tuple[int, int]], heading: str = "") -> Evidence:
-    """Return the evidence with its words; spans without a word are left out."""
-    read = ((start, end, tokens(text[start:end])) for start, end in bounds)
-    spans = tuple(Span(start, end, words) for start, end, words in read if words)
+def _index(text: str, statements: Iterable[Statement], heading: str = "") -> Evidence:
+    """Return the evidence with its words; statements without a word are left out."""
+    worded = tuple(statement for statement in statements if statement.tokens)
     found: dict[str, list[int]] = {}
-    for place, span in enumerate(spans):
-        for key in {word.key for word in span.tokens}:
+    for place, statement in enumerate(worded):
+        for key in {word.key for word in statement.tokens}:
             found.setdefault(key, []).append(place)
-    numbers = frozenset(word.key for span in spans for word in span.tokens if word.kind == "number")
+    numbers = frozenset(word.key for statement in worded for word in statement.tokens if word.kind == "number")
     in_heading = frozenset(word.key for word in tokens(heading) if word.weight > 0)
-    return Evidence(text, spans, {key: tuple(places) for key, places in found.items()}, numbers, in_heading)
+    return Evidence(text, worded, {key: tuple(places) for key, places in found.items()}, numbers, in_heading)
 
 
 _YES_OR_NO = word_set("yes no")

@@ -8,13 +8,15 @@ what is inside a line, so the rules that consume code spans and autolinks are wr
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.helpers import parseLinkDestination
 from markdown_it.rules_inline import StateInline, autolink, backtick
+
+from chains.citations.number_scanner import numbers_in
 
 LONGEST_MARKER = 400
 LONGEST_LINK = 2000
@@ -25,6 +27,11 @@ OPENING = {"]": "[", "】": "【", "］": "［", "〕": "〔", r"\]": r"\["}
 OPENING_BRACKETS = frozenset(OPENING.values())
 BRACKETS = re.compile(r"\\[\s\S]|[\[\]【】［］〔〕]|\n[ \t]*\n")
 _BLANK = re.compile(r"\s")
+_DEFINITION = re.compile(
+    r"^[ ]{0,3}\[(?!\^)([^\[\]\n]{1,300})\]:[ \t]*(?:<[^<>\n]*>|[^\s<:/#.]*+[:/#.]\S*+)"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$",
+    re.MULTILINE,
+)
 _CHECKBOX = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 
 
@@ -55,16 +62,26 @@ class Marker:
 def find_markers(answer: str) -> list[Marker]:
     """Return the spans that may be citations, outer before inner. Linear in the length of the answer."""
     markers: list[Marker] = []
-    barred_until = 0
+    barred_until, links = 0, link_labels(answer)
     for start, end in sorted(_pairs(answer, code_ranges(answer))):
         if start < barred_until:
             continue
         marker = Marker(start, end, answer[start:end])
-        if _is_link(answer, start, end):
-            barred_until = end
+        if link_end := _link_end(answer, start, end, links):
+            barred_until = link_end
         elif end - start <= LONGEST_MARKER and not _is_other(answer, marker):
             markers.append(marker)
     return markers
+
+
+def link_labels(answer: str) -> frozenset[str]:
+    """Return the labels of the link reference definitions in an answer: `[1]: https://example.org` (CommonMark 4.7)."""
+    return frozenset(link_label(found[1]) for found in _DEFINITION.finditer(answer)) if "]:" in answer else frozenset()
+
+
+def link_label(label: str) -> str:
+    """Return a label as labels are compared: without regard to case and blanks."""
+    return " ".join(label.casefold().split())
 
 
 def inside(place: int, ranges: Iterable[tuple[int, int]]) -> bool:
@@ -96,6 +113,19 @@ def _opened_at(open_at: list[tuple[str, int]], bracket: str) -> int | None:
     while open_at and open_at[-1][0] == r"\[" and bracket != r"\]":
         open_at.pop()  # An escaped bracket that nothing closes is text.
     return open_at.pop()[1] if open_at and open_at[-1][0] == OPENING[bracket] else None
+
+
+_LABEL = re.compile(r"\[([^\[\]\n]{0,300})\]")
+
+
+def _link_end(answer: str, start: int, end: int, links: Collection[str]) -> int:
+    """Return the end of the link or definition that the span is, 0 if it is none."""
+    inner = answer[start + 1 : end - 1]
+    if (label := _LABEL.match(answer, end)) and not numbers_in(inner) and link_label(label[1] or inner) in links:
+        return label.end()
+    if link_label(inner) in links and (not numbers_in(inner) or answer[end : end + 1] == ":"):
+        return end
+    return end if _is_link(answer, start, end) else 0
 
 
 def _is_link(answer: str, start: int, end: int) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -82,15 +82,25 @@ def _label(label: str) -> str:
     return str(int(plain)) if plain.isdecimal() else label
 
 
-def read_notes(answer: str, shown: Sequence[Passage]) -> tuple[list[Reference], list[tuple[int, int]]]:
-    """Return the references of footnote marks and listed numbers, and the ranges of the notes that define them."""
+Read = tuple[list[Reference], list[tuple[int, int]]]
+"""References, and the ranges of the notes that define them."""
+
+
+def read_notes(answer: str, shown: Sequence[Passage]) -> Read:
+    """Return the references of footnote marks and listed numbers."""
     notes, listed = footnotes(answer, shown), bibliography(answer, shown)
-    places = [(note.start, note.end) for note in (*notes, *listed)]
-    marks = [
-        mark
-        for mark in (*_footnote_marks(answer, notes), *_number_marks(answer, listed))
-        if not inside(mark[0], places)
-    ]
+    return _read([*notes, *listed], (*_footnote_marks(answer, notes), *_number_marks(answer, listed)))
+
+
+def read_footnotes(answer: str, shown: Sequence[Passage]) -> Read:
+    """Return the references of footnote marks."""
+    notes = footnotes(answer, shown)
+    return _read(notes, _footnote_marks(answer, notes))
+
+
+def _read(notes: Sequence[Note], found: Iterable[tuple[int, int, Note]]) -> Read:
+    places = [(note.start, note.end) for note in notes]
+    marks = [mark for mark in found if not inside(mark[0], places)]
     references = [
         Reference(start, end, named.title, named.section, named.passage, named.section_matched)
         for start, end, note in marks

@@ -5,6 +5,7 @@ still change what it is, so that any way of cutting the answer gives the same pa
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 LONGEST_GROUP = 80
@@ -16,6 +17,7 @@ RECENT = 40
 
 _NUMBER = r"(?:(?:sources?|references?|refs?|documents?|docs?)\s*)?#?\d{1,3}"
 _GROUP = re.compile(rf"\s*{_NUMBER}(?:\s*(?:,|;|&|and|-|–|to)\s*{_NUMBER})*\s*", re.IGNORECASE)
+_GROUP_BEFORE = re.compile(rf"[\[【［〔]{_GROUP.pattern}[\]】］〕]\Z", re.IGNORECASE)
 _ITEM = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*\D{0,12}?(\d+))?", re.IGNORECASE)
 _INNER = re.compile(r"[\w\s,;&#–-]*")
 _SPECIAL = re.compile(r"[\[【［〔`~\\\n]")
@@ -37,9 +39,13 @@ Part = str | tuple[int, ...]
 
 @dataclass
 class NumberScanner:
-    """Separate the groups of source numbers in an answer from its text; `sources` is the number of sources."""
+    """Separate the groups of source numbers in an answer from its text.
+
+    `sources` is the number of sources; `links` are the labels of the answer's links, where it is known whole.
+    """
 
     sources: int
+    links: Collection[str] = ()
     _held: str = ""  # What has come and is not settled yet; `_at` is how far it has been read.
     _at: int = 0
     _recent: str = "\n"  # The end of what has been passed on, for what stands before a bracket.
@@ -168,8 +174,10 @@ class NumberScanner:
         if following == "(" and (link := _LINK.match(self._held, end, limit)):
             return link.end()
         defines = following == ":" and self._at_line_start()
-        if defines and _ADDRESS.match(self._held, end):
+        if defines and (group.strip() in self.links or _ADDRESS.match(self._held, end)):
             return end
+        if group.strip() in self.links and self._recent.endswith("]") and not _GROUP_BEFORE.search(self._recent):
+            return end  # [Customs][1]
         if not final and (defines or following == "("):
             begun = _ADDRESS_BEGUN if defines else _LINK_BEGUN
             if len(self._held) < limit and begun.fullmatch(self._held, end):

@@ -5,10 +5,10 @@ was not shown disappears without leaving a hole in the sentence. What is written
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from chains.citations.cited_sentences import Sentence
-from chains.citations.markers import MarkerBuffer, code_ranges
+from chains.citations.markers import MarkerBuffer, code_ranges, link_labels
 from chains.citations.number_scanner import NumberScanner
 from chains.naming import UNTITLED, place_name
 from chains.state import Passage
@@ -30,11 +30,11 @@ def source_key(passage: Passage) -> tuple[str, object]:
 
 
 class NumberedMarkers:
-    """Rewrite the markers of one answer."""
+    """Rewrite the markers of one answer; `links` are the labels that it defines as links, where it is known whole."""
 
-    def __init__(self, shown: Sequence[Passage | None]) -> None:
+    def __init__(self, shown: Sequence[Passage | None], links: Collection[str] = ()) -> None:
         self._shown = shown
-        self._scanner = NumberScanner(len(shown))
+        self._scanner = NumberScanner(len(shown), links)
         self._numbers: dict[tuple[object, ...], int] = {}
         self._places: list[int] = []  # For each final number, the rank of the best passage cited for it.
         self._gap = ""  # Blanks, or a comma between markers, that a marker to come may make needless.
@@ -145,8 +145,8 @@ class NumberedMarkers:
 class TitledMarkers(NumberedMarkers):
     """Rewrite the numbers of one answer as `[Title > Section]`; a title that the model wrote itself stays."""
 
-    def __init__(self, shown: Sequence[Passage | None]) -> None:
-        super().__init__(shown)
+    def __init__(self, shown: Sequence[Passage | None], links: Collection[str] = ()) -> None:
+        super().__init__(shown, links)
         self._titles = MarkerBuffer()
 
     def feed(self, piece: str) -> str:
@@ -168,7 +168,7 @@ class TitledMarkers(NumberedMarkers):
 
 def number_markers(answer: str, shown: Sequence[Passage | None]) -> tuple[str, list[Passage]]:
     """Return the answer with single, consecutive markers, and the passage of each."""
-    markers = NumberedMarkers(shown)
+    markers = NumberedMarkers(shown, link_labels(answer))
     return markers.feed(answer) + markers.flush(), markers.cited
 
 

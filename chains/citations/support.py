@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_row
 from chains.citations.evidence import NOTHING_ASKED, Asked, Evidence
 from chains.ports import WordSimilarity
+from chains.text.letters import letters
 from chains.text.sentences import MARKER
 from chains.text.tokens import Token, fold, tokens
 
@@ -64,9 +65,9 @@ def support(
     sentence = MARKER.sub("", sentence, count=1)
     everything = tokens(sentence)
     words = [word for word in everything if word.weight > 0]
-    if not words or not evidence.spans:
+    if not words or not evidence.statements:
         return Support(0.0, "", 0, 0, contradicted=False)
-    if (verbatim := _find_verbatim(sentence, evidence.text)) is not None:
+    if (verbatim := _find_verbatim(sentence, evidence)) is not None:
         return Support(1.0, evidence.text[slice(*verbatim)], *verbatim, contradicted=False)
     weights = weigh(words, evidence)
     strengths = match(words, evidence, similarity)
@@ -86,15 +87,17 @@ def support(
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
 
 
-def _find_verbatim(sentence: str, text: str) -> tuple[int, int] | None:
-    """Return where the text holds the sentence word for word, if it does and the quote is not too long."""
+def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
+    """Return where the passage says the sentence word for word, if the quote is not too long, or restates it as a row."""
+    text = evidence.text
     for wanted in (sentence.strip(), sentence.strip(" .")):
         start = text.find(wanted) if len(wanted) <= QUOTE_LIMIT else -1
         end = start + len(wanted)
         inside_a_word = text[max(0, start - 1) : start].isalnum() or text[end : end + 1].isalnum()
         if start >= 0 and not inside_a_word:
             return start, end
-    return None
+    said = letters(sentence)
+    return next(((one.start, one.end) for one in evidence.statements if one.cells and one.letters == said), None)
 
 
 def ceiling(words: Sequence[Token], evidence: Evidence) -> float:
@@ -106,7 +109,7 @@ def ceiling(words: Sequence[Token], evidence: Evidence) -> float:
 
 def weigh(words: Sequence[Token], evidence: Evidence) -> NDArray[np.float32]:
     """Return each word's weight: what its kind carries, times the root of its idf among the evidence's sentences."""
-    count = len(evidence.spans) + 2
+    count = len(evidence.statements) + 2
     seen = [len(evidence.occurrences.get(word.key, ())) for word in words]
     return np.array(
         [word.weight * sqrt(log(count / (places + 0.5))) for word, places in zip(words, seen, strict=True)],
@@ -116,7 +119,7 @@ def weigh(words: Sequence[Token], evidence: Evidence) -> NDArray[np.float32]:
 
 def match(words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None) -> Matrix:
     """Return how strongly each evidence sentence holds each word, shape (sentences, words)."""
-    strengths = np.zeros((len(evidence.spans), len(words)), dtype=np.float32)
+    strengths = np.zeros((len(evidence.statements), len(words)), dtype=np.float32)
     if similarity is not None:
         _match_softly(strengths, words, evidence, similarity)
     for column, word in enumerate(words):
@@ -128,7 +131,7 @@ def match(words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity
 def _match_softly(strengths: Matrix, words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity) -> None:
     """Fill in the cosine of each word with the nearest word of each sentence; a number is never nearly right."""
     columns = [column for column, word in enumerate(words) if word.kind != "number"]
-    terms = {fold(word.text): word.key for span in evidence.spans for word in span.tokens if word.weight > 0}
+    terms = {fold(word.text): word.key for span in evidence.statements for word in span.tokens if word.weight > 0}
     if not columns or not terms:
         return
     cosines = similarity([fold(words[column].text) for column in columns], list(terms))
@@ -164,29 +167,29 @@ def spread(strengths: Matrix) -> Matrix:
 
 
 def quote(strengths: Matrix, weights: NDArray[np.float32], evidence: Evidence) -> tuple[int, int]:
-    """Return the bounds of the sentence, or few adjoining ones, that support most; at most `QUOTE_LIMIT` long."""
-    spans = evidence.spans
-    best, bounds = -np.inf, (spans[0].start, spans[0].end)
+    """Return the bounds of the statement, or few adjoining ones, that support most; at most `QUOTE_LIMIT` long."""
+    statements = evidence.statements
+    best, bounds = -np.inf, (statements[0].start, statements[0].end)
     shares = strengths * (weights / weights.sum())
     for first in np.argsort(-shares.sum(axis=1), kind="stable")[:3].tolist():
         together = shares[first]
-        for last in range(first, min(first + 3, len(spans))):
-            length = spans[last].end - spans[first].start
+        for last in range(first, min(first + 3, len(statements))):
+            length = statements[last].end - statements[first].start
             if last > first and length > QUOTE_LIMIT:
                 break
             together = np.maximum(together, shares[last])
             worth = float(together.sum()) - _QUOTE_COST * length
             if worth > best:
-                best, bounds = worth, (spans[first].start, spans[last].end)
+                best, bounds = worth, (statements[first].start, statements[last].end)
     return shorten(*bounds, evidence.text)
 
 
-def shorten(start: int, end: int, text: str) -> tuple[int, int]:
+def shorten(start: int, end: int, text: str, limit: int = QUOTE_LIMIT) -> tuple[int, int]:
     """Return the bounds cut at a word border where the quote would be too long."""
-    if end - start <= QUOTE_LIMIT:
+    if end - start <= limit:
         return start, end
-    border = max(text.rfind(" ", start, start + QUOTE_LIMIT), text.rfind("\n", start, start + QUOTE_LIMIT))
-    return start, border if border > start else start + QUOTE_LIMIT
+    border = max(text.rfind(" ", start, start + limit), text.rfind("\n", start, start + limit))
+    return start, border if border > start else start + limit
 
 
 LOSSES_VERSION = 1

@@ -23,7 +23,7 @@ FEWEST_LETTERS = 4  # Of a section that stands without its title.
 FULL_TITLE = 3  # Words of a title in escaped brackets that needs no section beside it.
 
 _PREFIX = re.compile(
-    r"\s*(?:cite[ds]?|citation|source|document|ref(?:erence)?|see)(?:\s+from)?\s*[:：]\s*|\s*cited\s+from\s+",
+    r"\s*(?:cite[ds]?|citation|source|document|file|section|ref(?:erence)?|see)(?:\s+from)?\s*[:：]\s*|\s*cited\s+from\s+",
     re.IGNORECASE,
 )
 _PATH = re.compile(r"\s*(?:&gt;|&rsaquo;|&raquo;|&rarr;|->|=>|::|[>›»→＞〉⟩▸▶⇒➔➜])\s*")
@@ -37,10 +37,11 @@ _PART = re.compile(r"(?:&#?\w{1,10};|[^;；])+")
 _NUMBER = re.compile(rf"[\s(]*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)\.?[\s)]*", re.IGNORECASE)
 _LABELLED_NUMBER = re.compile(rf"\s*(?:{_LABEL}\s*\d+(?:\.\d+)*|\d+(?:\.\d+)+)\.?\s*", re.IGNORECASE)
 _LEADING_NUMBER = re.compile(rf"\W*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)(?![\w.]*\d)[.):]?\s*", re.IGNORECASE)
-_PAGE = re.compile(r"[\s(]*(?:pages?|pp?\.?)\s*(\d+)[\s)]*", re.IGNORECASE)
+_PAGE = re.compile(r"[\s(]*(?:pages?|pp?\.?)\s*=?\s*(\d+)[\s)]*", re.IGNORECASE)
 _FORMAT = r"\.(?:md|markdown|pdf|docx?|html?|txt|pptx|xls[xm]|[ct]sv|eml|epub|jsonl|ndjson)"
 _ENDING = re.compile(rf"{_FORMAT}\s*$", re.IGNORECASE)
 _BEHIND_FILE = re.compile(rf"(?<=\w){_FORMAT}(?P<quote>[`*\"']*)(?:\s+|[:/]\s*)(?=\w)", re.IGNORECASE)
+_FILE_WITHOUT_ENDING = re.compile(r"(\w*[^\W_]_[^\W_]\w*)\s+(?=\w)")
 _FILE_SIGNS = re.compile(r"[\s_./\\-]+")
 
 
@@ -106,7 +107,10 @@ def _reference(
     if best.passage is None or best.score - SECTION_WEIGHT * best.section_score <= SHORT_FORM:
         # A whole path of headings says more than a word of some title.
         best = _section_alone(named, shown) or best
-    if best.passage is None and not (prefix or (best.section and any(map(str.isalpha, best.title)))):
+    is_named = prefix or (best.section and any(map(str.isalpha, best.title)))
+    if (
+        best.passage is None and not is_named and not with_section(named, shown)
+    ):  # A section may be of several documents.
         return None
     start, end = span or (offset + len(text) - len(text.lstrip()), offset + len(text.rstrip()))
     return Reference(start, end, best.title, best.section, best.passage, section_matched=best.section_score > 0)
@@ -134,6 +138,8 @@ def _interpretations(text: str, shown: Sequence[Passage]) -> Iterator[_Interpret
             yield found
     if file := _BEHIND_FILE.search(text):
         yield _best(text[: file.end("quote")], text[file.end() :], shown)
+    elif name := _FILE_WITHOUT_ENDING.match(text):
+        yield _best(name[1], text[name.end() :], shown)
 
 
 def _best(title: str, section: str | None, shown: Sequence[Passage]) -> _Interpretation:
@@ -182,6 +188,8 @@ def section_similarity(section: str, passage: Passage) -> float:
     if number := _NUMBER.fullmatch(section):
         return max([float(_leading_number(own) == number[1])] + [0.9 * (_leading_number(h) == number[1]) for h in path])
     written = [section, *_PATH.split(section)]
+    if _leading_number(section) == _leading_number(own):
+        written.append(_unnumbered(section))
     fits = [similarity(part, own) for part in written]
     fits += [0.9 * similarity(part, heading) for part in written for heading in path]
     return max(fits, default=0.0)

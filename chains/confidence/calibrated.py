@@ -50,9 +50,12 @@ class CalibratedConfidence:
     def __call__(self, state: Cited) -> Confidence:
         """Return the calibrated confidence; an outcome that is no answer has 0, a degraded one is never high."""
         outcome, found = state["outcome"], features(state)
-        if outcome in REASONS:
+        if outcome in REASONS and outcome != "unsure":
             return self.thresholds.confidence(0.0, REASONS[outcome], found)
         probability = self.model.probability(found)
+        if outcome == "unsure":
+            score = min(probability, self.thresholds.medium - _NEARLY)
+            return {**self.thresholds.confidence(score, REASONS[outcome], found), "level": "low"}
         if outcome == "degraded":
             reason = degradation_of(state["message"]) or REASONS["ungrounded"]
             return self.thresholds.confidence(DEGRADED_SHARE * probability, reason, found)

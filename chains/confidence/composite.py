@@ -26,7 +26,7 @@ _DOUBTS = re.compile(
     r"\bi'm not sure\b|\bi can(?:not|'t)\b|\bbased on limited information\b|\bmay not be\b|\bmight not\b", re.IGNORECASE
 )
 _DOUBT_WORDS = re.compile(r"\b(?:may|(?i:might|maybe|perhaps|possibly|unclear|uncertain))\b")
-_TWICE = re.compile(r"\b(?:maybe|perhaps|possibly|unclear|uncertain)\b", re.IGNORECASE)
+_TWICE = re.compile(r"\b(?:perhaps|possibly|unclear|uncertain)\b", re.IGNORECASE)
 _NO_ANSWER = 0.1  # The quality of an answer that says that it is none.
 _DOUBT_COSTS, _DOUBT_COSTS_AT_MOST = 0.15, 0.5
 # The share of its quality that an answer shorter than this many characters keeps.

@@ -228,6 +228,9 @@ def generate(
 
 
 def _prompt(system: str | ChatPromptTemplate, reminder: str, variables: Mapping[str, str]) -> ChatPromptTemplate:
+    if not isinstance(system, str | ChatPromptTemplate):
+        msg = f"system must be text or a ChatPromptTemplate, not a {type(system).__name__}; pass its template"
+        raise ConfigurationError(msg)
     if isinstance(system, ChatPromptTemplate):
         prompt = _checked(system, "the prompt", variables, needed=("context", "question"))
         return prompt.model_copy(update={"name": "prompt"})

@@ -1,7 +1,7 @@
 """Read files and embed texts ahead of the writer; the default engine uses threads."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Condition, Thread
@@ -15,8 +15,8 @@ from chains.errors import IngestionError
 from chains.ingestion.files import SourceFile
 from chains.ingestion.parsing import Parsed, Parser
 
-# The places of the chunks of a document that try to steer a language model.
-Suspicious = Callable[[Sequence[str]], Collection[int]]
+# The places of the chunks of a document that try to steer a language model, and the words that do.
+Suspicious = Callable[[Sequence[str]], Mapping[int, str]]
 Vectors = list[list[float]]
 
 # Files are read ahead until this many chunks wait for the writer.
@@ -59,7 +59,7 @@ class Reading:
             return error
         if self.suspicious is None:
             return parsed
-        return replace(parsed, suspicious=tuple(self.suspicious([chunk.text for chunk in parsed.chunks])))
+        return replace(parsed, suspicious=self.suspicious([chunk.text for chunk in parsed.chunks]))
 
 
 class PlainEngine:

@@ -10,7 +10,7 @@ from pathspec import GitIgnoreSpec
 
 from chains.audience import Audience
 from chains.errors import IngestionError
-from chains.ingestion.source import read_text
+from chains.regular_files import read_text
 
 # At the top of a corpus: what of it is no knowledge, in the syntax of .gitignore.
 IGNORE_FILE = ".waypointignore"
@@ -212,10 +212,7 @@ def _ignored(root: Path) -> Callable[[str], str | None]:
     try:
         if not file.is_file():
             return lambda _: None
-        text, warnings = read_text(file)
-        if warnings:
-            raise ValueError(warnings[0])
-        lines = list(filter(None, text.splitlines()))
+        lines = list(filter(None, read_text(file).splitlines()))
         if slow := next((line for line in lines if len(WILDCARDS.findall(line)) > MAX_WILDCARDS), None):
             msg = f"more than {MAX_WILDCARDS} wildcards in {slow!r}"
             raise ValueError(msg)

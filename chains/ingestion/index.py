@@ -167,7 +167,8 @@ def _addressed(
 
 def _warn_of_suspicious(parsed: Parsed) -> str:
     marked, chunks = len(parsed.suspicious), len(parsed.chunks)
-    text = f"{marked} of {chunks} chunks read like orders to a language model, and are not shown to it"
+    words = ", ".join(dict.fromkeys(f"“{words[:MOST_QUOTED]}”" for words in parsed.suspicious.values()))
+    text = f"{marked} of {chunks} chunks read like orders to a language model, and are not shown to it: {words}"
     return text if marked else ""
 
 

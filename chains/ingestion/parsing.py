@@ -1,7 +1,7 @@
 """Parse a file: load its text and metadata, and cut the text into chunks."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -21,14 +21,14 @@ ROWS = frozenset({".csv", ".jsonl", ".ndjson", ".tsv", ".xlsm", ".xlsx"})
 class Parsed:
     """The chunks of a file, its metadata, and in words what of it could not be read.
 
-    `suspicious` are the places of the chunks that try to steer a language model. `mark` is the line by which the file
-    says that it is not for everybody, if one does.
+    `suspicious` are the places of the chunks that try to steer a language model, with the words that do. `mark` is
+    the line by which the file says that it is not for everybody, if one does.
     """
 
     chunks: list[Chunk]
     metadata: dict[str, str]
     warnings: tuple[str, ...] = ()
-    suspicious: tuple[int, ...] = ()
+    suspicious: Mapping[int, str] = field(default_factory=dict)
     mark: str = ""
 
 

@@ -1,25 +1,17 @@
 """The text that a loader extracts from a file, and the checks that all loaders share."""
 
 import re
-import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from chains.errors import IngestionError
 
-# The largest file of text or markup that is read at all. One of this size is a book of ten thousand pages.
-MAX_BYTES = 20 * 2**20
 # Every chunk carries the title and the name of its section; what is longer is no name that a reader would know.
 MAX_NAME = 300
 MAX_SHOWN = 60  # Of a text that is named in a warning.
 
-# What Windows and older systems write; of all encodings, letters of one would be taken for another's.
-ENCODINGS = [
-    "utf_16", "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "euc_jp", "euc_kr", "koi8_r"
-]  # fmt: skip
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _NO_TITLE = re.compile(
     r"(?:untitled(?: document)?|anonymous|unnamed|unknown|no title|none|null|title|document|slide"
@@ -28,7 +20,6 @@ _NO_TITLE = re.compile(
     r"|(?:about:blank|file:|https?:)|(?:scan|img|image|dsc|page)[ _-]?\d+$",
     re.IGNORECASE,
 )
-_BINARY = re.compile(rb"\0{4}|[\x00-\x06\x0e-\x1a]{2}")
 _NO_CHARACTERS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -79,69 +70,6 @@ class SourceText:
 
 
 Loader = Callable[[Path], SourceText]
-
-
-def open_file(path: Path) -> IO[bytes]:
-    """Open a regular file.
-
-    Raises:
-        IngestionError: it is not a regular file, or the system does not hand it out.
-    """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            msg = "it is not a regular file"
-            raise IngestionError(msg)
-        return path.open("rb")
-    except OSError as error:
-        msg = f"the file cannot be read: {error.strerror or type(error).__name__}"
-        raise IngestionError(msg) from error
-
-
-def read_bytes(path: Path) -> bytes:
-    """Read a file of bounded size.
-
-    Raises:
-        IngestionError: the file cannot be read, or is larger than `MAX_BYTES`.
-    """
-    with open_file(path) as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        msg = f"the file is larger than {MAX_BYTES // 2**20} MB; split it"
-        raise IngestionError(msg)
-    return content
-
-
-def read_text(path: Path) -> tuple[str, tuple[str, ...]]:
-    """Read a file of text, and the warning which encoding it was taken for where that is not UTF-8.
-
-    Line ends are read as line feeds.
-
-    Raises:
-        IngestionError: the file cannot be read, is too large, or is no text.
-    """
-    content = read_bytes(path)
-    try:
-        text, warnings = content.decode("utf-8"), tuple[str, ...]()
-    except UnicodeDecodeError as error:
-        text, warnings = _guessed(content, error)
-    if "\0" in text:
-        msg = "the file holds binary data, not text"
-        raise IngestionError(msg)
-    return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
-
-
-def _guessed(content: bytes, error: UnicodeDecodeError) -> tuple[str, tuple[str, ...]]:
-    """Return the text in the encoding that its letters speak for."""
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - Few files need it, and it takes a tenth of a second.
-
-    is_binary = _BINARY.search(content) and not content.startswith(_UTF_16)
-    best = None if is_binary else from_bytes(content, cp_isolation=ENCODINGS).best()
-    if best is None or not str(best).strip():
-        msg = f"the file is not UTF-8 text (byte {error.start} cannot be read); save it as UTF-8"
-        raise IngestionError(msg) from error
-    text = str(best).removeprefix("\ufeff")
-    name = "cp1252" if content.decode("cp1252", "replace") == text else best.encoding
-    return text, (f"the file is not UTF-8; it was read as {name}",)
 
 
 def require_words(text: str) -> None:

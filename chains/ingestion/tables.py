@@ -10,7 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_BYTES, Table, storable, without_controls
+from chains.ingestion.source import Table, storable, without_controls
+from chains.regular_files import MAX_BYTES
 
 MAX_CELLS = 2_000_000
 MOST_HEADS = 5

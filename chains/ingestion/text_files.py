@@ -9,14 +9,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import yaml
 from markdown_it import MarkdownIt
 
 from chains.audience import INTERNAL
 from chains.errors import IngestionError
 from chains.ingestion.shown_markdown import shown_markdown
-from chains.ingestion.source import MAX_NAME, SourceText, read_text, require_words, title_of, without_controls
+from chains.ingestion.source import MAX_NAME, SourceText, require_words, title_of, without_controls
 from chains.ingestion.statements import Stated, plain_name, strings
+from chains.regular_files import read_any_text
+from chains.safe_yaml import Pairs, YamlError, read_values
 from chains.source_urls import not_links, source_urls
 from chains.text.letters import visible
 
@@ -68,16 +69,13 @@ def _toml(block: str, stated: Stated) -> dict[str, Any]:
     return values
 
 
-# Limits of a front matter. Without them a few hundred bytes of aliases or brackets cost minutes and gigabytes.
 MAX_FRONT_MATTER = 16_000
 MAX_VALUES = 1000
-MAX_DEPTH = 10
 MOST_WARNINGS, MAX_SHOWN = 5, 80
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPENED = re.compile(r"\A\ufeff?---[ \t]*\n[ \t]*[\w-]+[ \t]*:")
 _LINES = re.compile(r"^([ \t{-]*)[\"']?(\w[\w -]{0,40}?)[\"']?[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
-_NULL = {"", "~", "null", "Null", "NULL"}
 
 
 class FrontMatterError(IngestionError):
@@ -90,7 +88,7 @@ def load_markdown(path: Path) -> SourceText:
     Raises:
         IngestionError: the file cannot be read, is no text, is empty, or its front matter holds too much.
     """
-    text, warnings = read_text(path)
+    text, warnings = read_any_text(path)
     stated = Stated()
     values, start, faults = _readable_front_matter(text, stated)
     shown, unseen = shown_markdown(text[start:])
@@ -131,7 +129,7 @@ def load_plain(path: Path) -> SourceText:
     Raises:
         IngestionError: the file cannot be read, is no text, or is empty.
     """
-    text, warnings = read_text(path)
+    text, warnings = read_any_text(path)
     start = len(text) - len(text.removeprefix("\ufeff"))
     require_words(text[start:])
     stated = Stated()
@@ -161,47 +159,22 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
     if len(front_matter) > MAX_FRONT_MATTER:
         msg = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
         raise IngestionError(msg)
+
+    def mapping(pairs: Pairs) -> dict[str, Any]:
+        named = [(plain_name(name), value) for name, value in pairs]
+        for name, value in named:
+            stated.note(name, value)
+        return dict(named)
+
     try:
-        root = yaml.compose(front_matter, yaml.BaseLoader)
-    except RecursionError as error:
-        raise _too_large() from error
-    except (yaml.YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 2}" if mark else ""
-        msg = f"{FRONT_MATTER} is not valid YAML{where}: {getattr(error, 'problem', None) or 'it cannot be parsed'}"
-        raise FrontMatterError(msg) from error
-    values = _Values(stated).of(root)
+        values = read_values(front_matter, most_values=MAX_VALUES, object_pairs_hook=mapping)
+    except YamlError as error:
+        msg = f"{FRONT_MATTER} {error.problem} at line {error.line + 1}"
+        raise (IngestionError if error.is_too_large else FrontMatterError)(msg) from error
     if not isinstance(values or {}, dict):
         msg = f"{FRONT_MATTER} is a {type(values).__name__}; it must be a list of `name: value` lines"
         raise FrontMatterError(msg)
     return values or {}
-
-
-class _Values:
-    """Turns YAML nodes into values. Every visit of a node counts, also of one that aliases name many times."""
-
-    def __init__(self, stated: Stated) -> None:
-        self._left = MAX_VALUES
-        self._stated = stated
-
-    def of(self, node: yaml.Node | None, depth: int = 0) -> Any:
-        self._left -= 1
-        if self._left < 0 or depth > MAX_DEPTH:
-            raise _too_large()
-        if isinstance(node, yaml.MappingNode):
-            pairs = [(plain_name(self.of(key, depth + 1)), self.of(value, depth + 1)) for key, value in node.value]
-            for name, value in pairs:
-                self._stated.note(name, value)
-            return dict(pairs)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.of(item, depth + 1) for item in node.value]
-        if isinstance(node, yaml.ScalarNode) and (node.style or node.value not in _NULL):
-            return str(node.value)
-        return None
-
-
-def _too_large() -> IngestionError:
-    return IngestionError(f"the front matter has more than {MAX_VALUES} values or is nested too deeply")
 
 
 def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:

@@ -1,22 +1,27 @@
 """Compute the search query of a question, or the reply to one that is not searched for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import run_in_executor
 
 import prompts
 from chains.blocking import is_blocked
 from chains.history import Turn, turns_of
-from chains.ports import WordSimilarity
+from chains.ports import Redacted, WordSimilarity
 from chains.question import QUESTION_MAX_CHARACTERS, question_of
 from chains.reformulation.condense import Condense
 from chains.reformulation.splitting import Part, split_questions
-from chains.reformulation.standalone import completed, first_pronoun, lacks_subject, standalone
-from chains.reformulation.terms import is_small_talk
+from chains.reformulation.standalone import completed, first_pronoun, has_gap, lacks_subject, leaning, standalone
+from chains.reformulation.terms import small_talk
 from chains.reformulation.translate import Foreign, Translate
-from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Question, Redirect, Reformulated
+from chains.state import SMALL_TALK, UNDERSPECIFIED, AskedPart, Passage, Question, Redirect, Reformulated
 from prompts import Translations, translated
+
+FindFor = Callable[[RunnableConfig | None, str], Sequence[Passage]]
+"""Returns the passages for a query that the asker of a call may see, best first."""
 
 
 class Reformulate(Runnable[Question, Reformulated]):
@@ -28,12 +33,15 @@ class Reformulate(Runnable[Question, Reformulated]):
 
     Args:
         similarity: compares words by meaning, to find what a new name replaces; None compares their form only.
+        find: searches for both readings of a short question, alone and with what it may take from the conversation;
+            without it the form alone decides.
         condense: asks a language model where there is a conversation; None asks none.
         always: asks it for every question.
         is_foreign: says whether a question is in another language than English and the documents; None: none is.
         translate: puts such a question into English; None translates none.
-        small_talk: what thanks and greetings are answered with; by default the packaged text.
-        question_back: what a question without a subject is answered with; `{missing}` is the word that needs one.
+        clean: takes personal data out of the translation, as it was taken out of the question.
+        text: returns a reply by its name: those of small talk, and `question_back` with `{missing}` for the word that
+            needs a subject; by default the packaged ones.
         translations: of `question_back`, for a question with a `language`; by default the packaged ones.
     """
 
@@ -43,20 +51,20 @@ class Reformulate(Runnable[Question, Reformulated]):
         self,
         similarity: WordSimilarity | None = None,
         *,
+        find: FindFor | None = None,
         condense: Condense | None = None,
         always: bool = False,
         is_foreign: Foreign | None = None,
         translate: Translate | None = None,
-        small_talk: str | None = None,
-        question_back: str | None = None,
+        clean: Callable[[str], Redacted] | None = None,
+        text: Callable[[str], str] = prompts.load,
         translations: Translations | None = None,
     ) -> None:
-        self._similarity = similarity
+        self._similarity, self._find = similarity, find
         self._condense = condense
         self._always = always
-        self._is_foreign, self._translate = is_foreign, translate
-        self._small_talk = prompts.load("small_talk") if small_talk is None else small_talk
-        self._question_back = prompts.load("question_back") if question_back is None else question_back
+        self._is_foreign, self._translate, self._clean = is_foreign, translate, clean
+        self._text = text
         self._translations = prompts.translations() if translations is None else translations
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
@@ -65,39 +73,51 @@ class Reformulate(Runnable[Question, Reformulated]):
         Raises:
             QuestionError: the question is empty, too long or no text; or the history cannot be read.
         """
-        question, turns, found = self._by_rule(input)
+        question, turns, found = self._by_rule(input, config)
         if self._is_foreign and not _is_redirected(input, found) and self._is_foreign(question, config):
             translation = self._translate.invoke(question, turns, config) if self._translate else None
             if translation:
-                return self._translated(input, translation)
+                return self._translated(input, translation, config)
             found = {**found, "foreign": True}
-        if self._condense and (self._always or turns) and not _is_settled(input, found):
+        if self._condense and not self._is_settled(input, question, turns, found):
             return _with_query(found, self._condense.invoke(question, turns, config))
         return found
 
     async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Reformulated:
         """Return the same without blocking the event loop."""
-        question, turns, found = self._by_rule(input)
+        if self._find and input.get("history"):
+            question, turns, found = await run_in_executor(config, self._by_rule, input, config)
+        else:
+            question, turns, found = self._by_rule(input, config)
         if self._is_foreign and not _is_redirected(input, found) and await self._is_foreign.acall(question, config):
             translation = await self._translate.ainvoke(question, turns, config) if self._translate else None
             if translation:
-                return self._translated(input, translation)
+                return self._translated(input, translation, config)
             found = {**found, "foreign": True}
-        if self._condense and (self._always or turns) and not _is_settled(input, found):
+        if self._condense and not self._is_settled(input, question, turns, found):
             return _with_query(found, await self._condense.ainvoke(question, turns, config))
         return found
 
-    def _translated(self, state: Question, translation: str) -> Reformulated:
+    def _translated(self, state: Question, translation: str, config: RunnableConfig | None) -> Reformulated:
         """Return what the rules make of the question in English."""
-        *_, found = self._by_rule({**state, "question": translation})
-        return {**found, "translation": translation}
+        text, kinds = self._clean(translation) if self._clean else Redacted(translation, [])
+        *_, found = self._by_rule({**state, "question": text}, config)
+        return {**found, "translation": text, "translation_redacted": kinds}
 
-    def _by_rule(self, state: Question) -> tuple[str, list[Turn], Reformulated]:
+    def _is_settled(self, state: Question, question: str, turns: Sequence[Turn], found: Reformulated) -> bool:
+        """Return whether the query stays: no other reading of the question is open, or several are in it."""
+        if _is_redirected(state, found) or "parts" in found:
+            return True
+        is_new = self._find and found["search_query"] == question and leaning(question) and not has_gap(question)
+        return not self._always and bool(not turns or is_new)
+
+    def _by_rule(self, state: Question, config: RunnableConfig | None) -> tuple[str, list[Turn], Reformulated]:
         question, turns = question_of(state), turns_of(state.get("history"))
         redirect, parts = self._redirect(question, turns, state.get("language")), split_questions(question)
         if len(parts) > 1 and redirect is None:
             return question, turns, Reformulated(search_query=question, scope=None, parts=self._parts(parts, turns))
-        query = standalone(parts[0].asked, turns, self._similarity)[:QUESTION_MAX_CHARACTERS]
+        find = partial(self._find, config) if self._find else None
+        query = standalone(parts[0].asked, turns, self._similarity, find)[:QUESTION_MAX_CHARACTERS]
         return question, turns, Reformulated(search_query=query, scope=redirect)
 
     def _parts(self, parts: Sequence[Part], turns: Sequence[Turn]) -> list[AskedPart]:
@@ -113,12 +133,13 @@ class Reformulate(Runnable[Question, Reformulated]):
         return found
 
     def _redirect(self, question: str, turns: Sequence[Turn], language: str | None) -> Redirect | None:
-        if is_small_talk(question):
-            return Redirect(intent=SMALL_TALK, text=self._small_talk)
+        if kind := small_talk(question):
+            return Redirect(intent=SMALL_TALK, text=self._text(kind))
         if not turns and lacks_subject(question):
-            text = translated(self._question_back, language, self._translations)
-            missing = f"“{first_pronoun(question) or question}”"
-            return Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", missing))
+            text = translated(self._text("question_back"), language, self._translations)
+            pronoun = first_pronoun(question)
+            missing = pronoun.group() if pronoun else question
+            return Redirect(intent=UNDERSPECIFIED, text=text.replace("{missing}", f"“{missing}”"))
         return None
 
 
@@ -130,11 +151,6 @@ def verbatim(state: Question) -> Reformulated:
     """
     turns_of(state.get("history"))
     return Reformulated(search_query=question_of(state), scope=None)
-
-
-def _is_settled(state: Question, found: Reformulated) -> bool:
-    """Return whether the query stays: the question is blocked, answered without documents, or holds several."""
-    return _is_redirected(state, found) or "parts" in found
 
 
 def _is_redirected(state: Question, found: Reformulated) -> bool:

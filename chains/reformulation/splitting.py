@@ -1,16 +1,18 @@
 """Split a message into its questions, each with the statements that it depends on.
 
-An e-mail loses its greeting and its signature. What ends in a question mark is a question, and so is a request ("please
-tell me ..."); a clause behind "and" is one where it has an interrogative and a verb of its own. A message with one
-question stays that question.
+An e-mail loses its greeting, its signature, its disclaimer and the mail that it quotes. What ends in a question mark is
+a question, and so is a request ("please tell me ..."); a clause behind "and" is one where it has an interrogative and a
+verb of its own. A message with one question stays that question.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from chains.reformulation.terms import is_small_talk, terms
 from chains.text.sentences import sentence_bounds
+from chains.text.words import word_set
 
 MOST_PARTS: Final = 6
 """A message may hold more questions; the last part takes the rest."""
@@ -21,13 +23,21 @@ _TAG: Final = 2  # "Right?" belongs to what stands before it, as does what begin
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _GREETING: Final = re.compile(r"\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening|day)|to whom)\b", re.I)
+_HEADER: Final = re.compile(r"\s*(?:(?:from|sent|date|to|cc|subject|re|fwd?):|$)", re.I)
+# Where the words of others begin: a mail that is quoted, or what a mail program adds.
+_QUOTED: Final = re.compile(
+    r"\s*(?:from:|on\b.+\bwrote:\s*$|-{2,} ?(?:original|forwarded)\b|_{5}|sent from my\b|\W*(?:disclaimer|confidential)"
+    r"|(?:the \w+ (?:\w+ )?in )?this (?:e-?mail|message|communication)\b.*\b(?:confidential|intended|privileged))",
+    re.I,
+)
+_CONTACT: Final = re.compile(r"\b(?:fax|mobile|phone|tel)\b[^?]*\d|\bwww\.|\w@\w|\+\d[\d ()-]{7}", re.I)
 _LEAVE: Final = re.compile(
     r"\W*(?:--$|(?:(?:best|kind|many|warm|with)\s+)*"
     r"(?:br|cheers|regards|rgds|sincerely|thank you|thanks|wishes|yours)\b)",
     re.I,
 )
 _COURTESY: Final = re.compile(
-    r"^\W*(?:i |we )?(?:hope (?:you|this|all)\b|thank|(?:am |are )?looking forward|look forward)"
+    r"^\W*(?:i |we )?(?:hope (?:you|this|all)\b|thank|(?:am |are )?(?:await\w*|looking forward)|look forward)"
     r"|\b(?:have|had|got) (?:\w+ ){0,2}(?:questions?|enquir\w+|inquir\w+)\b",
     re.I,
 )
@@ -42,14 +52,15 @@ _ASKS_FOR: Final = (
 _ASKS: Final = rf"(?:{_ASKS_FOR}|{_VERB} (?:{_SUBJECT}\b|(?-i:[A-Z])))"
 """How a question begins: so, or with a verb before its subject."""
 _FILLER: Final = (
-    r"\W*(?:(?:also|and|but|finally|first|firstly|furthermore|kindly|lastly|moreover|next|ok|okay|please|plus|second"
+    r"\W*(?:(?:also|and|but|finally|first|firstly|furthermore|kindly|lastly|moreover|next|ok|okay|please|pl[sz]|plus|second"
     r"|secondly|so|then|third|thirdly)\b\W*)*"
 )
 _QUESTION: Final = re.compile(rf"{_FILLER}{_ASKS}", re.I)
 _ASKED: Final = re.compile(rf"(?:^{_FILLER}|[,:;]\s+|\s[-\u2013]\s+){_ASKS}", re.I)
 _REQUEST: Final = re.compile(
     rf"{_FILLER}(?:(?:can|could|would|will) you (?:\w+ ){{0,2}}?)?"
-    r"(?:advise|clarify|confirm|describe|explain|give|inform|let (?:me|us) know|list|share|tell)\b(?: (?:me|us)\b)?"
+    r"(?:advise|clarify|confirm|describe|explain|give|inform|let (?:me|us) know|list|revert|share|tell)\b"
+    r"(?: (?:me|us)\b)?"
     rf"|{_FILLER}(?:i|we)(?:['\u2019]d| would)? (?:also )?(?:like|need|want|wish) to know\b",
     re.I,
 )
@@ -58,6 +69,10 @@ _NEXT_QUESTION: Final = re.compile(
     rf"[,;]?\s+(?:and|plus|also)\s+(?:(?:also|finally|please|then),?\s+)?(?={_ASKS})|[,;]\s+(?={_ASKS_FOR})", re.I
 )
 _QUESTION_END: Final = re.compile(r"(?<=\?)[\"\u201d\u2019')]*\s+")
+_URGENT: Final = word_set(
+    "accordingly again asap back convenience earliest possible quickly reply revert soon soonest thanks today urgently"
+)
+"""Words that say when or how to answer, and not what."""
 _ITEM: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s+\Z")
 
 
@@ -94,24 +109,30 @@ def asking_part(message: str) -> str:
 
 
 def _read(message: str) -> tuple[str, list[Part]]:
-    """Return a message without greeting and signature, and its questions."""
+    """Return what a message says beside courtesies, and its questions."""
     body = _body(message)
-    return body, _parts(list(_sentences(body)))
+    sentences = list(_sentences(body))
+    telling = [one for one in sentences if not _is_courtesy(one.text)]
+    said = " ".join(one.text for one in telling) if 0 < len(telling) < len(sentences) else body
+    return said, _parts(telling)
 
 
 def _body(message: str) -> str:
-    """Return a message without the lines that greet and those of its signature."""
-    lines = [line for line in message.strip().splitlines() if line.strip()]
-    first = 1 if len(lines) > 1 and _is_short(lines[0]) and _GREETING.match(lines[0]) else 0
-    leave = next((at for at in range(first + 1, len(lines)) if _LEAVE.match(lines[at]) and _is_short(lines[at])), None)
-    tail = lines[leave:] if leave else []
-    if len(tail) > _LONGEST_SIGNATURE or any("?" in line for line in tail):
-        tail = []
-    if not first and not tail:
-        return message
-    kept = message.strip()
-    kept = kept[kept.index(lines[0]) + len(lines[0]) :] if first else kept
-    return (kept[: kept.rindex("\n".join(tail[:1]))] if tail else kept).strip()
+    """Return a message without headers and quoted mail, the line that greets, and those of its signature."""
+    lines = message.strip().splitlines()
+    first = next((at for at, line in enumerate(lines) if not _HEADER.match(line)), 0)
+    quoted = next((at for at in range(first + 1, len(lines)) if _QUOTED.match(lines[at])), len(lines))
+    own = [line for line in lines[first:quoted] if not line.startswith(">")]
+    if len(own) > 1 and _is_short(own[0]) and _GREETING.match(own[0]):
+        own = own[1:]
+    leaves = (at for at in range(1, len(own)) if _LEAVE.match(own[at]) and _is_short(own[at]))
+    tails = [next(leaves, len(own)), max((at for at, line in enumerate(own) if not line.strip()), default=len(own))]
+    for start, is_signature in zip(tails, (True, any(map(_CONTACT.search, own[tails[1] :]))), strict=True):
+        tail = [line for line in own[start:] if line.strip()]
+        if is_signature and len(tail) <= _LONGEST_SIGNATURE and not any("?" in line for line in tail):
+            own = own[:start]
+    body = "\n".join(own).strip()
+    return body if len(own) < len(lines) and body else message
 
 
 def _is_short(line: str) -> bool:
@@ -135,22 +156,16 @@ def _parts(sentences: Sequence[_Sentence]) -> list[Part]:
     for sentence, listed in sentences:
         asks = _is_question(sentence) or (listed and announced)
         announced = (listed and announced) or (sentence.endswith(":") and _REQUEST.match(sentence) is not None)
-        if is_small_talk(sentence) or (_COURTESY.search(sentence) and not _names([sentence])):
-            continue
-        if (
-            found
-            and (len(_WORD.findall(sentence)) <= _TAG or re.match(r"or\b", sentence, re.I))
-            and asks
-            and not listed
-        ):
+        is_tag = len(_WORD.findall(sentence)) <= _TAG or sentence[:3].lower() == "or "
+        if found and is_tag and asks and not listed:
             found[-1] = found[-1]._replace(asked=f"{found[-1].asked} {sentence}")
-        elif asks and not _says_nothing(sentence):
+        elif asks:
             leading = leading or statements
             asked_before = True
             for place, clause in enumerate(_clauses(sentence)):
                 context, joined = _context(clause, leading, statements), place > 0 and not _has_name(clause)
                 found.append(Part(_bare(clause), context, joined))
-        elif not asks or announced:
+        else:
             if asked_before:
                 statements, asked_before = [], False
             request = _REQUEST.match(sentence)
@@ -167,10 +182,15 @@ def _is_question(sentence: str) -> bool:
     return _QUESTION.match(sentence) is not None and not sentence.endswith("!")
 
 
-def _says_nothing(sentence: str) -> bool:
-    """Return whether a request names nothing that it asks for: "Please advise."."""
-    request = _REQUEST.match(sentence)
-    return request is not None and not any(not term.light for term in terms(sentence[request.end() :]))
+def _is_courtesy(sentence: str) -> bool:
+    """Return whether a sentence thanks, greets, or asks for nothing: "Please advise soonest."."""
+    if is_small_talk(sentence) or (_LEAVE.match(sentence) and _is_short(sentence)):
+        return True
+    if _COURTESY.search(sentence) and not _names([sentence]):
+        return True
+    request = None if sentence.endswith(":") else _REQUEST.match(sentence)
+    rest = terms(sentence[request.end() :]) if request else ()
+    return request is not None and all(term.light or term.text.lower() in _URGENT for term in rest)
 
 
 def _clauses(sentence: str) -> Iterator[str]:
@@ -201,21 +221,15 @@ def _context(asked: str, leading: Sequence[str], statements: Sequence[str]) -> s
 
     A question that names a place of its own is not asked on statements about another one.
     """
-    own = (
-        statements
-        if _names(statements) or not leading
-        else [*leading, *(one for one in statements if one not in leading)]
-    )
+    own = statements if _names(statements) else list(dict.fromkeys([*leading, *statements]))
     own_names = _names(own)
     named = {term.key for term in terms(asked) if term.shape == "name" and term.preposition}
     if own_names and named - own_names:
         return ""
-    kept: list[str] = []
-    for one in own:
-        if kept and len(" ".join([*kept, one])) > CONTEXT_CHARACTERS:
-            break
-        kept.append(one)
-    return " ".join(kept)[:CONTEXT_CHARACTERS]
+    told = list(accumulate(own, "{} {}".format)) or [""]
+    return max(
+        (text for text in told if len(text) <= CONTEXT_CHARACTERS), key=len, default=told[0][:CONTEXT_CHARACTERS]
+    )
 
 
 def _has_name(clause: str) -> bool:

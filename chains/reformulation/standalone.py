@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from chains.history import Turn
 from chains.ports import WordSimilarity
+from chains.reformulation.readings import Find, stands_alone
 from chains.reformulation.terms import (
     ABOUT,
     ASKING,
@@ -20,8 +21,9 @@ from chains.reformulation.terms import (
     DEFINING,
     DENIED,
     MEASURES,
-    OBJECTS,
     OPENING,
+    POINTING,
+    PREPOSITIONS,
     PRONOUNS,
     RETURN,
     Term,
@@ -56,7 +58,7 @@ def leaning(question: str) -> Leaning | None:
         return None
     if CORRECTION.match(question):
         return "fragment"
-    if not _asks(question) and not _commands(question) and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
+    if not _asks(question) and (OPENING.match(question) or len(named) <= FRAGMENT_TERMS):
         return "fragment"
     return "whole" if _has_gap(question, named) else None
 
@@ -67,18 +69,14 @@ def lacks_subject(question: str) -> bool:
     return not named and bool(plain_words(question))
 
 
-def _commands(question: str) -> bool:
-    return any(word in OBJECTS for word in plain_words(question))
-
-
 def _asks(question: str) -> bool:
     about = ABOUT.match(question)
-    return any(word in ASKING for word in plain_words(question[about.end() :] if about else question))
+    return not ASKING.isdisjoint(plain_words(question[about.end() :] if about else question))
 
 
 def _has_gap(question: str, named: Sequence[Term]) -> bool:
     """Return whether a whole question does not say what it is about."""
-    if pronoun := _first_pronoun(question):
+    if pronoun := first_pronoun(question):
         return len(named) <= PRONOUN_TERMS and not _is_bound(pronoun, question, named)
     if any(term.shape != "word" for term in named):
         return False
@@ -90,13 +88,8 @@ def _has_gap(question: str, named: Sequence[Term]) -> bool:
     return len(named) <= 1 and not DEFINING.match(question)
 
 
-def first_pronoun(question: str) -> str | None:
+def first_pronoun(question: str) -> re.Match[str] | None:
     """Return the first word of a question that stands for something said before."""
-    found = _first_pronoun(question)
-    return found.group() if found else None
-
-
-def _first_pronoun(question: str) -> re.Match[str] | None:
     # In capitals it is a name.
     words = (word for word in _WORD.finditer(question) if len(word.group()) == 1 or not word.group().isupper())
     return next((word for word in words if word.group().lower() in PRONOUNS), None)
@@ -123,22 +116,25 @@ ALIKE = 0.3
 PREPOSITION = 0.15
 
 
-def standalone(question: str, turns: Sequence[Turn], similarity: WordSimilarity | None = None) -> str:
+def standalone(
+    question: str, turns: Sequence[Turn], similarity: WordSimilarity | None = None, find: Find | None = None
+) -> str:
     """Return the question with what it takes from the turns before; unchanged where it takes nothing.
 
     Args:
         question: The user's words.
         turns: The conversation before, oldest first.
         similarity: Compares words by meaning, which tells what a new name takes the place of.
+        find: Searches for both readings of a question without a gap; without it the form alone decides.
     """
     before: list[str] = []
     for turn in turns[-MOST_TURNS:]:
         if turn.role == "user" and not is_small_talk(turn.text):
-            before.append(_resolved(turn.text[:MOST_CHARACTERS], before, similarity))
-    return _resolved(question, before, similarity)
+            before.append(_resolved(turn.text[:MOST_CHARACTERS], before, similarity, find))
+    return _resolved(question, before, similarity, find)
 
 
-def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity | None) -> str:
+def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity | None, find: Find | None) -> str:
     if is_small_talk(question):
         return question
     asked = without_small_talk(question)
@@ -146,9 +142,21 @@ def _resolved(question: str, before: Sequence[str], similarity: WordSimilarity |
         return asked
     how = leaning(asked)
     if how is None:
-        return _with_names(asked, before)
-    base = _base(asked, before)
-    return _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
+        leaned = _with_names(asked, before)
+    else:
+        base = _base(asked, before)
+        leaned = _placed(asked, base, similarity) if how == "fragment" else completed(asked, base)
+    if find is None or leaned == asked or has_gap(asked):
+        return leaned
+    return asked if stands_alone(asked, leaned, find, whole=how != "fragment") else leaned
+
+
+def has_gap(question: str) -> bool:
+    """Return whether words of a question say that it goes on with what was said: "and", "it", "for Vietnam"."""
+    words = plain_words(question)
+    opens = any(opening.match(question) for opening in (OPENING, CORRECTION, RETURN))
+    leads = opens or (words[:1] and words[0] in PREPOSITIONS)
+    return bool(leads or POINTING.intersection(words)) or first_pronoun(question) is not None
 
 
 def _with_names(question: str, before: Sequence[str]) -> str:
@@ -194,14 +202,11 @@ def _placed(fragment: str, base: str, similarity: WordSimilarity | None) -> str:
         return completed(fragment, base)
     words = fragment[new[0].start : new[-1].end]
     taken_back = [term for term in old if term.key in denied]
-    place = taken_back[0] if taken_back else _first_renamed(new, old, similarity)
+    renamed = (place for term in new if (place := _renamed(term, old, similarity)) is not None)
+    place = next(iter(taken_back), None) or next(renamed, None)
     if place is None:
         return f"{base.rstrip(' ?.!')} {words}"
     return base[: place.start] + words + base[place.end :]
-
-
-def _first_renamed(new: Sequence[Term], old: Sequence[Term], similarity: WordSimilarity | None) -> Term | None:
-    return next((place for term in new if (place := _renamed(term, old, similarity)) is not None), None)
 
 
 def _renamed(new: Term, before: Sequence[Term], similarity: WordSimilarity | None) -> Term | None:
@@ -216,11 +221,13 @@ def _renamed(new: Term, before: Sequence[Term], similarity: WordSimilarity | Non
 
 def _likeness(new: Term, term: Term, cosine: float) -> float:
     same_place = PREPOSITION if new.preposition and new.preposition == term.preposition else 0.0
+    if term.preposition == "from" and not same_place:  # "for Nara" is where something goes.
+        same_place = -PREPOSITION
     if cosine >= ALIKE:
         return cosine + same_place
     if new.shape == term.shape and new.shape in {"acronym", "number"}:
         return ALIKE + same_place
-    if same_place and new.preposition != "for":  # "for" stands before anything.
+    if same_place > 0 and new.preposition != "for":  # "for" stands before anything.
         return ALIKE - 0.05
     names = {"name", "acronym"}
     return ALIKE - 0.1 if new.shape == "name" and term.shape in names else 0.0

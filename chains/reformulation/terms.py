@@ -13,8 +13,8 @@ PRONOUNS: Final = word_set(
 )
 """Words that stand for something said before."""
 
-OBJECTS: Final = word_set("it them him her me us")
-"""Words that stand behind a verb: what has one is a sentence, and no part of one."""
+POINTING: Final = word_set("also else instead other others same then there too")
+"""Words that point to something said before."""
 
 MEASURES: Final = word_set(
     "allowed big cheap cost early expensive far fast free high included large late long much needed necessary often "
@@ -30,9 +30,9 @@ GRAMMAR: Final = STOP_WORDS | word_set(
 
 ASKING: Final = word_set(
     "what who whom whose when where which why how is isn are aren was were can could do does did don dont has have had "
-    "will would shall should may might must"
+    "will would shall should may might must it them him her me us"
 )
-"""Words that make a question a whole one: it asks for something itself."""
+"""Words that make a question a whole one: it asks for something itself, or a verb in it has an object."""
 
 ABOUT: Final = re.compile(r"(?:(?:and|or|but|so|ok(?:ay)?|then)\b[\s,]*)*(?:what|how) (?:about|if)\b", re.IGNORECASE)
 """The words that ask for something, and say not for what."""
@@ -70,19 +70,31 @@ RETURN: Final = re.compile(
 
 PREPOSITIONS: Final = word_set("above at below by for from in into of on over through to under via with within")
 
-_SIGNS: Final = word_set(
-    "thanks thank thx ty tks cheers great nice perfect super excellent wonderful cool awesome brilliant lovely hello "
-    "eh hi hey bye goodbye understood noted alright okay ok welcome good got fine "
-    "kasih makasih halo hai selamat baik sip oke "  # Indonesian.
-    "danke dankeschön dank hallo guten moin tschüss wiedersehen super prima"  # German.
-)
-_SMALL_TALK: Final = _SIGNS | word_set(
-    "a again all and answer appreciated are bad boss bro clear day dear do doing evening have help helped helpful "
-    "helps how i info information is it later lot many me morning much my night now of right s see so sure that the "
-    "there this to today too us useful very was well yep yes you your "
-    "atas bantuannya banyak jumpa malam pagi sampai siang sore terima untuk "
-    "abend auf bis bald besten das für gut herzlichen hilfe ihre ihnen ja klar mein morgen nochmals sehr tag viele "
-    "vielen war"
+SMALL_TALK_SIGNS: Final = {
+    "small_talk_person": word_set("colleague human manager person someone supervisor"),
+    "small_talk_complaint": word_set(
+        "annoying awful crap dumb frustrating garbage horrible idiot nonsense pathetic ridiculous rubbish stupid "
+        "terrible unhelpful useless worst wrong wtf"
+    ),
+    "small_talk_thanks": word_set(
+        "thanks thank thx ty tks cheers great nice perfect super excellent wonderful cool awesome brilliant lovely bye "
+        "goodbye impressive kasih makasih danke dankeschön dank prima tschüss wiedersehen"
+    ),
+    "small_talk": word_set(
+        "hello eh hi hey understood noted alright okay ok welcome good got fine halo hai selamat baik sip oke hallo "
+        "guten moin"
+    ),
+}
+"""By the name of the text that answers it, the words of which small talk has one; the first kind counts."""
+
+# English, Indonesian, German.
+_SMALL_TALK: Final = frozenset().union(*SMALL_TALK_SIGNS.values()) | word_set(
+    "a again all an and anyone answer answers appreciated are bad boss bot bro can clear complete completely connect "
+    "could day dear do doing evening fast for have help helped helpful helps how i info information is it job just "
+    "later let like lot madam many me morning much my need night now of please quick quickly real really right s see "
+    "sir so speak sure talk team that the there this to today too us useful very want was well with work would yep yes "
+    "you your atas bantuannya banyak jumpa malam pagi sampai siang sore terima untuk abend auf bis bald besten das für "
+    "gut herzlichen hilfe ihre ihnen ja klar mein morgen nochmals sehr tag viele vielen war"
 )
 _WORD: Final = re.compile(r"[^\W_]+")
 _PART_END: Final = re.compile(r"(?<=[.!?])\s+|,\s+")
@@ -90,10 +102,17 @@ _PARTICLE: Final = re.compile(r"[\s,]+(?:ah|hor|lah|leh|lor|mah|meh|sia)(?=\W*$)
 
 
 def is_small_talk(text: str) -> bool:
-    """Return whether a text only thanks, greets, agrees or takes leave."""
-    words = _WORD.findall(text.lower())
-    signed = any(word in _SIGNS for word in words) or words[:3] == ["how", "are", "you"]
-    return signed and all(word in _SMALL_TALK for word in words)
+    """Return whether a text only thanks, greets, agrees, complains or takes leave."""
+    return small_talk(text) is not None
+
+
+def small_talk(text: str) -> str | None:
+    """Return the name of the text that answers small talk; None for what is more."""
+    words = set(_WORD.findall(text.lower()))
+    kinds = (kind for kind, signs in SMALL_TALK_SIGNS.items() if signs & words)
+    kind = next(kinds, "small_talk" if words >= {"how", "are", "you"} else None)
+    asks = "?" in text and kind == "small_talk_complaint"  # "Is that wrong?"
+    return kind if words <= _SMALL_TALK and not asks else None
 
 
 def without_small_talk(text: str) -> str:

@@ -119,7 +119,8 @@ class Search(Runnable[Searching, list[Passage]]):
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; what it finds is then cut to them.
         known = getattr(type(self.retriever), "model_fields", {})
-        return {name: state[name] for name in ("top_k", "threshold") if name in known and state.get(name) is not None}
+        limits = {"top_k": state.get("top_k"), "threshold": state.get("threshold")}
+        return {name: value for name, value in limits.items() if name in known and value is not None}
 
 
 class Retrieve(Runnable[Searching, SearchResult]):

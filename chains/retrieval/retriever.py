@@ -10,13 +10,14 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig, ensure_config, run_in_executor
-from pydantic import Field, SkipValidation
+from pydantic import Field, SkipValidation, model_validator
 from typing_extensions import TypedDict
 
-from chains.audience import Audience, audience_in, audience_of
+from chains.audience import Audience, audience_in, audience_of, configurable_of
 from chains.callbacks.deadline import check_time, time_limit
 from chains.errors import ConfigurationError, VectorStoreError
 from chains.ports import ChunkStore
+from chains.question import check_fields
 from chains.source_urls import with_hosts
 
 FILTER_SPECS = [
@@ -60,11 +61,11 @@ def filters_of(config: RunnableConfig | None) -> Filters:
     Raises:
         ConfigurationError: the audience is unknown, or a category or jurisdiction is not text.
     """
-    given = (config or {}).get("configurable") or {}
+    given = configurable_of(config)
     return Filters(audience_in(config), _text(given, "category"), _text(given, "jurisdiction"))
 
 
-def _text(given: dict[str, Any], name: str) -> str | None:
+def _text(given: Mapping[str, Any], name: str) -> str | None:
     value = given.get(name)
     if value is None or isinstance(value, str):
         return value
@@ -73,6 +74,7 @@ def _text(given: dict[str, Any], name: str) -> str | None:
 
 
 SCORE, RANK, FUSED_SCORE = "score", "rank", "fused_score"
+LIMITS = ("top_k", "threshold")
 
 
 class Wanted(TypedDict):
@@ -101,12 +103,20 @@ class ChunkRetriever(BaseRetriever):
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
         """Return the chunks, best first, with their `score` in the metadata."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, values: dict[str, Any]) -> dict[str, Any]:
+        check_fields(values, cls.model_fields, cls.__name__)
+        return values
+
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """Return the chunks for a question, best first."""
+        """Return the chunks for a question, best first; `kwargs` are the call's own `top_k` and `threshold`."""
+        check_fields(kwargs, LIMITS, "a search")
         return super().invoke(input, config, **kwargs, filters=filters_of(ensure_config(config)))
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """Return the chunks for a question, best first."""
+        """Return the chunks for a question, best first; `kwargs` are the call's own `top_k` and `threshold`."""
+        check_fields(kwargs, LIMITS, "a search")
         return await super().ainvoke(input, config, **kwargs, filters=filters_of(ensure_config(config)))
 
     def _get_relevant_documents(

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
-from typing import Literal
+from typing import Any, Literal
 
 from cachetools import LRUCache, cached
 
 from chains.blocking import SafetyVerdict, is_blocked
+from chains.errors import SafetyCheckError
+from chains.history import turns_of
 from chains.question import question_of
 from chains.safety.moderation import Moderate
 from chains.safety.output_check import OutputCheck, SystemPrompt, canary_of, protected
-from chains.state import Contextualised, Passage, Question, Retrieved
+from chains.state import Contextualised, Passage, Question, Retrieved, Searching
 
 Reason = Literal["injection", "pii", "moderation"]
 Action = Literal["none", "guarded", "blocked"]
@@ -35,7 +37,7 @@ class RiskThresholds:
 
 @dataclass(frozen=True)
 class CheckQuestion:
-    """Compute the verdict on a question.
+    """Compute the verdict on a question, its conversation, and its translation.
 
     Args:
         refusals: the reply to a blocked question, by reason.
@@ -54,10 +56,12 @@ class CheckQuestion:
 
         Raises:
             QuestionError: the question is empty, too long, or no text.
+            SafetyCheckError: the detector of attacks failed: nothing unchecked is searched for.
         """
         question = question_of(state)
         redacted = list(state.get("redacted") or [])
-        risk = self.risk(question) if self.risk else 0.0
+        said = [turn.text for turn in turns_of(self.history(state)) if turn.role == "user"]
+        risk = max(self._risk_of(text) for text in (question, *said))
         action: Action = self.thresholds.action(risk)
         reason: Reason | None = None if action == "none" else "injection"
         if redacted and self.block_pii:
@@ -70,6 +74,38 @@ class CheckQuestion:
             injection=round(risk, 4),
             canary=canary_of(question),
         )
+
+    def history(self, state: Question) -> Any:
+        """Return the conversation without turns that would be blocked as questions, whoever is said to have said them.
+
+        Raises:
+            QuestionError: the history cannot be read.
+        """
+        history = state.get("history")
+        if self.risk is None or not history:
+            return history
+        return [turn for turn in history if not any(self._is_blocked(said.text) for said in turns_of([turn]))]
+
+    def translated(self, state: Searching) -> SafetyVerdict:
+        """Return the stricter of the verdicts on a question and on its translation."""
+        verdict = state["safety"]
+        if "translation" not in state or is_blocked(state):
+            return verdict
+        redacted = list(dict.fromkeys([*verdict["redacted"], *state.get("translation_redacted", [])]))
+        asked = Question(question=state["translation"], history=state.get("history") or [], redacted=redacted)
+        translation = self(asked)
+        is_stricter = translation["refusal"] is not None or translation["injection"] > verdict["injection"]
+        return translation if is_stricter else {**verdict, "redacted": redacted}
+
+    def _is_blocked(self, text: str) -> bool:
+        return self.thresholds.action(self._risk_of(text)) == "blocked"
+
+    def _risk_of(self, text: str) -> float:
+        try:
+            return self.risk(text) if self.risk else 0.0
+        except Exception as error:  # It may be another package's.
+            msg = f"the detector of attacks failed ({type(error).__name__}); look at SAFETY_INJECTION"
+            raise SafetyCheckError(msg) from error
 
 
 SUSPICIOUS = "suspicious"
@@ -121,12 +157,12 @@ def _digest(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def suspicious_chunks(texts: Sequence[str], is_suspicious: IsSuspicious) -> set[int]:
-    """Return the places of the chunks of a document that look like an attack, alone or with the one behind them."""
-    alone = {place for place, text in enumerate(texts) if is_suspicious(text)}
-    pairs = [place for place in range(len(texts) - 1) if not {place, place + 1} & alone]
-    across = {place for place in pairs if is_suspicious(f"{texts[place]} {texts[place + 1]}")}
-    return alone | across | {place + 1 for place in across}
+def suspicious_chunks(texts: Sequence[str], suspicious_words: Callable[[str], str]) -> dict[int, str]:
+    """Return the chunks of a document that look like an attack, alone or with the one behind: place -> the words."""
+    alone = {place: words for place, text in enumerate(texts) if (words := suspicious_words(text))}
+    pairs = [place for place in range(len(texts) - 1) if not {place, place + 1} & alone.keys()]
+    across = {place: words for place in pairs if (words := suspicious_words(f"{texts[place]} {texts[place + 1]}"))}
+    return {place + 1: words for place, words in across.items()} | across | alone
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,14 @@ from math import isnan, nan
 from pathlib import Path
 from typing import NoReturn
 
-import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from chains.errors import ConfigurationError
+from chains.errors import ConfigurationError, IngestionError
+from chains.regular_files import read_text
+from chains.safe_yaml import YamlError, read_nodes
 
 SCOPE_FILE = "scope.yaml"  # In the folder of a knowledge base.
 THRESHOLD = 0.42
-_NO_TEXT = "the file is not UTF-8 text, or holds a control character; save it as UTF-8"
-# libyaml, where PyYAML has it, reads ten times as fast.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +46,9 @@ def load_scope(path: Path) -> ScopeFile:
         ConfigurationError: it cannot be read, or something in it does not fit; the message names the line.
     """
     try:
-        return parse_scope(path.read_text(encoding="utf-8"), str(path))
-    except UnicodeDecodeError as error:
-        msg = f"{str(path)!r}, line 1: {_NO_TEXT}"
-        raise ConfigurationError(msg) from error
-    except OSError as error:
-        msg = f"the scope file {str(path)!r} cannot be read ({error.strerror}); check SCOPE_FILE"
+        return parse_scope(read_text(path), str(path))
+    except IngestionError as error:
+        msg = f"the scope file {str(path)!r} is of no use: {error}; check SCOPE_FILE"
         raise ConfigurationError(msg) from error
 
 
@@ -87,12 +82,9 @@ class _Reader:
 
     def _compose(self) -> Node:
         try:
-            root = yaml.compose(self._text_of_file, Loader=_LOADER)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            self._complain(mark.line + 1 if mark else 1, f"this is not valid YAML ({error.problem})")
-        except yaml.YAMLError:
-            self._complain(1, _NO_TEXT)
+            root = read_nodes(self._text_of_file)
+        except YamlError as error:
+            self._complain(error.line, f"the file {error.problem}")
         if root is None:
             self._complain(1, "the file is empty; it needs intents and in_scope")
         return root

@@ -37,12 +37,17 @@ class Quantity(NamedTuple):
         mine, theirs = self._allowed(), other._allowed()
         return mine[1] < theirs[0] or theirs[1] < mine[0]
 
+    def holds(self, other: "Quantity") -> bool:
+        """Return whether the interval or bound holds another figure."""
+        low, high = self._allowed()
+        return low <= other.low and other.high <= high
+
     def _allowed(self) -> tuple[float, float]:
         low = float("-inf") if self.bound == "most" else self.low
         return low, float("inf") if self.bound == "least" else self.high
 
 
-_UNITS: Final[dict[str, tuple[str, float]]] = {
+UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("second", "seconds", "sec"), ("duration", 1 / 60)),
     **dict.fromkeys(("minute", "minutes", "min", "mins"), ("duration", 1)),
     **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), ("duration", 60)),
@@ -68,16 +73,16 @@ _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office"
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
 _CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€": "EUR", "£": "GBP", "A$": "AUD"}
 _MOST: Final = re.compile(
-    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below)|[<≤])\s*$"
+    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under|less than|fewer than|within)|[<≤])\s*$"
 )
 _LEAST: Final = re.compile(
-    r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|more than|over|above|exceed(?:s|ing)?)|[>≥])\s*$"
+    r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|more than|over|above|exceed(?:s|ing)?|older than)|[>≥])\s*$"
 )
 _ABOUT: Final = re.compile(
     r"(?:\b(?:about|around|approx(?:imately|\.)?|roughly|nearly|almost|usually|typically|normally|generally|often|circa)"
     r"\b[^.;|\n]{0,24}|~\s*)$"
 )
-_OR_MORE: Final = re.compile(r"\s?(?:\+|or (?:more|over|above|longer))")
+_OR_MORE: Final = re.compile(r"\s?(?:\+|(?:or|and) (?:more|over|above|longer|up|older|upwards))")
 _BEFORE: Final = re.compile(r"(?:([A-Z]{0,3}[$€£¥])\s?|\b([A-Z]{3}|RM|Rp)\.?\s?)$")
 _BEHIND: Final = re.compile(r"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>[A-Z]{3}\b|€)|°\s?(?P<degrees>[CF])\b)")
 _LABELS: Final = word_set(
@@ -167,7 +172,7 @@ def _figure(text: str, words: Sequence[Token], place: int) -> Quantity:
         name = before[1] or before[2]
         start = before.start()
         return Quantity(_CURRENCIES.get(name, name), value, value, start, end, _bound(text, start, end))
-    if _YEAR.match(word.text) and not label and (place + 1 == len(words) or words[place + 1].text not in _UNITS):
+    if _YEAR.match(word.text) and not label and (place + 1 == len(words) or words[place + 1].text not in UNITS):
         first, last = (date(int(word.text), *day).toordinal() for day in ((1, 1), (12, 31)))
         return Quantity("date", first, last, start, end, _bound(text, start, end))
     measure, factor, end = _unit(text, words, place)
@@ -186,8 +191,8 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
             kind = _KINDS_OF_DAYS[plain]
         elif plain == "cubic":
             return "volume", 1e3, end
-        elif plain in _UNITS and (word.text.islower() or word.text in {"MB", "GB", "TB", "CBM"}):
-            measure, factor = _UNITS[plain]
+        elif plain in UNITS and (word.text.islower() or word.text in {"MB", "GB", "TB", "CBM"}):
+            measure, factor = UNITS[plain]
             return kind + measure, factor, end
         elif plain not in _SKIPPED:
             return ("" if word.kind in {"stop", "number"} else word.key), 1, end
@@ -212,14 +217,15 @@ def _ranges(text: str, figures: list[Quantity]) -> Iterator[Quantity]:
             share = last.high / _value(text, last) if last.measure else 1
             low = first.low if first.measure in {"", last.measure} and first.measure else first.low * share
             measure = last.measure or first.measure
-            yield last._replace(measure=measure, low=low, start=first.start, bound=first.bound)
+            low, high = min(low, last.high), max(low, last.high)
+            yield last._replace(measure=measure, low=low, high=high, start=first.start, bound=first.bound)
         else:
             yield first
 
 
 def _value(text: str, one: Quantity) -> float:
     found = re.search(r"\d[\d,.]*", text[one.start : one.end])
-    return float(found[0].replace(",", "").rstrip(".") or 1) if found else 1.0
+    return (float(found[0].replace(",", "").rstrip(".") or 1) if found else 1.0) or 1.0
 
 
 def _is_range(text: str, first: Quantity, last: Quantity) -> bool:
@@ -229,4 +235,4 @@ def _is_range(text: str, first: Quantity, last: Quantity) -> bool:
     between = "between" in text[max(0, first.start - 12) : first.start].lower()
     joined = _JOINS.fullmatch(gap) or _JOINS.fullmatch(text[first.end : last.start])
     is_and = "and" in gap.lower()
-    return bool(alone and joined and first.high < last.high and (between or not is_and))
+    return bool(alone and joined and first.high != last.high and (between or not is_and))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from evals.metrics.measure import Measure, mean, ratio
 from evals.metrics.retrieval import is_gold
 from evals.questions import OUT_OF_SCOPE, Case
-from evals.rows import Judgement, Pair, Row
+from evals.rows import FAILED, Judgement, Pair, Row
 
 GROUP, RIGHT = "answers", "right"
 ANSWERED = frozenset({"answered", "degraded"})
@@ -30,7 +30,7 @@ def answers(pairs: Sequence[Pair]) -> list[Measure]:
         over("answer-fact coverage", lambda case, _: case.in_scope and bool(case.answer_facts), fact_coverage),
         over(FOUNDED, lambda case, _: case.in_scope and bool(case.gold), is_founded),
         over(UNFOUNDED, _is_given_and_judged, lambda case, row: not _is_answer_founded(case, row), less_is_better=True),
-        over(CORRECT_DECLINES, lambda case, _: case.kind in OUT_OF_SCOPE, lambda _, row: is_declined(row)),
+        over(CORRECT_DECLINES, lambda case, _: case.kind in OUT_OF_SCOPE, lambda _, row: _is_refusal(row)),
         over(FALSE_DECLINES, lambda case, _: case.in_scope, lambda _, row: is_declined(row), less_is_better=True),
         over(
             FALSE_ANSWERS,
@@ -64,6 +64,11 @@ def fact_coverage(case: Case, row: Row) -> float:
         return 0.0
     answer = _BLANK.sub("", row["answer"].lower())
     return sum(_BLANK.sub("", fact.lower()) in answer for fact in case.answer_facts) / len(case.answer_facts)
+
+
+def _is_refusal(row: Row) -> bool:
+    """Return whether the user was told that there is no answer; a question that failed is never right."""
+    return is_declined(row) and row["outcome"] != FAILED
 
 
 def is_declined(row: Row) -> bool:
@@ -101,7 +106,7 @@ def is_right(case: Case, row: Row) -> bool:
     if case.in_scope:
         rests = is_founded(case, row) if case.gold else is_cited(row)
         return rests and (not case.answer_facts or fact_coverage(case, row) == 1)
-    return is_declined(row) or (case.kind == "underspecified" and asks_back(row))
+    return _is_refusal(row) or (case.kind == "underspecified" and asks_back(row))
 
 
 def _is_given_and_judged(case: Case, row: Row) -> bool:

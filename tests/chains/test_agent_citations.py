@@ -8,10 +8,12 @@ from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.tools import tool
+from langchain_core.prompts import PromptTemplate
+from langchain_core.tools import create_retriever_tool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 import chains
+from app.wings.mcp.models import AnswerSource, AskOutput, FoundPassage, SearchOutput
 from chains import CitationMiddleware
 from tests.chains.gst import Shelf, gst_chain
 
@@ -138,7 +140,7 @@ def test_what_the_agent_itself_gets_wrong_is_not_verified():
 
     assert [(marker, title, verified) for marker, title, _, verified in cited(state["messages"][-1])] == [
         ("[1]", "GST Guide", False),
-        ("[7]", None, False),
+        ("[7]", "", False),
     ]
     assert state["messages"][-1].content_blocks[0]["annotations"][0]["extras"]["contradicted"]
 
@@ -195,3 +197,110 @@ def test_without_langchain_the_error_says_what_to_install(monkeypatch):
 
     with pytest.raises(ImportError, match="CitationMiddleware needs langchain: run `pip install"):
         _ = chains.CitationMiddleware
+
+
+def retriever_tool(documents: list[Document], **options: Any) -> Any:
+    return create_retriever_tool(
+        Shelf(documents=documents), "ask_customs", "Search.", response_format="content_and_artifact", **options
+    )
+
+
+def searching(name: str = "ask_customs") -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": {"query": "rate"}, "id": "1", "type": "tool_call"}])
+
+
+@pytest.mark.parametrize("prompt", [None, PromptTemplate.from_template("Found: {page_content} (in {title})")])
+def test_the_documents_of_a_retriever_tool_are_numbered_and_counted(prompt):
+    tool = retriever_tool([GST, FEES], document_prompt=prompt)
+    state = agent(searching(), BOTH, tools=[tool]).invoke(ASKED)
+
+    [message] = [message for message in state["messages"] if message.type == "tool"]
+    assert "[1] GST Guide > Rate\nThe rate of GST is 9%." in message.content
+    assert ("Found: [1]" in message.content) is (prompt is not None)
+    assert cited(state["messages"][-1]) == RESOLVED
+
+
+def test_documents_without_titles_are_told_apart_and_a_false_sentence_is_not_verified():
+    bare = [Document("The rate of GST is 9%."), Document("The fee for a permit is 2.88 dollars.")]
+    said = AIMessage("The rate of GST is 12% [1]. The fee for a permit is 2.88 dollars [2].")
+    state = agent(searching(), said, tools=[retriever_tool(bare)]).invoke(ASKED)
+
+    assert [verified for *_, verified in cited(state["messages"][-1])] == [False, True]
+
+
+SOURCE = AnswerSource(
+    number=4, title="GST Guide", section="Rate", page=3, doc_id="gst", url=None, quote=GST.page_content, resource=None
+)
+ANSWERED = (
+    "The rate of GST is 9% [4].\n\nSources:\n[4] GST Guide > Rate",
+    AskOutput(
+        answer="The rate of GST is 9% [4].",
+        outcome="answered",
+        sources=[SOURCE],
+        closest=[],
+        unsupported=[],
+        confidence="high",
+        confidence_score=0.9,
+        trace_id=None,
+    ),
+)
+FOUND = (
+    "[gst#0] GST Guide > Rate\nThe rate of GST is 9%.",
+    SearchOutput(
+        passages=[
+            FoundPassage(
+                id="gst#0",
+                doc_id="gst",
+                title="GST Guide",
+                section="Rate",
+                page=3,
+                text=GST.page_content,
+                url=None,
+                score=0.8,
+                resource=None,
+            )
+        ]
+    ),
+)
+
+
+@pytest.mark.parametrize(("content", "structured"), [ANSWERED, FOUND])
+def test_the_answers_and_passages_of_an_mcp_server_count(content, structured):
+    @tool(response_format="content_and_artifact")
+    def ask_customs(query: str) -> Any:
+        """Ask, as langchain-mcp-adapters does."""
+        return [{"type": "text", "text": content}], {"structured_content": structured.model_dump()}
+
+    state = agent(searching(), AIMessage("The rate of GST is 9% [1]."), tools=[ask_customs]).invoke(ASKED)
+    [message] = [message for message in state["messages"] if message.type == "tool"]
+
+    assert "[1] GST Guide > Rate" in message.content
+    assert cited(state["messages"][-1]) == RESOLVED[:1]
+
+
+@pytest.mark.parametrize("artifact", [None, [], {}, [1], {"answer": "x", "sources": [1]}, {"passages": ["x"]}])
+def test_where_no_tool_has_cited_anything_nothing_is_annotated(artifact):
+    @tool(response_format="content_and_artifact")
+    def ask_customs(query: str) -> Any:
+        """Ask what cites nothing."""
+        return "Use arr[1].", artifact
+
+    state = agent(searching(), AIMessage("Use arr[1]."), tools=[ask_customs]).invoke(ASKED)
+    assert state["messages"][-1].content == "Use arr[1]."
+
+
+def test_reasoning_and_the_citations_of_the_provider_are_kept():
+    theirs = {"type": "citation", "title": "Elsewhere", "cited_text": "9%", "url": "https://example.org/other"}
+    blocks: Any = [
+        {"type": "reasoning", "reasoning": "It asks for the rate."},
+        {"type": "text", "text": "Wait. ", "annotations": [theirs]},
+        {"type": "text", "text": "The rate of GST is 9% [1]."},
+    ]
+    said = AIMessage(blocks, response_metadata={"output_version": "v1"})
+    state = agent(calling("ask_customs"), said).invoke(ASKED)
+
+    reasoning, first, second = state["messages"][-1].content_blocks
+    assert (reasoning, first) == (blocks[0], blocks[1])
+    [ours] = second["annotations"]
+    assert second["text"][ours["start_index"] : ours["end_index"]] == "[1]"
+    assert (ours["title"], ours["extras"]["verified"]) == ("GST Guide", True)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from chains import build_graph
@@ -10,6 +11,7 @@ from chains.errors import QuestionError
 from tests.chains.gst import ANSWER, QUESTION, Shelf, gst_chain, lasting
 from tests.chains.test_agent_citations import GST
 
+IMAGE: Any = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 ASKED: Any = {"messages": [("human", "Rate?")]}
 
 
@@ -69,3 +71,16 @@ def test_the_words_stream_and_the_audience_holds():
 def test_without_a_question_at_the_end_the_error_says_so():
     with pytest.raises(QuestionError, match="the last message must be the user's question"):
         graph().invoke({"messages": [("human", "Rate?"), ("ai", "9 %.")]})
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        ([], "the last message must be the user's question"),
+        ([HumanMessage("")], "Query cannot be empty"),
+        ([HumanMessage([{"type": "text", "text": "Rate?"}, IMAGE])], "only text is supported; leave out images"),
+    ],
+)
+def test_a_conversation_without_a_question_or_with_an_image_is_refused(messages, told):
+    with pytest.raises(QuestionError, match=told):
+        graph().invoke({"messages": messages})

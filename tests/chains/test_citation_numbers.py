@@ -127,7 +127,6 @@ def test_code_is_found_where_it_is(text):
         assert 0 <= start < end <= len(text)
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "unit",
     [

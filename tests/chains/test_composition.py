@@ -204,6 +204,19 @@ async def test_a_call_that_is_repeated_keeps_its_handlers():
     assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
 
 
+def test_the_stages_of_the_attempt_that_answers_are_timed():
+    shelf, calls = Shelf(), list[str]()
+
+    def fail_once(question: str) -> Any:
+        calls.append(question)
+        if len(calls) == 1:
+            raise ConnectionError
+        return shelf.invoke(question)
+
+    answer = gst_chain(retriever=RunnableLambda(fail_once)).with_retry(stop_after_attempt=2).invoke(QUESTION)
+    assert (set(answer["metadata"]["timings_ms"]), len(calls)) == (set(chains.STAGES), 2)
+
+
 @every_way
 @both
 async def test_a_fallback_answers_where_it_fails(build, way):
@@ -314,7 +327,7 @@ async def test_a_bound_field_is_that_of_every_question_that_has_none_of_its_own(
 
 @every_way
 async def test_a_bound_field_of_another_name_is_refused(way):
-    with pytest.raises(ConfigurationError, match=r"bind\(k=...\) sets no field of a question; it has question"):
+    with pytest.raises(ConfigurationError, match="'k' is no field of a question; it has question"):
         await called(gst_chain().bind(k=1), way)
 
 

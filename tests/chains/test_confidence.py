@@ -148,6 +148,10 @@ def test_a_word_of_doubt_counts_at_the_start_of_a_sentence_as_it_does_within(wor
     assert first == within < 1
 
 
+def test_maybe_is_one_doubt_and_perhaps_two():
+    assert [answer_quality(text) for text in ("Maybe.", "Perhaps.")] == pytest.approx([0.15, 0.0])
+
+
 @pytest.mark.parametrize("bounds", [(0.6, 0.4, 0.8), (0.4, 0.6, 1.2), (0.5, 0.5, 0.8)])
 def test_thresholds_out_of_order_are_refused(bounds):
     with pytest.raises(ConfigurationError, match="in order"):

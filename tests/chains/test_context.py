@@ -34,7 +34,7 @@ def test_numbered_headers_count_the_passages_shown():
     passages = [passage("One.", title="A", page=3), passage(" "), passage("Two.")]
     context = format_context(passages, style="numbered")
 
-    assert context["text"] == "[1] Source: A - Page 3\nOne.\n\n[2] Source: Unknown - Page N/A\nTwo."
+    assert context["text"] == "[1] Source: A - Page 3\nOne.\n\n---\n\n[2] Source: Unknown - Page N/A\nTwo."
     assert len(context["passages"]) == 2
 
 

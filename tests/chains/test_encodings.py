@@ -3,7 +3,8 @@
 import pytest
 
 from chains.errors import IngestionError
-from chains.ingestion.source import is_title, read_text
+from chains.ingestion.source import is_title
+from chains.regular_files import read_any_text, read_text
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from chains.ingestion.source import is_title, read_text
 def test_a_text_in_another_encoding_is_read_and_the_encoding_named(tmp_path, encoding, text):
     file = tmp_path / "x.txt"
     file.write_bytes(text.encode(encoding))
-    read, [warning] = read_text(file)
+    read, [warning] = read_any_text(file)
     assert read == text
     assert f"read as {encoding}" in warning
 
@@ -31,6 +32,13 @@ def test_what_is_no_text_is_refused(tmp_path, content):
     file = tmp_path / "x.txt"
     file.write_bytes(content)
     with pytest.raises(IngestionError, match="not UTF-8 text"):
+        read_any_text(file)
+
+
+def test_a_file_of_settings_is_utf8_or_refused(tmp_path):
+    file = tmp_path / "scope.yaml"
+    file.write_bytes("topics: [Gebühr]".encode("cp1252"))
+    with pytest.raises(IngestionError, match=r"not UTF-8 text \(byte 12 "):
         read_text(file)
 
 

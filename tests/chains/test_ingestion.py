@@ -314,7 +314,10 @@ def test_windows_line_ends_and_a_byte_order_mark_keep_the_offsets_true(shelf):
 
 
 def test_a_chunk_that_gives_orders_to_a_language_model_is_marked_and_named(shelf):
-    report = shelf.ingest(suspicious=lambda texts: {place for place, text in enumerate(texts) if "Exceptions" in text})
+    report = shelf.ingest(
+        suspicious=lambda texts: {place: "obey me" for place, text in enumerate(texts) if "Exceptions" in text}
+    )
 
     assert [chunk.get("suspicious") for chunk in shelf.metadata()] == [None, None, "true"]
-    assert any("1 of 3 chunks read like orders" in problem.reason for problem in report.warnings)
+    warning = "1 of 3 chunks read like orders to a language model, and are not shown to it: “obey me”"
+    assert warning in [problem.reason for problem in report.warnings]

@@ -52,7 +52,7 @@ def test_a_question_is_english_unless_its_letters_or_the_asker_say_otherwise(que
         ({"retriever": Shelf(documents=[])}, "Rate?", "no_results"),
         ({"answer": DECLINE}, "What is the rate of VAT?", "decline"),
         ({"answer": "Elephants fly."}, "What is the rate of VAT?", "ungrounded"),
-        ({}, "Thanks!", "small_talk"),
+        ({}, "Thanks!", "small_talk_thanks"),
         ({"unread": UNREAD}, "Berapa tarif pajak?", "unread"),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_text_of_the_deployments_own_goes_before_the_packaged_translation(tmp_
 
 def test_every_text_that_a_user_reads_is_translated_and_no_prompt_is():
     read = {"decline", "no_results", "question_back", "small_talk", "ungrounded", "unread", "unsure", "withheld"}
-    read |= {name for name in prompts.texts() if name.startswith("blocked_")}
+    read |= {name for name in prompts.texts() if name.startswith(("blocked_", "small_talk_"))}
 
     assert set(prompts.translations()) == set(words.languages()) - {words.DEFAULT}
     for known in prompts.translations().values():

@@ -118,4 +118,4 @@ def test_an_observer_that_breaks_breaks_nothing(capsys, caplog):
     notebook = Notebook()
     assert ObservedRunnable(RunnableLambda(echo), [Broken(), notebook]).invoke(Question(question="x"))["answer"] == "X"
     assert len(notebook.pages) == 2
-    assert "observer_failed" in capsys.readouterr().out + caplog.text
+    assert "side_step_failed" in capsys.readouterr().out + caplog.text

@@ -8,16 +8,27 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_openai import ChatOpenAI
+from pydantic import BaseModel, SecretStr
 
 import chains
 from chains.errors import ConfigurationError, QuestionError
 from chains.stage import stage
 from tests.chains.gst import ANSWER, DOCUMENT, QUESTION, gst_chain, writing
 from tests.chains.test_composition import called, every_way
+
+OPENAI = ChatOpenAI(api_key=SecretStr("none"), base_url="http://127.0.0.1:1", model="m")
+
+
+class Shape(BaseModel):
+    """What a structured answer has."""
+
+    rate: str
+
 
 OTHER = Document("Elephants.", metadata={"title": "Zoo", "score": 0.9})
 
@@ -173,6 +184,11 @@ def test_the_variables_of_another_prompt_are_mapped():
         ({"model": None}, "model must be a chat model of LangChain, not None"),
         ({"model": writing() | StrOutputParser()}, "pass the chat model itself, without an output parser"),
         ({"model": FakeListLLM(responses=["a"])}, "model gives text instead of messages"),
+        ({"model": writing() | JsonOutputParser()}, "model gives parsed values instead of messages"),
+        ({"model": OPENAI.with_structured_output(Shape)}, "or with_structured_output behind it"),
+        ({"model": OPENAI.with_structured_output(Shape, method="function_calling")}, "parsed values"),
+        ({"model": OPENAI.with_structured_output(Shape, include_raw=True)}, "parsed values"),
+        ({"system": PromptTemplate.from_template("{context}")}, "not a PromptTemplate; pass its template"),
         ({"retriever": InMemoryVectorStore(DeterministicFakeEmbedding(size=4))}, r"pass its as_retriever\(\)"),
         ({"retriever": None}, "not None"),
         ({"stages": {"retrieval": count}}, r"stages\['retrieval'\] is a function; wrap what computes a field"),
@@ -181,6 +197,28 @@ def test_the_variables_of_another_prompt_are_mapped():
 def test_a_part_that_cannot_work_is_refused_when_the_chain_is_built(part, advice):
     with pytest.raises(ConfigurationError, match=advice):
         gst_chain(**part)
+
+
+@every_way
+@pytest.mark.parametrize("history", [None, [{"role": "user", "content": "Hello"}]])
+async def test_a_reformulation_that_gives_text_gives_the_query(way, history):
+    asked: list[str] = []
+
+    def search(query: str) -> list[Document]:
+        asked.append(query)
+        return [DOCUMENT]
+
+    prompt = ChatPromptTemplate([MessagesPlaceholder("history"), ("human", "{question}")])
+    rewriting = prompt | FakeListChatModel(responses=["the rate of GST"] * 9) | StrOutputParser()
+    chain = gst_chain(reformulation=rewriting, retriever=RunnableLambda(search))
+    answer = await called(chain, way, question=QUESTION | ({"history": history} if history else {}))
+
+    assert (answer["outcome"], answer["metadata"]["search_query"]) == ("answered", "the rate of GST")
+    assert set(asked) == {"the rate of GST"}
+
+
+def test_plain_texts_are_passages_of_a_context():
+    assert "The rate of GST is 9%." in chains.format_context(["The rate of GST is 9%.", DOCUMENT])["text"]
 
 
 @pytest.mark.parametrize("model", [writing().with_retry(), writing().bind(stop=["."]), writing().with_fallbacks([])])

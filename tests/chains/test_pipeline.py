@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
 
 import chains
 from chains.callbacks import StageTimer
@@ -116,15 +117,31 @@ async def test_each_stage_is_timed_once_and_the_laps_add_up(way):
 def test_laps_run_from_the_end_of_one_stage_to_the_end_of_the_next():
     from uuid import uuid4
 
-    ticks = iter([0.0, 1.0, 1.5])
+    ticks = iter([0.0, 1.0, 1.5, 1.75])
     laps = StageTimer(["first", "second"], clock=lambda: next(ticks))
-    root, first, second = uuid4(), uuid4(), uuid4()
-    for run, name in [(root, "chain"), (first, "first"), (second, "second")]:
-        laps.on_chain_start({}, {}, run_id=run, name=name)
-    for run in (first, second):
+    root, first, within, second, again = (uuid4() for _ in range(5))
+    runs = [(root, None, "chain"), (first, root, "first"), (within, first, "second"), (second, root, "second")]
+    for run, parent, name in [*runs, (again, root, "second")]:
+        laps.on_chain_start({}, {}, run_id=run, parent_run_id=parent, name=name)
+    for run in (within, first, second, again):
         laps.on_chain_end({}, run_id=run)
 
-    assert laps.laps_ms == {"first": 1000.0, "second": 500.0}
+    assert laps.laps_ms == {"first": 1000.0, "second": 750.0}
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+def test_the_time_of_a_chain_that_is_the_retriever_of_another_is_its_retrieval(way):
+    inner, answers = build(), list[Any]()
+
+    def search(question: str) -> list[Document]:
+        answers.append(inner.invoke({"question": question}))
+        return [Document("The rate of GST is 9%.", metadata={"title": "GST Guide", "score": 0.8})]
+
+    outer = gst_chain(retriever=RunnableLambda(search))
+    answer = outer.invoke({"question": "Rate?"}) if way == "invoke" else merge(outer.stream({"question": "Rate?"}))
+
+    assert tuple(answer["metadata"]["timings_ms"]) == chains.STAGES
+    assert answer["metadata"]["timings_ms"]["retrieval"] >= answers[0]["metadata"]["latency_ms"]
 
 
 async def test_trace_id_is_the_run_that_a_tracer_sees():

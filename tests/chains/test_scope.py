@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 
@@ -247,8 +248,9 @@ def test_a_scope_file_is_read(tmp_path):
         (VALID.replace("  - How?", "  - "), 7, "must be text"),
         (VALID.replace("redirect: Ask", "redirect: [Ask"), 4, "not valid YAML"),
         (VALID.replace("    examples", "    translations: [a]\n    examples"), 4, "translations must be a mapping"),
-        ("a: \x00", 1, "not UTF-8"),
-        ("a: \x00", 1, "a control character"),
+        ("a: \x01", 1, "not UTF-8"),
+        ("a: \x01", 1, "a control character"),
+        ("a: " + "[" * 5000, 1, "nested too deeply"),
     ],
 )
 def test_a_mistake_in_a_scope_file_names_its_line(tmp_path, text, line, told):
@@ -263,3 +265,12 @@ def test_a_mistake_in_a_scope_file_names_its_line(tmp_path, text, line, told):
 def test_a_scope_file_that_is_not_there_is_a_clear_error(tmp_path):
     with pytest.raises(ConfigurationError, match="check SCOPE_FILE"):
         load_scope(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "pipe"])
+def test_a_scope_file_that_is_no_regular_file_is_refused_without_waiting(tmp_path, place):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "scope.yaml").symlink_to(tmp_path / place)
+
+    with pytest.raises(ConfigurationError, match="it is not a regular file"):
+        load_scope(tmp_path / "scope.yaml")

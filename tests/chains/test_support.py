@@ -33,7 +33,7 @@ def synonyms(first, second):
     return np.array([[float({a, b} == {"reservations", "bookings"}) * 0.8 for b in second] for a in first], np.float32)
 
 
-@pytest.mark.parametrize("span", EVIDENCE.spans, ids=lambda span: str(span.start))
+@pytest.mark.parametrize("span", EVIDENCE.statements, ids=lambda span: str(span.start))
 def test_every_sentence_carries_itself_and_is_its_own_quote(span):
     sentence = CHUNK[span.start : span.end]
     assert support(sentence, EVIDENCE) == Support(1.0, sentence, span.start, span.end, contradicted=False)
@@ -135,17 +135,17 @@ def test_any_text_gets_a_score_and_a_quote_of_the_chunk(sentence, chunk):
 @given(sentence=ANY_TEXT, sentences=st.lists(ANY_TEXT, max_size=4))
 def test_ready_cut_sentences_keep_their_offsets(sentence, sentences):
     evidence = from_sentences(sentences)
-    assert all(evidence.text[span.start : span.end] in sentences for span in evidence.spans)
+    assert all(evidence.text[span.start : span.end] in sentences for span in evidence.statements)
     assert support(sentence, evidence).quote in evidence.text
 
 
 @given(chunk=ANY_TEXT)
 def test_spans_are_in_order_and_keep_every_word(chunk):
-    spans = prepare(chunk).spans
+    spans = prepare(chunk).statements
     assert all(left.end <= right.start for left, right in pairwise(spans))
 
 
 @pytest.mark.parametrize("pattern", ["\n", "(", ". ", "|", "1.", "- ", "A.", "a ", ">\n", "'a", ",5", "# ", "x\n- "])
 def test_a_long_run_of_one_pattern_is_read_to_its_end(pattern):
     text = pattern * (200_000 // len(pattern)) + ",Word 5."
-    assert prepare.__wrapped__(text).spans[-1].end == len(text)
+    assert prepare.__wrapped__(text).statements[-1].end == len(text)

@@ -19,13 +19,26 @@ THEIRS = {
     "marp-130": "a login",
     "marp-133": "a logout",
 }
-STORED = {"session:tok": json.dumps({"user_id": "u1", "email": "a@b.c"}), "session:corrupt": "{not json"}
+STORED = {
+    "session:tok": json.dumps({"user_id": "u1", "email": "a@b.c"}),
+    "session:corrupt": "{not json",
+    "session:nouid": "{}",
+}
+
+
+# The chat service answers an unreadable session with 500, the auth service with 401, as ours does: sign in again.
+UNREADABLE = {"marp-061": "corrupt", "marp-062": "nouid"}
+
+
+def is_session(case):
+    """Say whether a case is about who asks, as some of the chat service are."""
+    return case["area"] == "auth" or (case["area"] == "http_chat" and {"headers", "redis"} & set(case["input"]))
 
 
 def cases():
     """Return the cases; only where there are some is Redis needed."""
     lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.is_file() else []
-    ours = [case for case in map(json.loads, lines) if case["area"] == "auth" and case["id"] not in THEIRS]
+    ours = [case for case in map(json.loads, lines) if is_session(case) and case["id"] not in THEIRS]
     return [pytest.param(case, id=case["id"], marks=pytest.mark.service) for case in ours]
 
 
@@ -50,10 +63,17 @@ async def test_a_session_that_the_peer_finds_valid_is_who_it_says_and_others_are
     if case["id"] == "marp-132":  # After the logout, which deletes the session.
         headers, status = {"Authorization": "Bearer tok"}, case["expected"]["validate_after"]
         redis.delete("session:tok")
+    elif case["id"] in UNREADABLE:
+        assert case["expected"]["status"] == 500
+        headers, status = {"Authorization": f"Bearer {UNREADABLE[case['id']]}"}, 401
     else:
         headers, status = case["input"]["headers"], case["expected"]["status"]
+    path = "/chat" if case["area"] == "http_chat" else "/api/query"
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-        assert (await client.post("/api/query", json=POSTED, headers=headers)).status_code == status
+        response = await client.post(path, json=POSTED, headers=headers)
+    assert response.status_code == status
+    if path == "/chat" and case["id"] not in UNREADABLE:
+        assert response.json()["detail"] == case["expected"]["body"]["detail"]
     if status == 200:
         await _check_identity(case["expected"]["body"])
 

@@ -49,3 +49,11 @@ def test_twelve_long_chunks_fill_the_budget_and_never_pass_it():
 
     assert len(context["passages"]) == 9
     assert 13_000 < len(context["text"]) <= 14_000
+
+
+def test_a_line_stands_between_two_sources_of_the_numbered_style_alone():
+    chunks = [passage({"title": "T", "page": page, "text": f"Words {page}."}) for page in (1, 2)]
+    entries = [f"[{page}] Source: T - Page {page}\nWords {page}." for page in (1, 2)]
+
+    assert format_context(chunks, style="numbered")["text"] == "\n\n---\n\n".join(entries)
+    assert "---" not in format_context(chunks)["text"]

@@ -14,6 +14,8 @@ FREIGHT_DESK = EVALS.parents[1] / "shared" / "kb" / "waypoint"
 SAMPLE = read_questions(EVALS / "followups.jsonl")
 WAYPOINT = read_questions(EVALS / "followups_waypoint.jsonl")
 HARD = read_questions(EVALS / "followups_hard.jsonl")
+TOPICS = read_questions(EVALS / "topics.jsonl")
+TOPICS_WAYPOINT = read_questions(EVALS / "topics_waypoint.jsonl")
 LANGUAGES = read_questions(EVALS / "languages.jsonl")
 FORMS = {"ellipsis", "pronoun", "correction", "change", "return", "thanks"}
 
@@ -29,7 +31,7 @@ def unproven(cases: list[Case], corpus: Path) -> list[tuple[str, str | None]]:
 
 
 def test_the_evidence_of_the_sample_corpus_stands_in_its_documents():
-    assert unproven([*SAMPLE, *HARD, *LANGUAGES], sample_corpus()) == []
+    assert unproven([*SAMPLE, *HARD, *TOPICS, *LANGUAGES], sample_corpus()) == []
 
 
 def test_the_hard_follow_ups_and_the_languages_have_as_many_of_each_form():
@@ -41,7 +43,7 @@ def test_the_hard_follow_ups_and_the_languages_have_as_many_of_each_form():
 
 @pytest.mark.skipif(not FREIGHT_DESK.is_dir(), reason="the larger corpus is not beside this checkout")
 def test_the_evidence_of_the_larger_corpus_stands_in_its_documents():
-    assert unproven(WAYPOINT, FREIGHT_DESK) == []
+    assert unproven([*WAYPOINT, *TOPICS_WAYPOINT], FREIGHT_DESK) == []
 
 
 def test_the_sets_have_every_form_of_follow_up():

@@ -85,7 +85,7 @@ def test_a_file_goes_before_a_packaged_set_of_its_name():
 @pytest.fixture(scope="module")
 def index(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("sample") / "store"
-    Services(load_settings(_env_file=None, chroma_path=folder)).ingest([])
+    Services(load_settings(_env_file=None, chroma_path=folder)).ingest([sample_corpus()])
     return folder
 
 

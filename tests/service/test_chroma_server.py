@@ -18,7 +18,7 @@ from app.adapters.stores.chroma.compat import http_sessions
 from app.settings import load_settings
 from app.wiring import Services
 from benchmarks.processes import PATIENCE_S, free_port, service
-from chains.errors import ConfigurationError, IngestionError, VectorStoreError
+from chains.errors import ConfigurationError, VectorStoreError
 from tests.app.test_interruption import stopped, write_corpus
 from tests.fakes import WordEmbeddings
 from tests.ingest_and_stop import ingest, make_services
@@ -217,16 +217,6 @@ def test_a_killed_reset_on_a_server_leaves_the_old_index_or_the_new_one_whole(se
     assert set(index.words.places(sorted(found))) == found
     assert index.words.count() == len(found)
     assert ingest(tmp_path, corpus, reset=True, **settings).added == make_services(tmp_path, **settings).store.count()
-
-
-def test_a_users_index_on_a_server_refuses_the_sample_corpus_from_every_machine(server, tmp_path):
-    settings: dict[str, Any] = {"chroma_host": server.host, "chroma_port": server.port, "collection_name": "own"}
-    write_corpus(tmp_path / "corpus", "fees", 1)
-    ingest(tmp_path / "one", tmp_path / "corpus", **settings)
-
-    other = make_services(tmp_path / "other", **settings)
-    with pytest.raises(IngestionError, match="waypoint ingest PATH"):
-        other.ingest([], reset=True)
 
 
 def test_an_index_that_was_replaced_is_opened_again_by_a_service_on_another_machine(server, tmp_path):

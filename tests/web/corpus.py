@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.wiring import Services
-from app.wiring.scope import sample_corpus
+from app.wiring.sample import sample_corpus
 from benchmarks.documents import pdf
 from tests.web.service import settings_over
 

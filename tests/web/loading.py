@@ -32,7 +32,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as place,
         sync_playwright() as playwright,
-        service(Path(place), checkout=checkout, CHROMA_PATH=f"{place}/store", **settings) as served,
+        service(Path(place), checkout=checkout, **settings) as served,
     ):
         browser = playwright.chromium.launch(executable_path=chromium(), **LAUNCH)
         found = measure(browser, served.url)

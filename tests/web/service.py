@@ -8,7 +8,7 @@ from typing import Any
 from app.http.server import create_app
 from app.settings import Settings, load_settings
 from app.wiring import Services
-from app.wiring.scope import sample_corpus
+from app.wiring.sample import sample_corpus
 from tests.served import served
 from tests.web.model import ScriptedModel
 

@@ -157,6 +157,25 @@ def test_a_follow_up_takes_the_conversation_along(page, model):
     ]
 
 
+def test_the_query_of_a_follow_up_is_shown_and_one_click_asks_its_own_words(page, model):
+    ask_and_wait(page, GST)
+    assert page.locator(".searched").count() == 0
+    follow_up = "and below 400 dollars?"
+    model.say(follow_up, GST_ANSWER)
+    exchange = ask_and_wait(page, follow_up)
+    expect(exchange.locator(".searched span")).to_have_text(f"Searched for: {GST[:-1]} 400 dollars")
+    assert violations(page) == []
+    exchange.get_by_role("button", name="Ask only my words").click()
+
+    expect(exchange.locator(".searched")).to_have_count(0)
+    expect(exchange).to_have_attribute("data-state", "done")
+    assert [message["role"] for message in model.asked(follow_up)[-1]["messages"]] == ["system", "user"]
+    third = "and in Malaysia?"
+    model.say(third, GST_ANSWER)
+    ask_and_wait(page, third)
+    assert [turn["content"] for turn in model.asked(third)[-1]["messages"][1:-1:2]] == [follow_up]
+
+
 def test_the_parts_of_an_answer_are_said_to_a_screen_reader(page):
     ask_and_wait(page, GST)
 

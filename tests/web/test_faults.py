@@ -3,12 +3,14 @@
 import json
 import re
 import secrets
+import signal
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 from redis import Redis
 
+from benchmarks.processes import service
 from tests.access import open_redis
 from tests.web.asking import FIRST_SENTENCE, GST, GST_ANSWER, ask, ask_and_wait, box
 from tests.web.axe import violations
@@ -148,3 +150,40 @@ def test_what_is_being_typed_stays_when_an_answer_fails(open_page, line, model, 
     expect(exchange).to_have_attribute("data-state", "cut")
 
     expect(box(page)).to_have_value("The next question, half")
+
+
+def test_a_service_that_does_not_answer_is_named_and_the_question_can_be_stopped(browser, watch, tmp_path):
+    with service(tmp_path, LLM_PROVIDER="offline") as frozen:
+        context = browser.new_context()
+        watch.follow(context)
+        page = context.new_page()
+        page.clock.install()
+        page.goto(frozen.url)
+        expect(page.locator("body")).to_have_attribute("data-ready", "")
+        frozen.send(signal.SIGSTOP)
+        ask(page, GST)
+        status = page.locator(".exchange .status")
+        expect(status).to_have_text("Searching the documents …")
+        page.clock.run_for(9000)
+        expect(status).to_contain_text("The service cannot be reached.")
+        frozen.send(signal.SIGCONT)
+        page.clock.run_for(9000)
+        expect(page.locator(".exchange")).to_have_attribute("data-outcome", "answered")
+        context.close()
+    watch.judge()
+
+
+def test_a_slow_answer_says_that_it_is_waited_for_until_a_word_comes(open_page, model):
+    saying = model.say(SLOW, GST_ANSWER, words=0)
+    page = open_page("about:blank")
+    page.clock.install()
+    page.goto("/")
+    ask(page, SLOW)
+    status = page.locator(".exchange .status")
+    saying.asked.wait()
+    page.clock.run_for(9000)
+    expect(status).to_have_text("This takes longer than usual. You can wait, or stop and ask again.")
+    expect(page.locator("#stop")).to_be_visible()
+    saying.go_on()
+    expect(page.locator(".exchange")).to_have_attribute("data-outcome", "answered")
+    expect(status).to_be_hidden()

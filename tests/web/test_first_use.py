@@ -2,8 +2,10 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
+from app.web import words
 from benchmarks.processes import service
 
 
@@ -21,3 +23,12 @@ def test_the_printed_address_leads_to_a_page_that_answers_its_first_example(brow
         expect(exchange.locator(".answer .chip").first).to_be_visible()
         context.close()
     watch.judge()
+
+
+@pytest.mark.parametrize("language", words.languages())
+@pytest.mark.parametrize(("width", "height"), [(360, 740), (390, 844), (320, 568), (740, 360)])
+def test_on_a_phone_the_page_opens_at_its_top(open_page, language, width, height):
+    page = open_page(f"/?lang={language}", is_mobile=True, has_touch=True, viewport={"width": width, "height": height})
+    page.wait_for_selector("body[data-ready]")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("[scrollY, visualViewport.pageTop]") == [0, 0]

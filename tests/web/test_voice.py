@@ -43,7 +43,7 @@ def test_voice_is_off_until_it_is_turned_on_and_says_who_hears_it(page):
     switch(page)
 
     expect(dictate).to_be_visible()
-    expect(page.get_by_text("Waypoint sends it nowhere")).to_be_visible()
+    expect(page.get_by_text("This service sends it nowhere")).to_be_visible()
     assert violations(page) == []
     page.reload()
     expect(dictate).to_be_visible()

@@ -9,9 +9,10 @@ from typing import Any
 from bs4 import BeautifulSoup, Comment, Tag
 
 from chains.ingestion.markup import HEADINGS, PARSER, STRUCK, markdown_of
-from chains.ingestion.source import SourceText, is_title, left_out, read_bytes, title_of
+from chains.ingestion.source import SourceText, is_title, left_out, title_of
 from chains.ingestion.statements import audiences_in, plain_name, strictest
 from chains.ingestion.tables import one_line
+from chains.regular_files import read_bytes
 from chains.source_urls import is_link
 
 NON_CONTENT = (

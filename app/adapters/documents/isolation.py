@@ -16,7 +16,7 @@ from chains.errors import IngestionError
 from chains.ingestion import text_files
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.parsing import Parsed, parse_file
-from chains.ingestion.source import open_file
+from chains.regular_files import open_file
 
 # Files of text up to this size are parsed in the calling process.
 LOCAL_BYTES = 64 * 1024

@@ -31,10 +31,10 @@ from chains.ingestion.source import (
     Table,
     is_title,
     left_out,
-    open_file,
     title_of,
     without_controls,
 )
+from chains.regular_files import open_file
 
 PAGE_BREAK = "\n\f\n"
 # The pages on which a report says whose it is, and of which year.

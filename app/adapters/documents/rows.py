@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_NAME, SourceText, read_text, require_words, storable, title_of
+from chains.ingestion.source import MAX_NAME, SourceText, require_words, storable, title_of
 from chains.ingestion.statements import Stated
 from chains.ingestion.tables import one_line
+from chains.regular_files import read_any_text
 
 FORM = (
     'every line has to be one JSON object, like {"title": "Gold", "text": "Gold is free of duty."} or a row of values'
@@ -24,7 +25,7 @@ def load_json_lines(path: Path) -> SourceText:
     Raises:
         IngestionError: the file cannot be read, has no text, or a line of it is no JSON object.
     """
-    text, warnings = read_text(path)
+    text, warnings = read_any_text(path)
     text = text.removeprefix("\ufeff")
     require_words(text)
     stated, parts = Stated(), []

@@ -8,7 +8,7 @@ import tempfile
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # In the folder of an index: the texts of the scope files of the folders that were ingested.
 SCOPES = "scopes.json"
+ROOM_BYTES = 2**20  # What SQLite and Chroma write into the files that they open to read.
+MEMORY = "/dev/shm"  # noqa: S108 - the copy has a folder of its own.
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +71,12 @@ class FolderSnapshot:
 
 
 class FileBackedIndex(StoredIndex):
-    """An index whose `folder` holds its version, its lock and the mark of a user's own documents."""
+    """An index whose `folder` holds its version and its lock."""
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
         super().__init__(recipe)
         self.folder = folder
         self._version = folder / "version"
-        self._own = folder / "own-documents"
 
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None where it cannot be kept."""
@@ -96,15 +97,6 @@ class FileBackedIndex(StoredIndex):
             raise IndexBusyError(msg) from error
         except OSError as error:
             raise self._unwritable(error) from error
-
-    def holds_own_documents(self) -> bool:
-        """Say whether a user's documents ever went in, or were about to."""
-        return self._own.exists()
-
-    def mark_own_documents(self) -> None:
-        """Remember for good that a user's documents go in."""
-        if not self._own.exists():
-            write_atomically(self._own, "")
 
     def _words(self, folder: Path) -> LexicalIndex:
         """Open the index of words; that of a folder which cannot be written in a copy, which is deleted with it."""
@@ -189,14 +181,17 @@ class ChangedInPlace(FileBackedIndex):
 
 def _is_writable(folder: Path) -> bool:
     """Say whether a folder and the databases in it can be written; one that is not there yet is still to be made."""
-    return not folder.exists() or all(os.access(path, os.W_OK) for path in (folder, *folder.glob("*.sqlite3")))
+    return not folder.exists() or (
+        shutil.disk_usage(folder).free >= ROOM_BYTES
+        and all(os.access(path, os.W_OK) for path in (folder, *folder.glob("*.sqlite3")))
+    )
 
 
 def _copied_aside(folder: Path) -> Path:
     """Copy a folder to read the copy: SQLite and Chroma write into what they open, even if only to read it."""
     copied = None
     try:
-        copied = Path(tempfile.mkdtemp(prefix="waypoint-index-"))
+        copied = Path(tempfile.mkdtemp(prefix="waypoint-index-", dir=_room_aside(folder)))
         for path in folder.rglob("*"):
             target = copied / path.relative_to(folder)
             if path.is_dir():
@@ -212,6 +207,15 @@ def _copied_aside(folder: Path) -> Path:
         )
         raise VectorStoreError(msg) from error
     return copied
+
+
+def _room_aside(folder: Path) -> str | None:
+    """Return memory, where Linux shows it as a folder and nothing else is left; else None: where temporary files go."""
+    needed = ROOM_BYTES + sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    with suppress(FileNotFoundError):
+        if shutil.disk_usage(tempfile.gettempdir()).free >= needed:
+            return None
+    return MEMORY if os.access(MEMORY, os.W_OK) else None
 
 
 def _delete_copy(readable: Path, *, of: Path) -> None:

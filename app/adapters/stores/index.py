@@ -187,14 +187,6 @@ class StoredIndex(ABC):
             VectorStoreError: the index cannot be written.
         """
 
-    @abstractmethod
-    def holds_own_documents(self) -> bool:
-        """Say whether a user's documents ever went in, or were about to: the sample corpus must not."""
-
-    @abstractmethod
-    def mark_own_documents(self) -> None:
-        """Remember for good that a user's documents go in."""
-
     def abandon(self) -> None:  # noqa: B027 - what is changed in place has nothing to forget.
         """Forget, under the lock, what a failed ingestion has written and not published."""
 

@@ -15,6 +15,7 @@ from uuid import uuid4
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import InMemoryVectorStore
 from numpy.typing import NDArray
 
@@ -70,6 +71,10 @@ class SavedMemoryStore(InMemoryVectorStore):
         if self._words:
             self._words.add(ids, documents)
         return ids
+
+    async def aadd_documents(self, documents: list[Document], ids: list[str] | None = None, **kwargs: Any) -> list[str]:
+        """Do the same without blocking the event loop."""
+        return await run_in_executor(None, self.add_documents, documents, ids)
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> None:
         """Delete the documents with these `ids`; an unknown one is not an error."""
@@ -171,10 +176,6 @@ class MemoryIndex(ChangedInPlace):
     def place(self) -> str:
         """Return where the index is, for messages."""
         return f"memory in {self._file}"
-
-    def holds_own_documents(self) -> bool:
-        """Say whether a user's documents ever went in; of a file that an earlier version made it is not known."""
-        return super().holds_own_documents() or (self._file.exists() and not self.folder.exists())
 
     def _open_store(self, words: LexicalIndex | None) -> SavedMemoryStore:
         return self._opened(self._file, words)

@@ -21,6 +21,8 @@ STOP_WORDS = word_set("""
     """)
 # Shorter stems have too many neighbours to tell a typing error from another word.
 SHORTEST_CORRECTED = 5
+# Shorter parts of a word are rarely words: "cut" and "off" are, "on" and "e" are not.
+SHORTEST_APART = 3
 # A look-up takes some milliseconds, so that only the first unknown words of a question are corrected.
 MOST_CORRECTED = 5
 # Stems that are one error apart may be of different words ("pagination", "pain"); below this ratio the words are.
@@ -65,11 +67,14 @@ def choose(question: str, vocabulary: Vocabulary, *, budget: int) -> list[str]:
 def correct(question: str, vocabulary: Vocabulary, is_word: Callable[[str], bool]) -> str:
     """Return the question with the known words in place of those that differ from them by a typing error.
 
-    A word that `is_word` knows stays as it is, even if no chunk holds it.
+    A word that no chunk holds is two words where some chunk holds those side by side: "cutoff" is "cut off". Else a
+    word that `is_word` knows stays as it is.
     """
     words = words_of(question)
-    unknown = [word for word in _unknown(words, vocabulary.frequencies(words)) if not is_word(word)]
-    meant = {word: near for word in unknown[:MOST_CORRECTED] if (near := vocabulary.nearest(word))}
+    unknown = _unknown(words, vocabulary.frequencies(words))
+    meant = {word: apart for word in unknown[:MOST_CORRECTED] if (apart := _apart(word, vocabulary))}
+    mistyped = [word for word in unknown if word not in meant and not is_word(word)]
+    meant |= {word: near for word in mistyped[:MOST_CORRECTED] if (near := vocabulary.nearest(word))}
     return _WORD.sub(lambda found: meant.get(found[0].lower(), found[0]), question) if meant else question
 
 
@@ -105,6 +110,12 @@ def _unknown(words: Sequence[str], frequencies: Mapping[str, int]) -> list[str]:
     return [
         word for word in words if word.isalpha() and not frequencies[word] and len(stem(word)) >= SHORTEST_CORRECTED
     ]
+
+
+def _apart(word: str, vocabulary: Vocabulary) -> str | None:
+    """Return the two words that a word is written from, if a chunk holds them side by side."""
+    pairs = [f"{word[:at]} {word[at:]}" for at in range(SHORTEST_APART, len(word) - SHORTEST_APART + 1)]
+    return next((pair for pair, chunks in vocabulary.frequencies(pairs).items() if chunks), None)
 
 
 def closest(word: str, text: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.adapters.sessions.identity import Scope as IdentityScope
 from app.http.errors import RequestRefusedError
 from app.http.middleware.body_limit import is_streamed, replayed
 from app.http.policy import pdf_pages_of, policy_of
@@ -65,7 +66,7 @@ async def _watch(receive: Receive, gone: asyncio.Event) -> None:
 
 
 class ConcurrencyLimit:
-    """ASGI middleware that limits concurrent questions; others wait their turn, then get 503.
+    """ASGI middleware that limits concurrent questions; further ones wait their turn, then get 503.
 
     A place is released when the answer is computed: what a client has not read yet waits in the connection's buffer
     (BoundedConnection), which disconnects a client that reads too slowly.
@@ -85,6 +86,10 @@ class ConcurrencyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         count = getattr(Request(scope).state, "questions", 0) if scope["type"] == "http" else 0
+        # What asks nothing never waits for what asks. Feedback counts as a question for the rate only.
+        if not count or policy_of(scope).access is IdentityScope.FEEDBACK:
+            await self.app(scope, receive, send)
+            return
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(self.queue_s), self.front:

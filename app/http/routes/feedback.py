@@ -1,24 +1,25 @@
 """POST /api/feedback: store a user's score for an answer; also an event, a LangSmith score and a log line."""
 
-import asyncio
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
-from app.adapters.sessions.identity import Scope
+from app.adapters.sessions.identity import Identity, Scope
 from app.adapters.tracing.langsmith import Score
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
-from app.http.questions import bad_request_route, run_config
-from app.ports import AnswerLogError
+from app.http.questions import bad_request_route, identity_of, run_config
+from app.ports import AnswerLogError, NotTheAskerError
 from app.wiring import Services
 from app.wiring.chain import safe_text
 from chains.logs import get_logger
 
 COMMENT_MAX_CHARACTERS = 2000
+OTHERS = "Only the user who asked can rate this answer, signed in as then."
 NOT_KEPT = "Feedback cannot be stored at the moment. Try again later, or contact support."
 
 log = get_logger(__name__)
@@ -50,7 +51,7 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""
     services, metadata = request.app.state.services, run_config(request)["metadata"]
     body = body.model_copy(update={"comment": body.comment and safe_text(services.settings, body.comment)})
-    kept = await _keep(services, body)
+    kept = await _keep(services, body, identity_of(request))
     if services.outbox:
         correlation_id = metadata.get("request_id") or str(uuid4())
         payload = feedback_payload(body, user_id=metadata.get("user_id"))
@@ -61,12 +62,21 @@ async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     return FeedbackAccepted(kept=kept)
 
 
-async def _keep(services: Services, body: FeedbackBody) -> bool:
+async def _keep(services: Services, body: FeedbackBody, caller: Identity) -> bool:
     """Store it with its answer, and return whether it is; if that fails, accept it only if another receiver does."""
     if services.answer_log is None:
         return False
     try:
-        return await asyncio.to_thread(services.answer_log.rate, str(body.trace_id), body.score, body.comment)
+        return await run_in_threadpool(
+            services.answer_log.rate,
+            str(body.trace_id),
+            body.score,
+            body.comment,
+            user_id=caller.user_id,
+            audience=caller.audience,
+        )
+    except NotTheAskerError:
+        raise RequestRefusedError(403, OTHERS) from None
     except AnswerLogError as error:
         log.error("feedback_not_kept", error=str(error))
         if not (services.outbox or services.tracing.scores):

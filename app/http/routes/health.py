@@ -49,6 +49,10 @@ class ReadinessReport(BaseModel):
 
     status: Status
     checks: dict[str, CheckResult]
+    answer_seconds: dict[str, float] = Field(
+        default_factory=dict,
+        description="Percentiles (p50, p95, p99) of the last 1,000 answers of this process, for staff only.",
+    )
 
     @property
     def ready(self) -> bool:
@@ -171,7 +175,11 @@ async def live() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/health/ready", responses=_ELSEWHERE | ok_response(_READY, "Send questions here"))
+@router.get(
+    "/health/ready",
+    response_model_exclude_defaults=True,
+    responses=_ELSEWHERE | ok_response(_READY, "Send questions here"),
+)
 @Policy(access="report", drained=False)
 async def ready(request: Request, response: Response) -> ReadinessReport:
     """Check what the service depends on; 503 if questions should be sent elsewhere. Staff see details."""
@@ -179,7 +187,9 @@ async def ready(request: Request, response: Response) -> ReadinessReport:
     if not report.ready:
         response.status_code = 503
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
-    return report if identity_of(request).audience == "internal" else report.for_strangers()
+    if identity_of(request).audience != "internal":
+        return report.for_strangers()
+    return report.model_copy(update={"answer_seconds": request.app.state.services.metrics.percentiles()})
 
 
 @router.get("/metrics", response_class=Response, responses=error_responses(401, 403, 429) | {200: _FIGURES})

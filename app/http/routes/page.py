@@ -1,9 +1,10 @@
-"""GET /: the page; /embed: the page in a frame; /widget.js: a script that embeds it; /static: its files.
+"""GET /: the page; /embed: the page in a frame; /widget.js: a script that embeds it; /static: its files; /icon.
 
 POST /page/render: an answer, complete or still streaming, as safe HTML.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -30,6 +31,9 @@ def page_router(
     audience: Audience,
     framed_by: Sequence[str],
     most_characters: int,
+    name: str,
+    greeting: str,
+    logo: Path | None,
 ) -> APIRouter:
     """Return the page's routes. They hold no data, so they are open to everybody.
 
@@ -39,13 +43,19 @@ def page_router(
         audience: Whose documents the examples may be about: those of everybody who opens the page.
         framed_by: Origins of the pages that may show it in a frame.
         most_characters: How long a question may be.
+        name: The page's name.
+        greeting: What it says above the first question; empty for its own sentence.
+        logo: A picture in place of its icon.
     """
+    icon = assets.icon(logo)
     router = APIRouter(include_in_schema=False)
 
     def visit(request: Request, *, embedded: bool) -> view.Visit:
         query, language, theme = request.query_params, language_of(request), request.cookies.get("theme", "")
         return view.Visit(
+            name=name,
             language=language,
+            greeting=greeting,
             theme=theme if theme in view.THEMES else "system",
             embedded=embedded,
             question=next(filter(None, query.getlist("question")), "")[:most_characters],
@@ -69,6 +79,11 @@ def page_router(
     @OPEN
     async def widget(request: Request) -> Response:
         return _file(request, view.widget(), lasting=False)
+
+    @router.api_route("/icon", methods=READ)
+    @OPEN
+    async def page_icon(request: Request) -> Response:
+        return _file(request, icon, lasting=False)
 
     @router.api_route("/static/{path:path}", methods=READ)
     @OPEN

@@ -16,18 +16,18 @@ from app.wings.knowledge.answers import AnswerStore, LoggedAnswer, Nearest, Quot
 from app.wings.knowledge.certificate import Certificate, certificate
 from app.wings.knowledge.settings import AnswerLogSettings
 from app.wiring.library import folder_beside
-from chains.errors import WaypointError
+from chains.audience import Audience
 from chains.logs import get_logger
 from chains.observers import Call
 from chains.ports import Entity
 from chains.safety.cleaning import clean
+from chains.side_steps import count_fault
 from chains.state import Answer
 
 if TYPE_CHECKING:
     from app.wiring import Services
 
 MOST_WAITING = 1000  # Answers that are not written yet.
-MOST_NEAREST = 5  # Documents.
 RATE_TIMEOUT_S = 10
 UNLOGGED = "unlogged"  # In the metadata of a call's config: nobody wants this answer, so it is not logged.
 
@@ -76,13 +76,17 @@ class KeptAnswers:
         self._waiting += 1
         self._thread.submit(self._keep, call, call.answer, self.store.now())
 
-    def rate(self, trace_id: str, score: float, comment: str | None) -> bool:
-        """Put a user's score and comment to an answer, behind the answers that wait; return whether it is kept.
+    def rate(
+        self, trace_id: str, score: float, comment: str | None, *, user_id: str | None, audience: Audience
+    ) -> bool:
+        """Put the asker's score and comment to an answer, behind the answers that wait; return whether it is kept.
 
         Raises:
             AnswerLogError: it cannot be written.
+            NotTheAskerError: somebody else asked.
         """
-        kept = self._thread.submit(self.store.rate, trace_id, score, comment and redacted(comment))
+        said = comment and redacted(comment)
+        kept = self._thread.submit(self.store.rate, trace_id, score, said, user_id=user_id, audience=audience)
         try:
             return kept.result(RATE_TIMEOUT_S)
         except FutureTimeoutError as error:
@@ -104,10 +108,11 @@ class KeptAnswers:
         try:
             proof = _proof(answer, self._services)
             self.store.add(self._logged(call, answer, proof, at), list(quotes(proof)) if proof else [])
-        except WaypointError as error:
+        except Exception as error:  # Whatever fails costs the log, and no answer.
+            reason = count_fault("answer_log", error)
             if not self._failing:
                 tell = log.warning if self._services.serving else log.info
-                tell("answers_not_kept", error=str(error))
+                tell("answers_not_kept", error=reason)
             self._failing = True
         else:
             self._failing = False
@@ -149,7 +154,7 @@ def nearest(answer: Answer) -> tuple[Nearest, ...]:
     for passage in answer["documents"]:
         doc_id, score = str(passage["metadata"].get("doc_id") or ""), passage["score"]
         found.setdefault(doc_id, Nearest(doc_id, None if score is None else round(score, 3)))
-    return tuple(one for one in found.values() if one.doc_id)[:MOST_NEAREST]
+    return tuple(one for one in found.values() if one.doc_id)
 
 
 def quotes(proof: Certificate) -> Iterator[Quote]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Any, NamedTuple
 
-from app.ports import AnswerDatabase
+from app.ports import AnswerDatabase, NotTheAskerError
 from chains.audience import Audience
 
 MEGABYTE = 2**20
@@ -97,7 +97,7 @@ VALUES (:id, :collection, :doc_id, :title, :table_head, :quote, :doc_id)
 ON CONFLICT (id) DO UPDATE SET fingerprint = CASE WHEN quotes.found_in IS NULL THEN NULL ELSE quotes.fingerprint END
 """
 ADD_LINK = "INSERT INTO answer_quotes (answer, quote) VALUES (:answer, :quote) ON CONFLICT DO NOTHING"
-RATE = "UPDATE answers SET score = :score, comment = :comment WHERE trace_id = :trace_id"
+RATE = "UPDATE answers SET score = :score, comment = :comment WHERE collection = :collection AND trace_id = :trace_id"
 FORGET = "DELETE FROM answers WHERE asker = :asker"
 EXPIRE = "DELETE FROM answers WHERE collection = :collection AND at < :oldest"
 SHRINK = """
@@ -154,10 +154,21 @@ class AnswerStore:
             self._until_trim = TRIM_EVERY
             self.trim()
 
-    def rate(self, trace_id: str, score: float, comment: str | None) -> bool:
-        """Put a user's score and comment to an answer, in place of earlier ones; return whether the answer is there."""
+    def rate(
+        self, trace_id: str, score: float, comment: str | None, *, user_id: str | None, audience: Audience
+    ) -> bool:
+        """Put the asker's score and comment to an answer, in place of earlier ones; return whether the answer is there.
+
+        Raises:
+            NotTheAskerError: somebody else asked, or the asker may no longer see the answer.
+        """
+        answer, asker = self.find(trace_id), self.asker_of(user_id) if user_id else None
+        if answer is None:
+            return False
+        if answer.asker != asker or (answer.audience == "internal" != audience):
+            raise NotTheAskerError
         with self.database.transaction() as execute:
-            return execute(RATE, {"trace_id": trace_id, "score": score, "comment": comment}).rowcount > 0
+            return execute(RATE, self._of({"trace_id": trace_id, "score": score, "comment": comment})).rowcount > 0
 
     def forget(self, user_id: str) -> int:
         """Delete the answers of a user for good, and return how many there were."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from chains.errors import ConfigurationError
+from chains.errors import ConfigurationError, IngestionError
+from chains.regular_files import read_text
+from chains.safe_yaml import YamlError, read_values
 from chains.state import Answer
 
 PATTERN = "*.tests.yaml"
@@ -80,10 +81,22 @@ EXAMPLE = """- question: What is the GST rate on imports?
   must_cite: gst_guide"""
 
 
+def _text(file: Path, root: Path) -> str:
+    """Return the text of a file; a folder of a stranger must not show what lies outside of it."""
+    try:
+        is_inside = file.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # Links in a circle.
+        is_inside = False
+    if not is_inside:
+        msg = "it is a symbolic link out of the folder, or to nowhere"
+        raise IngestionError(msg)
+    return read_text(file)
+
+
 def _cases(file: Path, root: Path) -> Iterator[FileCase]:
     name = str(file.relative_to(root))
     try:
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        values = read_values(_text(file, root))
         yield from (FileCase(name, place, case) for place, case in enumerate(_CASES.validate_python(values or []), 1))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -93,8 +106,8 @@ def _cases(file: Path, root: Path) -> Iterator[FileCase]:
         why = known if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
         msg = f"{name}, {place or 'the file'}: {why}"
         raise ConfigurationError(msg) from error
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        msg = f"{name} cannot be read: {' '.join(str(error).split())}"
+    except (IngestionError, YamlError) as error:
+        msg = f"{name} cannot be read: {error}"
         raise ConfigurationError(msg) from error
 
 

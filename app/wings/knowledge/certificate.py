@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from app.wings.knowledge.verification import VERSION, Rule, digest, heading_of, proving_rule, seal
+from app.wings.knowledge.verification import VERSION, Rule, digest, heading_of, marker_filter, proving_rule, seal
 from chains.citations.cited_sentences import Sentence, cited_sentences, sentences_of
 from chains.state import Answer, Citation, Outcome, Passage
 
@@ -98,14 +98,19 @@ def _sentences(answer: Answer, catalogue: "Catalogue | None") -> Iterator[dict[s
     # A question mark in a marker ends no sentence.
     sentences = [one for one in found if not any(start < one.start < end for start, end in markers)]
     cited = _cited(sentences, marked, [one for one in answer["citations"] if one["attributed"]])
+    sources = {
+        place: [source for one in some if (source := _source(one, answer["documents"], catalogue))]
+        for place, some in cited.items()
+    }
+    unmarked = marker_filter(source for some in sources.values() for source in some)
     for place, sentence in enumerate(sentences):
-        sources = (_source(sentence.words, one, answer["documents"], catalogue) for one in cited.get(place, ()))
-        yield {
-            "start": sentence.start,
-            "end": sentence.end,
-            "says": sentence.words,
-            "sources": [source for source in sources if source],
-        }
+        # A marker of no source is shown to readers like any words, and proven by nothing.
+        says = unmarked(answer["answer"][sentence.start : sentence.end])
+        rules = [
+            source | {"rule": proving_rule(says, source["quote"], heading_of(source))}
+            for source in sources.get(place, ())
+        ]
+        yield {"start": sentence.start, "end": sentence.end, "says": says, "sources": rules}
 
 
 def _cited(
@@ -124,9 +129,7 @@ def _cited(
     return {place: [one for one in found if one["matched"] and one["quote"]] for place, found in cited.items()}
 
 
-def _source(
-    sentence: str, citation: Citation, documents: Sequence[Passage], catalogue: "Catalogue | None"
-) -> dict[str, Any] | None:
+def _source(citation: Citation, documents: Sequence[Passage], catalogue: "Catalogue | None") -> dict[str, Any] | None:
     """Return where a citation's quote stands; None where no retrieved passage holds it."""
     quote, doc_id = citation["quote"], citation["doc_id"]
     holding = [one for one in documents if one["metadata"].get("doc_id") == doc_id and quote in one["content"]]
@@ -134,7 +137,7 @@ def _source(
         return None
     metadata, content = holding[0]["metadata"], holding[0]["content"]
     start = metadata.get("start_char", 0) + content.index(quote)
-    source = {
+    return {
         "doc_id": doc_id,
         "title": citation["title"],
         "section": str(metadata.get("section") or ""),
@@ -146,7 +149,6 @@ def _source(
         "quote": quote,
         "support": citation["support"],
     }
-    return source | {"rule": proving_rule(sentence, quote, heading_of(source))}
 
 
 def _table_head(content: str, quote: str) -> str:

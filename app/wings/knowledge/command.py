@@ -9,11 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from app import hooks
 from app.cli.rendering import as_json, complain, show
-from app.wings.knowledge.verification import Verdict, verify
+from app.wings.knowledge.verification import Document, Reader, UnreadableError, Verdict, verify
 from chains.audience import Audience
-from chains.errors import ConfigurationError
+from chains.errors import ConfigurationError, IngestionError, WaypointError
+from chains.ingestion.text_files import LOADERS
 from chains.question import check_question
+from chains.regular_files import read_bytes, read_text
 from chains.text.letters import one_line
 
 
@@ -31,8 +34,8 @@ def verify_proof(
 ) -> None:
     """Check the proof of an answer, without network, model or index; exit 1 if a sentence fails."""
     try:
-        certificate = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        certificate = json.loads(read_text(file))
+    except (IngestionError, RecursionError, ValueError) as error:
         msg = f"{file} cannot be read as a certificate: {error}"
         raise ConfigurationError(msg) from error
     reader = _reader(documents) if documents else None
@@ -55,19 +58,25 @@ def _line(verdict: Verdict) -> str:
     return f"{word}  {one_line(verdict.sentence) or 'the certificate'}\n          {one_line(reasons)}"
 
 
-def _reader(folder: Path) -> Any:
+def _reader(folder: Path) -> Reader:
     """Return what reads the documents of a folder: a file's bytes, or its text by the reader of its ending."""
 
-    def read(source: Mapping[str, Any]) -> bytes | str | None:
+    def read(source: Mapping[str, Any]) -> Document | None:
         path = folder / str(source["file"] or "")
-        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
-            return None
-        if source["bytes"]:
-            return path.read_bytes()
-        from app import hooks
-
-        text: str = hooks.load("readers", path.suffix.lower()[1:])(path).text
-        return text
+        try:
+            if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+                return None
+            if source["bytes"]:
+                return Document(read_bytes(path))
+            load = LOADERS.get(path.suffix.lower()) or hooks.load("readers", path.suffix.lower()[1:])
+            read = load(path)
+        except WaypointError as error:
+            raise UnreadableError(str(error)) from error
+        except Exception as error:  # Whatever a damaged file makes a library do, the other sentences are judged.
+            raise UnreadableError(type(error).__name__) from error
+        sections = [(page.start, 1, page.section) for page in read.pages if page.section]
+        headings = [(heading.start, heading.level, heading.text) for heading in read.headings]
+        return Document(read.text, read.metadata["title"], headings or sections)
 
     return read
 
@@ -104,6 +113,10 @@ def forget(
 
 
 def insights(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Folder of your documents, which the index has to hold.", exists=True, show_default=False),
+    ] = None,
     json_out: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     since: Annotated[str, typer.Option(help="How far back: days or weeks, like 30d or 8w.")] = "30d",
     draft: Annotated[
@@ -117,9 +130,13 @@ def insights(
     from app.wings.knowledge.drafts import draft as write_draft
     from app.wings.knowledge.insights import insights as insights_of
     from app.wings.knowledge.insights import report_lines
+    from app.wiring.scope import folder_of
 
     seconds = _seconds(since)
     services = open_services(read_settings())
+    if folder and not services.remote and str(folder_of(folder)) not in services.index.current().scopes():
+        msg = f"the index holds nothing of {folder}; run `waypoint ingest {folder}`, or set its CHROMA_PATH"
+        raise ConfigurationError(msg)
     store = open_answers(services.settings)
     found = insights_of(store.answers(since=store.now() - seconds), services, now=store.now())
     if draft is not None:

@@ -11,6 +11,7 @@ import yaml
 from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.insights import Gap
 from chains.errors import ConfigurationError
+from chains.text.letters import one_line
 
 MOST_LETTERS = 50  # Of a file's name.
 _FIGURE = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?:\s?%)?(?![\w])")
@@ -24,10 +25,10 @@ def draft(gap: Gap, folder: Path) -> tuple[Path, Path]:
     """
     name = _slug(gap.question)
     document, tests = folder / f"{name}.md", folder / f"{name}.tests.yaml"
-    questions = [gap.question, *gap.examples]
-    cases = [{"question": one, "must_cite": document.name, "audience": gap.audience} for one in questions]
-    front = _yaml({"title": gap.question.rstrip(" ?"), "audience": gap.audience})
-    write_new(document, f"---\n{front}---\n\n## {gap.question}\n")
+    question, *examples = map(one_line, [gap.question, *gap.examples])
+    cases = [{"question": one, "must_cite": document.name, "audience": gap.audience} for one in (question, *examples)]
+    front = _yaml({"title": question.rstrip(" ?"), "audience": gap.audience})
+    write_new(document, f"---\n{front}---\n\n## {question}\n")
     write_new(tests, _yaml(cases))
     return document, tests
 

@@ -1,8 +1,9 @@
 """Read documents, and return all that there is to find in them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,16 @@ from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.duplicates import find_boilerplate, find_duplicates
 from app.wings.knowledge.linted import Document, Finding, Reading
 from app.wings.knowledge.settings import LintSettings
-from app.wings.knowledge.upkeep import find_broken_links, find_old, find_unreachable, find_untitled
+from app.wings.knowledge.upkeep import find_alike_titles, find_broken_links, find_old, find_unreachable, find_untitled
 from app.wiring.storage import parser
+from chains.side_steps import side_step
 
 if TYPE_CHECKING:
     from app.settings import Settings
     from chains.ports import Progress
+
+
+Step = Callable[[Sequence[Document]], Iterable[Finding]]
 
 
 def read_and_lint(
@@ -39,12 +44,28 @@ def read_and_lint(
 
 def findings_of(documents: Sequence[Document], *, max_age_days: int = 0) -> list[Finding]:
     """Return what there is to find in documents that were read."""
-    return [
-        *find_conflicts(documents),
-        *find_duplicates(documents),
-        *find_boilerplate(documents),
-        *find_old(documents, datetime.now(UTC).date(), max_age_days),
-        *find_untitled(documents),
-        *find_broken_links(documents),
-        *find_unreachable(documents),
-    ]
+    old = partial(find_old, today=datetime.now(UTC).date(), max_age_days=max_age_days)
+    steps: dict[str, Step] = {
+        "conflicts": find_conflicts,
+        "duplicates": find_duplicates,
+        "boilerplate": find_boilerplate,
+        "old": old,
+        "untitled": find_untitled,
+        "alike titles": find_alike_titles,
+        "broken links": find_broken_links,
+        "unreachable": find_unreachable,
+    }
+    return [finding for name, step in steps.items() for finding in _found(name, step, documents)]
+
+
+def _found(name: str, step: Step, documents: Sequence[Document]) -> list[Finding]:
+    """Return what a step finds; it names the documents that it fails on, and looks at the others without them."""
+    with side_step(f"lint: {name}"):
+        return list(step(documents))
+    if len(documents) == 1:
+        return [Finding(documents[0].name, 0, "unreadable", f"the step {name!r} failed on it; the log says where")]
+    alone = {document: _found(name, step, [document]) for document in documents}
+    failing = {document: some for document, some in alone.items() if any(one.kind == "unreadable" for one in some)}
+    named = [finding for some in failing.values() for finding in some]
+    rest = [document for document in documents if document not in failing]
+    return [*named, *(_found(name, step, rest) if failing and rest else ())]

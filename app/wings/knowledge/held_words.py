@@ -4,7 +4,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from math import fsum
+from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 
@@ -12,6 +13,7 @@ from app.adapters.stores.index import Snapshot
 from app.wiring.library import chunks_by_id
 from chains.library import parts_of
 from chains.text.sentences import sentence_bounds
+from chains.text.tokens import tokens
 
 # Numbers with their sign, separators and unit, comparisons before a number, and words. Other marks, white space, case
 # and Markdown's emphasis may differ where words are the same.
@@ -19,6 +21,7 @@ _TOKEN = re.compile(r"(?:(?<!\w)[-\u2212])?\d+(?:[.,:/-]\d+)*|[<>≤≥±~]=?(?=
 ANCHOR = 4  # Tokens by which a text is looked up before it is compared whole.
 LIKE_ENOUGH = 0.5  # Of the tokens of two sentences, how many have to be the same.
 DOCUMENTS_AT_ONCE = 50
+MOST_WORDS, VERY_SIMILAR = 0.8, 0.7  # Weights of the words, and cosine.
 
 Tokens = tuple[str, ...]
 
@@ -72,6 +75,14 @@ def holders(wanted: Mapping[int, Words], documents: Iterable[tuple[str, Tokens]]
 
 def _holds(held: Tokens, words: Tokens) -> bool:
     return f" {' '.join(words)} " in f" {' '.join(held)} " if words else True
+
+
+def says(content: str, metadata: Mapping[str, Any], question: str) -> bool:
+    """Return whether a passage says what is asked: it holds most of the question's words, or is very similar."""
+    words = [word for word in tokens(question) if word.weight > 0]
+    held = {word.key for word in tokens(f"{metadata.get('title')}\n{metadata.get('section')}\n{content}")}
+    share = fsum(word.weight for word in words if word.key in held) / (fsum(word.weight for word in words) or 1)
+    return share >= MOST_WORDS or (metadata.get("score") or 0) >= VERY_SIMILAR
 
 
 def nearest_words(quote: str, texts: Iterable[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,34 +11,25 @@ from uuid import uuid4
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.recall import Recalled, check, count_recalled, recalled
 from app.wings.knowledge.settings import AnswerLogSettings
-from chains.errors import WaypointError
-from chains.logs import get_logger
 
 if TYPE_CHECKING:
     from app.wiring import Services
 
 MOST_EVENTS = 1000  # Of one change; the newest answers.
 
-log = get_logger(__name__)
-
 
 def index_changed(services: "Services") -> None:
-    """Bring the log in line with the index, and publish an event for each answer that is recalled by this change.
-
-    A log that cannot be read is only reported: the index has changed, whatever becomes of the log.
-    """
+    """Bring the log in line with the index, and publish an event for each answer that is recalled by this change."""
     if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
         return
-    try:
-        store = open_answers(services.settings)
+    store = open_answers(services.settings)
+    with closing(store.database):
+        store.trim()  # Also where nobody has asked for so long that no new answer does.
         newly = check(store, services.index.current())
         if newly and services.outbox is not None:
             for one in recalled(store, services.index.current(), limit=MOST_EVENTS):
                 if any(change.quote_id in newly for change in one.changes):
                     services.outbox.leave("AnswerRecalled", _payload(one), correlation_id=str(uuid4()))
-        store.database.close()
-    except WaypointError as error:
-        log.warning("answers_not_checked", error=str(error))
 
 
 def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[str]:
@@ -45,12 +37,8 @@ def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[s
     if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
         return
     store = open_answers(services.settings)
-    try:
+    with closing(store.database):
         number = count_recalled(store)
-        store.database.close()
-    except WaypointError as error:
-        log.warning("answers_not_checked", error=str(error))
-        return
     if number:
         yield f"{summary_of(number, store.days)}. See them with: waypoint recall"
 
@@ -58,10 +46,9 @@ def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[s
 def worth_a_look(services: "Services", paths: Sequence[str]) -> Iterator[str]:
     """Yield a line about the Markdown and plain text below the paths, for the end of `waypoint ingest`."""
     from app.wings.knowledge.findings import read_and_lint
-    from app.wiring import sample_corpus
     from chains.ingestion.text_files import LOADERS
 
-    folders = [Path(path) for path in paths if Path(path).exists()] if paths else [sample_corpus()]
+    folders = [Path(path) for path in paths if Path(path).exists()]
     _, findings = read_and_lint(folders, services.settings, endings=set(LOADERS))
     if findings:
         kinds = Counter(finding.kind for finding in findings)

@@ -6,12 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from app.wings.knowledge.answers import DAY_S, LoggedAnswer
+from app.wings.knowledge.held_words import says
 from chains.audience import Audience, audience_of
 from chains.text.letters import one_line
 
@@ -28,7 +30,14 @@ UNSURE = frozenset({"no_results", "unsure", "declined", "ungrounded"})
 COUNTED = UNSURE | {"answered", "degraded"}
 LOW = frozenset({"low", "very_low", "Low"})
 
-Why = Literal["no passage", "passage found, not convincing", "withheld from this audience", "answered, rated badly"]
+DOCUMENTED: Final = "documents say it, answer not sure"
+Why = Literal[
+    "no passage",
+    "passage found, not convincing",
+    "documents say it, answer not sure",
+    "withheld from this audience",
+    "answered, rated badly",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +85,16 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Insights:
-    """What the logged answers say about the documents; `never_cited` are titles."""
+    """What the logged answers say about the documents; `never_cited` are titles.
+
+    `gaps` are to be written; of `documented` the documents have a passage, and the answerer was not sure of it.
+    """
 
     asked: int
     answered: int
     weeks: list[Week]
     gaps: list[Gap]
+    documented: list[Gap]
     documents: list[DocumentUse]
     never_cited: list[str]
 
@@ -97,6 +110,7 @@ def insights(answers: Iterable[LoggedAnswer], services: "Services", *, now: floa
     counted = [one for one in answers if one.outcome in COUNTED]
     lacking = [one for one in counted if one.question and lacks_answer(one)]
     groups = sorted(grouped(lacking, services.embedder), key=lambda group: -_weight(group, now))
+    made = [_gap(group, services) for group in groups[: 2 * MOST_GROUPS]]
     documents = list(_uses(counted))
     entries = {} if services.remote else services.library.catalogue("internal").entries
     cited = {one.doc_id for one in documents}
@@ -104,7 +118,8 @@ def insights(answers: Iterable[LoggedAnswer], services: "Services", *, now: floa
         asked=len(counted),
         answered=sum(one.outcome == "answered" for one in counted),
         weeks=list(_weeks(counted)),
-        gaps=[_gap(group, services) for group in groups[:MOST_GROUPS]],
+        gaps=[gap for gap in made if gap.why != DOCUMENTED][:MOST_GROUPS],
+        documented=[gap for gap in made if gap.why == DOCUMENTED][:MOST_GROUPS],
         documents=sorted(documents, key=lambda one: (-one.wrong, -one.cited, one.title)),
         never_cited=[entry.title for doc_id, entry in entries.items() if doc_id not in cited],
     )
@@ -151,12 +166,19 @@ def _weight(group: Sequence[LoggedAnswer], now: float) -> float:
 def _gap(group: Sequence[LoggedAnswer], services: "Services") -> Gap:
     questions = list(dict.fromkeys(str(one.question) for one in group))
     audience: Audience = "public" if 2 * sum(one.audience == "public" for one in group) >= len(group) else "internal"
-    documents = list(_nearest(group[0].search_query or questions[0], services))[:NEAREST]
+    searched = group[0].search_query or questions[0]
+    found = services.retriever.invoke(searched, {"configurable": {"audience": "internal"}}, threshold=0.0)
+    documents = list(_nearest(found))[:NEAREST]
     return Gap(
         question=questions[0],
         asked=len(group),
         last=_date(max(one.at for one in group)),
-        why=_why(group, audience, documents),
+        why=_why(
+            group,
+            audience,
+            documents,
+            is_said=any(says(chunk.page_content, chunk.metadata, searched) for chunk in found[:NEAREST]),
+        ),
         audience=audience,
         examples=questions[1 : EXAMPLES + 1],
         comments=[one.comment for one in group if one.comment][:EXAMPLES],
@@ -164,19 +186,20 @@ def _gap(group: Sequence[LoggedAnswer], services: "Services") -> Gap:
     )
 
 
-def _why(group: Sequence[LoggedAnswer], audience: Audience, documents: Sequence[NearDocument]) -> Why:
+def _why(group: Sequence[LoggedAnswer], audience: Audience, documents: Sequence[NearDocument], *, is_said: bool) -> Why:
     if audience == "public" and documents and documents[0].audience == "internal":
         return "withheld from this audience"
     outcome = Counter(one.outcome for one in group).most_common(1)[0][0]
     if outcome == "answered":
         bad = any(one.score is not None and one.score < 0 for one in group)
-        return "answered, rated badly" if bad else "passage found, not convincing"
-    return "no passage" if outcome == "no_results" else "passage found, not convincing"
+        return "answered, rated badly" if bad else DOCUMENTED
+    if outcome == "no_results":
+        return "no passage"
+    return DOCUMENTED if is_said else "passage found, not convincing"
 
 
-def _nearest(question: str, services: "Services") -> Iterator[NearDocument]:
-    """Yield the nearest documents of all audiences, each once, the best first."""
-    found = services.retriever.invoke(question, {"configurable": {"audience": "internal"}}, threshold=0.0)
+def _nearest(found: Sequence[Document]) -> Iterator[NearDocument]:
+    """Yield the documents of passages, each once, in their order."""
     seen = set()
     for chunk in found:
         metadata = chunk.metadata
@@ -221,19 +244,26 @@ def report_lines(found: Insights) -> Iterator[str]:
     yield f"{found.asked} questions{share}"
     for week in found.weeks:
         yield f"  {week.week}  {week.asked:6} asked  {100 * week.answered / week.asked:3.0f} % answered"
-    yield "\nWhat to write next" if found.gaps else "\nNo question lacks an answer."
-    for number, gap in enumerate(found.gaps, 1):
+    yield "\nWhat to write next" if found.gaps else "\nNothing is missing in the documents."
+    yield from _gap_lines(found.gaps)
+    if found.documented:
+        yield "\nThe documents say it, and the answer was not sure"
+        yield from _gap_lines(found.documented)
+    if found.documents:
+        yield "\nDocuments          cited  rated badly"
+        yield from (f"  {one.cited:20} {one.wrong:12}  {one_line(one.title)}" for one in found.documents)
+    if found.never_cited:
+        yield f"\nNever cited: {', '.join(map(one_line, found.never_cited))}"
+
+
+def _gap_lines(gaps: Sequence[Gap]) -> Iterator[str]:
+    for number, gap in enumerate(gaps, 1):
         yield f"{number:3}. {one_line(gap.question)}"
         often = "once" if gap.asked == 1 else f"{gap.asked} times, last"
         yield f"     asked {often} on {gap.last}: {gap.why}"
         yield from (f"     also: {one_line(example)}" for example in gap.examples)
         yield from (f"     said: {one_line(comment)}" for comment in gap.comments)
         yield f"     nearest: {', '.join(map(_near, gap.documents)) or 'nothing'}"
-    if found.documents:
-        yield "\nDocuments          cited  rated badly"
-        yield from (f"  {one.cited:20} {one.wrong:12}  {one_line(one.title)}" for one in found.documents)
-    if found.never_cited:
-        yield f"\nNever cited: {', '.join(map(one_line, found.never_cited))}"
 
 
 def _near(one: NearDocument) -> str:

@@ -56,6 +56,7 @@ INSIGHTS_EXAMPLE = Insights(
             documents=[NearDocument("02_carriers_guide", "Carrier Guide", "public", 0.41)],
         )
     ],
+    documented=[],
     documents=[DocumentUse("01_regulatory_gst", "GST Guide", 12, 1)],
     never_cited=["VAT Guide"],
 )

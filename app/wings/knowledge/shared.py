@@ -124,13 +124,20 @@ def shared_answers(services: "Services") -> APIRouter:
             raise HTTPException(404, GONE if is_kept else NOT_KEPT)
         if found.audience == "internal" != identity.audience:
             raise HTTPException(403, INTERNAL)
-        shown = shared(found)
-        cited = {one.doc_id for one in shown.citations if one.doc_id}
-        if cited != services.library.present(cited, identity.audience):
+        used = documents_of(found)
+        if used != services.library.present(used, identity.audience):
             raise HTTPException(404, CHANGED)
-        return shown
+        return shared(found)
 
     return router
+
+
+def documents_of(logged: LoggedAnswer) -> set[str]:
+    """Return the documents that an answer may repeat words of: a sentence without source, of any that was retrieved."""
+    sentences = (logged.certificate or {})["sentences"]
+    retrieved = () if all(sentence["sources"] for sentence in sentences) else logged.nearest
+    cited = (source["doc_id"] for sentence in sentences for source in sentence["sources"])
+    return {*filter(None, cited), *(one.doc_id for one in retrieved)}
 
 
 def shared(logged: LoggedAnswer) -> SharedAnswer:

@@ -1,5 +1,6 @@
 """`waypoint test`: ask the questions beside the documents, and compare the answers with what they must be."""
 
+import re
 import subprocess
 import tempfile
 import time
@@ -21,6 +22,9 @@ from chains.text.letters import one_line
 
 if TYPE_CHECKING:
     from app.wiring import Services
+
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,11 @@ def junit_xml(results: Sequence[Result]) -> bytes:
     suite = ElementTree.Element("testsuite", name="waypoint", tests=str(len(results)), failures=str(failed))
     for result in results:
         made = ElementTree.SubElement(
-            suite, "testcase", classname=result.case.file, name=_xml(result.case.name), time=f"{result.seconds:.3f}"
+            suite,
+            "testcase",
+            classname=_xml(result.case.file),
+            name=_xml(result.case.name),
+            time=f"{result.seconds:.3f}",
         )
         if result.differences:
             failure = ElementTree.SubElement(made, "failure", message=_xml("; ".join(result.differences)))
@@ -188,4 +196,4 @@ def junit_xml(results: Sequence[Result]) -> bytes:
 
 def _xml(text: str) -> str:
     """Return the text without what XML 1.0 cannot hold."""
-    return "".join(sign if sign >= " " or sign in "\n\t" else "?" for sign in text)
+    return _NO_XML.sub("?", text)

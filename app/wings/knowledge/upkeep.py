@@ -13,6 +13,7 @@ from markdown_it.token import Token
 
 from app.wings.knowledge.linted import Document, Finding
 from chains.ingestion.source import title_of
+from chains.text.letters import skeleton
 from chains.text.tokens import tokens
 
 FEWEST_WORDS: Final = 3  # Fewer say nothing that a question could ask for.
@@ -56,6 +57,17 @@ def find_untitled(documents: Sequence[Document]) -> Iterator[Finding]:
                 yield Finding(document.name, 1, "title", message)
 
 
+def find_alike_titles(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the documents whose title reads like that of another one, also where its letters are others."""
+    first: dict[str, Document] = {}
+    for document in documents:
+        title = document.parsed.metadata["title"]
+        other = first.setdefault(skeleton(title) or document.name, document)
+        if other is not document:
+            message = f"no reader of a citation can tell {title!r} from the title of {other.name}: name it otherwise"
+            yield Finding(document.name, _line_of(document, "title"), "title", message, other.name)
+
+
 def find_broken_links(documents: Sequence[Document]) -> Iterator[Finding]:
     """Yield the links to files that are not there, and to headings that their document does not have."""
     parsed = {document.file.path: _MARKDOWN.parse(document.text) for document in documents if _is_markdown(document)}
@@ -81,11 +93,15 @@ def _links(blocks: Sequence[Token]) -> Iterator[tuple[int, str]]:
 
 def _problem(path: Path, target: str, anchors: dict[Path, set[str]]) -> str:
     """Return why a link leads nowhere; empty where it does not, or leads out of the folder."""
-    parts = urlsplit(target)
-    if parts.scheme or parts.netloc or parts.path.startswith("/"):
-        return ""
-    named = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-    if not named.exists():
+    try:
+        parts = urlsplit(target)
+        if parts.scheme or parts.netloc or parts.path.startswith("/"):
+            return ""
+        named = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        is_missing = not named.exists()
+    except (OSError, RuntimeError, ValueError):  # No file can have this name, or links lead in a circle.
+        is_missing = True
+    if is_missing:
         return "there is no such file"
     anchor = unquote(parts.fragment).lower()
     return f"{named.name} has no heading of this name" if anchor and anchor not in anchors.get(named, {anchor}) else ""

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from app.wings.knowledge.answer_log import UNLOGGED
+from app.wings.knowledge.held_words import says
 from chains.audience import Audience
 from chains.context import format_context
 from chains.errors import QuestionError
@@ -122,9 +123,12 @@ def _lost_in(answer: Answer, entry: "Entry", services: "Services") -> Reason | N
         )
     if answer["outcome"] != "answered":
         explanation = f"the model was shown it, and the answer was withheld: {answer['outcome']}"
-        return Reason(
-            "withheld", explanation, f"write the answer into {entry.title} as one sentence, with the question's words"
-        )
+        query = answer["metadata"]["search_query"]
+        mine = [answer["documents"][place] for place in held]
+        change = f"write the answer into {entry.title} as one sentence, with the question's words"
+        if any(says(one["content"], one["metadata"] | {"score": one["score"]}, query) for one in mine):
+            change = f"{entry.title} says it and need not change: ask in its words, or with another language model"
+        return Reason("withheld", explanation, change)
     others = ", ".join(sorted({one["title"] for one in answer["citations"] if one["matched"]})) or "nothing"
     explanation = f"the model was shown it, and cited {others}"
     return Reason("not cited", explanation, "it is enough that another document says it; if that one is wrong, mend it")

@@ -14,7 +14,8 @@ from app.adapters.documents.html import main_part, words_of
 from app.wings.office.office import open_archive
 from chains.errors import IngestionError
 from chains.ingestion.markup import HEADINGS, PARSER, markdown_of
-from chains.ingestion.source import SourceText, open_file, require_words, title_of
+from chains.ingestion.source import SourceText, require_words, title_of
+from chains.regular_files import open_file
 
 CONTAINER = "META-INF/container.xml"
 RIGHTS = "META-INF/rights.xml"

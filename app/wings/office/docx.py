@@ -14,8 +14,9 @@ from lxml import etree
 from app.adapters.documents.html import without_unseen, words_of
 from app.wings.office.office import office_properties, open_archive
 from chains.ingestion.markup import PARSER, markdown_of
-from chains.ingestion.source import SourceText, is_title, left_out, open_file, title_of
+from chains.ingestion.source import SourceText, is_title, left_out, title_of
 from chains.ingestion.tables import one_line
+from chains.regular_files import open_file
 
 # Beside mammoth's own: the document's title as a heading, and no table of contents.
 STYLES = "\n".join(

@@ -15,10 +15,11 @@ from app import hooks
 from app.adapters.documents.html import main_part, without_unseen
 from chains.errors import IngestionError, WaypointError
 from chains.ingestion.markup import PARSER, as_markdown, markdown_of
-from chains.ingestion.source import SourceText, read_bytes, require_words, storable, title_of
+from chains.ingestion.source import SourceText, require_words, storable, title_of
 from chains.ingestion.statements import audiences_in, strictest
 from chains.ingestion.tables import one_line
 from chains.ingestion.text_files import LOADERS
+from chains.regular_files import read_bytes
 
 MOST_NAMES = 20
 MOST_ATTACHMENTS, MOST_FORWARDS = 20, 10

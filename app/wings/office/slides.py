@@ -8,8 +8,9 @@ from pptx import Presentation
 
 from app.wings.office.office import office_properties, open_archive
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_NAME, Page, SourceText, is_title, left_out, open_file, storable, title_of
+from chains.ingestion.source import MAX_NAME, Page, SourceText, is_title, left_out, storable, title_of
 from chains.ingestion.tables import Cell, grid_of, markdown_tables, one_line, table_text, values_grid
+from chains.regular_files import open_file
 
 SLIDE_BREAK = "\n\f\n"
 MEDIA = ("ppt/media/", "ppt/embeddings/", "ppt/fonts/")

@@ -15,8 +15,9 @@ import openpyxl
 
 from app.wings.office.office import office_properties, open_archive
 from app.wings.office.sheet_layout import Layout, layouts
-from chains.ingestion.source import SourceText, left_out, open_file, read_text, require_words, title_of
+from chains.ingestion.source import SourceText, left_out, require_words, title_of
 from chains.ingestion.tables import Cell, Grid, grid_of, one_line, sheet_text, tables_text
+from chains.regular_files import open_file, read_any_text
 
 # What is not unpacked: pictures and attached files.
 MEDIA = ("xl/media/", "xl/embeddings/", "xl/vbaProject")
@@ -60,7 +61,7 @@ def load_csv(path: Path) -> SourceText:
     Raises:
         IngestionError: the file cannot be read, is no text, or is empty.
     """
-    text, warnings = read_text(path)
+    text, warnings = read_any_text(path)
     text = text.removeprefix("\ufeff")
     require_words(text)
     try:

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
 import prompts
-from app.wings.offline.evidence import Evidence, Statement
+from app.wings.offline.evidence import Candidate, Evidence
 from app.wings.offline.matching import LISTED, words_of
-from app.wings.offline.passages import is_label
 from app.wings.offline.ranker import Ranker
 from chains.text.letters import escape_brackets, one_line
 
@@ -19,10 +19,16 @@ CLOSEST_SHOWN: Final = 3
 """The most passages that count as closest."""
 AS_MUCH: Final = 0.6
 """The share of the best one's part of the question that it has to hold."""
-NEAR: Final = 0.15
-"""The least probability with which a statement that is not quoted counts as near."""
+NEAR: Final = 0.1
+"""The least probability with which a statement counts as near."""
+NEAR_PASSAGE: Final = 0.5
+"""The similarity from which a passage is near, whatever is thought of its statements."""
+ALSO: Final = 0.7
+"""The share of the best one's probability that a statement beside it has to have."""
 LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
+_VERDICT: Final = re.compile(r"(?:yes|no)[,.]\s+(?=\S)", re.IGNORECASE)
+_NEGATIVE: Final = re.compile(r"\b(?:not|never|without|no)\b|n['’]t\b", re.IGNORECASE)
 _TIE: Final = 0.05
 _SAME: Final = 0.6
 _FEW: Final = 2
@@ -32,8 +38,8 @@ _FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusi
 class OfflineAnswer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
-    `closest` are the places of the entries that come closest, best first; `given` is False where nothing is quoted, and
-    `unsure` is True where there is evidence all the same.
+    `text` quotes statements; it is empty where none is near. `closest` are the places of the entries that come closest,
+    best first; `given` is False where the answer is not sure enough, and `unsure` is True where it is quoted all the same.
     """
 
     text: str
@@ -42,43 +48,55 @@ class OfflineAnswer(NamedTuple):
     unsure: bool = False
     given: bool = True
 
+    def worded(self, prompts_folder: Path | None = None) -> str:
+        """Return what is said: the quotes, below a line that says so where they are not sure; else a decline."""
+        if self.given:
+            return self.text
+        line = prompts.load("unsure" if self.unsure else "decline", prompts_folder)
+        return f"{line}\n\n{self.text}" if self.text else line
+
 
 def decline(probability: float = 0.0, closest: Sequence[int] = ()) -> OfflineAnswer:
-    """Return the sentence that declines, which the prompts ask of a model as well, or says that no answer is sure."""
-    unsure = probability >= NEAR
-    return OfflineAnswer(prompts.load("unsure" if unsure else "decline"), probability, closest, unsure, given=False)
+    """Return an answer that quotes nothing: no statement is near, or all speak of something else."""
+    return OfflineAnswer("", probability, closest, given=False)
 
 
 def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
-    """Return the quoted evidence, or the sentence that declines where no statement is sure enough to be quoted."""
+    """Return the statements that answer a question, sure or not; nothing is quoted where none is near."""
     if not evidence.statements:
         return decline()
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
-    probabilities = [ranker.probability(values) for values in evidence.values]
     closest = _closest([evidence.statements[row].entry for row in order], len(evidence.entries))
-    rated = [row for row in order if evidence.quotable[row] and probabilities[row] >= ranker.threshold]
-    if not rated:
-        return decline(max(probabilities), closest)
+    contradicted = evidence.contradicted
+    order.sort(key=lambda row: contradicted[row])
+    probabilities = ranker.probabilities(evidence.values)
+    best, probability = order[0], float(probabilities[order[0]])
+    is_near = probability >= NEAR or evidence.nearest >= NEAR_PASSAGE
+    if contradicted[best] or not is_near:
+        return decline(min(probability, NEAR), closest)
+    rated = [row for row in order if not contradicted[row] and probabilities[row] >= ALSO * probability]
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
-    close = [evidence.statements[row] for row in rated if held[row] >= AS_MUCH * held[rated[0]]]
-    sides = _sides(evidence, [evidence.statements[row] for row in order if evidence.quotable[row]])
+    close = [evidence.statements[row] for row in rated if held[row] >= AS_MUCH * held[best]]
+    if probability < ranker.threshold:
+        return OfflineAnswer(compose(evidence, close, most), probability, closest, unsure=True, given=False)
+    sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
     ranked = list(dict.fromkeys([*sides, *close]))
-    return OfflineAnswer(compose(evidence, ranked, most), max(probabilities[row] for row in rated), closest)
+    return OfflineAnswer(compose(evidence, ranked, most), probability, closest)
 
 
-def together(parts: Sequence[tuple[str, OfflineAnswer]]) -> OfflineAnswer:
+def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
     """Return the answers to the questions of a message in their order, each under its question.
 
-    The probability is that of the least certain answer. Where no question is answered, neither is the message.
+    The probability is that of the least certain part that is quoted. Where no question is answered, neither is the
+    message.
     """
-    given = [one for _, one in parts if one.given]
-    if not given:
+    if not any(one.given for _, one in parts):
         return max((one for _, one in parts), key=lambda one: one.probability)
-    texts = (one.text if one.given else prompts.load("unsure_part") if one.unsure else one.text for _, one in parts)
     headings = (f"**{number}) {_heading(asked)}**" for number, (asked, _) in enumerate(parts, start=1))
+    texts = (one.worded(prompts_folder) for _, one in parts)
     text = "\n\n".join(f"{heading}\n\n{words}" for heading, words in zip(headings, texts, strict=True))
-    return OfflineAnswer(text, min(one.probability for one in given))
+    return OfflineAnswer(text, min(one.probability for _, one in parts if one.text))
 
 
 def _heading(asked: str) -> str:
@@ -97,7 +115,7 @@ def _closest(ranked: Sequence[int], count: int) -> list[int]:
     return sorted(worth, key=lambda entry: -worth[entry])[:CLOSEST_SHOWN]
 
 
-def _sides(evidence: Evidence, ranked: Sequence[Statement]) -> list[Statement]:
+def _sides(evidence: Evidence, ranked: Sequence[Candidate]) -> list[Candidate]:
     """Return the best statement for each name that is asked about, where no single statement holds them all."""
     sides = evidence.question.sides
     if not sides or any(all(evidence.holds(one, side) for side in sides) for one in ranked[:_FEW]):
@@ -106,7 +124,7 @@ def _sides(evidence: Evidence, ranked: Sequence[Statement]) -> list[Statement]:
     return [one for one in found if one]
 
 
-def compose(evidence: Evidence, ranked: Sequence[Statement], most: int) -> str:
+def compose(evidence: Evidence, ranked: Sequence[Candidate], most: int) -> str:
     """Quote the statements, each with its citation, up to `most` or the limit of words."""
     parts: list[str] = []
     quoted: list[frozenset[str]] = []
@@ -134,33 +152,54 @@ def _quoted_before(new: str, quoted: Sequence[frozenset[str]]) -> bool:
     return any(len(mine & other) >= _SAME * len(mine | other) or mine <= other for other in quoted)
 
 
-def _items(one: Statement, evidence: Evidence) -> list[str]:
+def _items(one: Candidate, evidence: Evidence) -> list[str]:
     """Return the statement, or with it the rest of its list, or the rows of its table that say as much."""
-    items, wants = one.block.statements, evidence.question.wants
-    if one.block.kind == "list" and wants & LISTED:
-        return items[:LONGEST_LIST] if one.text in items[:LONGEST_LIST] else [one.text, *items[: LONGEST_LIST - 1]]
-    if one.block.kind == "table" and "list" in wants:
+    wants, kind = evidence.question.wants, one.statement.kind
+    block = [other for other in evidence.entries[one.entry].statements if other.block == one.statement.block]
+    items = [other.said for other in block]
+    if kind == "item" and wants & LISTED:
+        return items if one.text in items[:LONGEST_LIST] else [one.text, *items]
+    if kind == "row" and "list" in wants:
         reach = evidence.covered(evidence.matcher.rows(items))
         rows = [item for item, found in zip(items, reach, strict=True) if found >= reach.max() - _TIE]
-        return rows[:LONGEST_LIST] if one.text in rows else [one.text]
+        return rows if one.text in rows else [one.text]
     return [one.text]
 
 
 def _cut(items: Sequence[str]) -> list[str]:
-    """Return the first items that fit the answer, at least one."""
+    """Return the first items that fit the answer, at least one, and how many more there are."""
     words = np.cumsum([len(item.split()) for item in items])
-    return [item for item, count in zip(items, words, strict=True) if count <= MOST_WORDS] or list(items[:1])
+    fitting = [item for item, count in zip(items, words, strict=True) if count <= MOST_WORDS][:LONGEST_LIST] or [
+        *items[:1]
+    ]
+    return [*fitting, f"and {len(items) - len(fitting)} more"] if 1 < len(fitting) < len(items) else fitting
 
 
-def _render(one: Statement, items: Sequence[str], evidence: Evidence) -> str:
+def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     """Return the items in markdown with their citation; only citations stand in bare brackets."""
-    marker, quoted = evidence.entries[one.entry].marker, [escape_brackets(item) for item in items]
-    label = one.block.label if len(items) == 1 else one.block.lead
+    marker, said = evidence.entries[one.entry].marker, [_without_verdict(item, one, evidence) for item in items]
+    quoted = [escape_brackets(item) for item in said]
+    statement = one.statement
+    label = statement.lead if len(items) == 1 else statement.above
     asked = {term.key for term in evidence.question.terms}
-    alone = len(items) == 1 and is_label(one.text, one.block.kind)
-    telling = one.block.kind == "list" and not label.endswith("?") and (alone or asked & _keys(label))
+    alone = len(items) == 1 and statement.is_label
+    telling = statement.kind == "item" and label and not label.endswith("?") and (alone or asked & _keys(label))
     lead = f"{escape_brackets(label)}:" if telling else ""
     if len(quoted) == 1:
         return f"{lead} {quoted[0]} {marker}".strip()
     lines = "\n".join(f"- {item}" for item in quoted)
     return (f"{lead}\n\n{lines}" if lead else lines) + f" {marker}"
+
+
+def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
+    """Return a statement without the "Yes," that answers the question above it, where the user asks another one."""
+    verdict, above = _VERDICT.match(item), one.statement.above
+    asked = evidence.question
+    if not verdict or ("verdict" in asked.wants and _is_negative(above) == _is_negative(asked.text)):
+        return item
+    rest = item[verdict.end() :]
+    return rest[:1].upper() + rest[1:]
+
+
+def _is_negative(question: str) -> bool:
+    return bool(_NEGATIVE.search(question))

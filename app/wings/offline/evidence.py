@@ -1,22 +1,27 @@
 """Measure how each statement of the context answers a question: the numbers that the ranker weighs."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import COMPANY, CURRENT, GLOSSARY, WORD_FLOOR, Matcher, Matrix, fits, subject
-from app.wings.offline.passages import Block, Entry, is_label, is_worked
+from app.wings.offline.matching import GLOSSARY, WORD_FLOOR, Matcher, Matrix, fits
+from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Kind, Question, join_initials, names_country, pairs_of
+from app.wings.offline.ranker import AHEAD
 from chains.ports import WordSimilarity
+from chains.text.ranges import ranged
+from chains.text.statements import Statement
+from chains.text.tokens import tokens
 
 FEATURES: Final = (
-    *("near", "focus", "names", "pairs", "kind", "definition", "voice", "place"),
-    *("background", "score", "meaning", "meaning_above"),
+    *("near", "precise", "pairs", "kind", "place", "lacking", "absent", "unnamed", "worked", "range"),
+    *("background", "score", "meaning", "meaning_above", AHEAD),
 )
-"""What is measured; a similarity that is not known is not a number."""
+"""What is measured; what is not known, or not yet, is not a number."""
 
 EMBEDDED_CHARACTERS: Final = 160
 # What a term is worth in the words that announce a statement, in the entry's header, one and two statements away.
@@ -24,21 +29,32 @@ LEAD, HEADER, NEIGHBOURS = 0.9, 0.8, ((1, 0.8), (2, 0.6))
 FIXED: Final = 0.6
 """How strongly a statement has to hold a name: a country may stand for its city."""
 MOST_OF_NAME: Final = 0.5
+NAMED: Final = 0.6
+"""The share of a cell's words by which a question names it."""
 MEASURED: Final[frozenset[Kind]] = frozenset({"number", "date"})
 """The kinds of answer that a figure or a time stands in."""
 _LEAST_RARITY: Final = 0.3
+_FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
+"""What a question may be wrong about, or is told in passing."""
 # How much each feature tells of a statement before it is embedded.
-_FIRST_LOOK: Final = {"near": 1.5, "pairs": 0.3, "definition": 0.4, "place": 0.2}
+_FIRST_LOOK: Final = {
+    "near": 1.5, "precise": 0.5, "pairs": 0.3, "kind": 0.2, "place": 0.2, "lacking": -0.5, "unnamed": -0.7,
+    "worked": -0.5, "range": 0.5,
+}  # fmt: skip
 
 
 @dataclass(slots=True, eq=False)
-class Statement:
-    """One statement that may be quoted: its words, where it stands, and how strongly it holds each term."""
+class Candidate:
+    """A statement that may be quoted: the place of its entry, and how strongly it holds each term of the question."""
 
-    text: str
-    block: Block
+    statement: Statement
     entry: int
     strengths: Matrix
+
+    @property
+    def text(self) -> str:
+        """Return the statement in plain words."""
+        return self.statement.said
 
 
 class Evidence:
@@ -59,61 +75,87 @@ class Evidence:
         scores: Sequence[float | None] = (),
     ) -> None:
         self.question, self.entries = question, entries
-        found = [(text, block, n) for n, entry in enumerate(entries) for text, block in self._quotable(entry)]
-        texts = [text for text, *_ in found]
-        leads = [block.announced for _, block, _ in found]
+        found = [(statement, n) for n, entry in enumerate(entries) for statement in self._quotable(entry)]
+        texts = [statement.said for statement, _ in found]
+        leads = [statement.announced for statement, _ in found]
         headers = [entry.header for entry in entries]
         self.matcher = Matcher(question, [*texts, *leads, *headers], similarity)
         self._headers = self.matcher.rows(headers)
-        numbers = np.array([n for *_, n in found], dtype=int)
-        placed = np.maximum(self.matcher.rows(texts), LEAD * self.matcher.rows(leads))
+        numbers = np.array([n for _, n in found], dtype=int)
+        self._alone = self.matcher.rows(texts)
+        placed = np.maximum(self._alone, LEAD * self.matcher.rows(leads))
         self.placed = np.maximum(placed, HEADER * self._headers[numbers])
-        self.statements = [Statement(*one, row) for one, row in zip(found, self.placed, strict=True)]
+        self.statements = [Candidate(*one, row) for one, row in zip(found, self.placed, strict=True)]
         self.weights = self._weigh(self._by_entry(placed))
-        self.quotable = [self._is_quotable(one) for one in self.statements]
-        self.values = self._measure(numbers, scores)
+        other_rows, ranges = self._compare_rows()
+        self.contradicted = [
+            is_other or bool(fit < 0) or self._is_of_another(one) or not self._stands_on(one)
+            for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
+        ]
+        self.values = self._measure(numbers, scores, ranges)
 
-    def _quotable(self, entry: Entry) -> list[tuple[str, Block]]:
-        """Return the statements of an entry that may answer: no glossary for anything but a meaning, nothing stale."""
+    def _quotable(self, entry: Entry) -> list[Statement]:
+        """Return the statements of an entry that may answer: no glossary for anything but a meaning."""
         asked = self.question
         if not all(code in entry.header + entry.text for code in asked.codes):
             return []
-        blocks = [one for one in entry.blocks if "definition" in asked.wants or not _is_glossary(one, entry)]
-        return [(text, one) for one in blocks for text in one.statements if not asked.live or CURRENT.search(text)]
+        return [one for one in entry.statements if "definition" in asked.wants or not _is_glossary(one, entry)]
 
-    def _is_quotable(self, one: Statement) -> bool:
-        """Return whether a statement may stand as an answer: it holds what is asked for, and is a whole statement."""
-        asked = self.question
-        return (
-            all(self.holds(one, name) for name in asked.names if name not in asked.sides)
-            and (not asked.sides or any(self.holds(one, side) for side in asked.sides))
-            and self._stands_on(one)
-            and self._is_about(one)
-            and fits(one.text, asked.wants & MEASURED, listed=False) >= 0
-            and not is_worked(one.text, f"{self.entries[one.entry].section} {one.block.heading} {one.block.label}")
-            and not (is_label(one.text, one.block.kind) and not (one.block.kind == "list" and one.block.label))
-        )
-
-    def _stands_on(self, one: Statement) -> bool:
+    def _stands_on(self, one: Candidate) -> bool:
         """Return whether a statement speaks of what the question is asked on: one of its names, or of no country."""
         named = [name for name in self.question.background if any(self.question.terms[row].named for row in name)]
         known = [*named, *(name for name in self.question.background if name not in named and self._is_known(name))]
         if not known or any(self.holds(one, name) for name in known):
             return True
-        return bool(named) and not names_country(f"{self.entries[one.entry].header} {one.block.announced} {one.text}")
+        return bool(named) and not self._names_country(one)
+
+    def _names_country(self, one: Candidate) -> bool:
+        """Return whether a statement, or what stands over it, names a country."""
+        return names_country(f"{self.entries[one.entry].header} {one.statement.announced} {one.text}")
+
+    def _is_of_another(self, one: Candidate) -> bool:
+        """Return whether a statement is of another country, or has another figure of a measure, than the question."""
+        asked = self.question
+        lacked = [name for name in asked.names if name not in asked.sides and not self.holds(one, name)]
+        if any(asked.terms[row].named for name in lacked for row in name) and self._names_country(one):
+            return True
+        for figure in asked.quantities if one.statement.kind != "row" else ():
+            same = [other for other in one.statement.quantities if other.measure == figure.measure]
+            is_bound = figure.measure and not _FREE.match(figure.measure)
+            if is_bound and same and not any(other.holds(figure) for other in same):
+                return True
+        return False
 
     def _is_known(self, name: Sequence[int]) -> bool:
         """Return whether a statement holds an abbreviation as it is written; else it is one of the asker's own."""
         return any(one.strengths[name].min() >= HEADER for one in self.statements)
 
-    def _is_about(self, one: Statement) -> bool:
-        """Return whether a statement is about what is asked: a figure about all of it, other words about half of it."""
+    def _lacking(self, one: Candidate) -> float:
+        """Return the share of the things that the question names which a statement lacks."""
         sides = {row for side in self.question.sides for row in side}
         nouns = [row for row, term in enumerate(self.question.terms) if term.carries and row not in sides]
-        lacked = sum(one.strengths[row] < WORD_FLOOR for row in nouns)
-        return bool(lacked <= (0 if self.question.wants & MEASURED else len(nouns) / 2))
+        return sum(bool(one.strengths[row] < WORD_FLOOR) for row in nouns) / len(nouns) if nouns else 0.0
 
-    def holds(self, one: Statement, name: Sequence[int]) -> bool:
+    @property
+    def nearest(self) -> float:
+        """Return the similarity of the passage that is nearest to the question; 0 where none is known."""
+        return float(np.nan_to_num(self.values[:, FEATURES.index("score")]).max(initial=0.0))
+
+    def _absent(self) -> float:
+        """Return the share of the things that the question names which no statement holds."""
+        held = np.maximum(self.placed.max(axis=0, initial=0.0), self._headers.max(axis=0, initial=0.0))
+        nouns = [row for row, term in enumerate(self.question.terms) if term.carries]
+        return sum(bool(held[row] < FIXED) for row in nouns) / len(nouns) if nouns else 0.0
+
+    def _unnamed(self, one: Candidate) -> float:
+        """Return the share of the question's names and figures that a statement lacks; of sides it needs one."""
+        asked = self.question
+        needed = [name for name in asked.names if name not in asked.sides]
+        lacked = sum(not self.holds(one, name) for name in needed)
+        lacked += bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
+        return lacked / (len(needed) + bool(asked.sides)) if needed or asked.sides else 0.0
+
+    def holds(self, one: Candidate, name: Sequence[int]) -> bool:
         """Return whether a statement holds a name, or most of one with several words; its heading and title count."""
         held = one.strengths[name] >= FIXED
         weights = self.weights[name]
@@ -124,7 +166,7 @@ class Evidence:
         found = self._headers.copy()
         for one, row in zip(self.statements, rows, strict=True):
             found[one.entry] = np.maximum(found[one.entry], row)
-        return found
+        return np.asarray(found)
 
     def _weigh(self, held: Matrix) -> Matrix:
         """Return what each term carries, times how rare it is among the entries; a term of none is the rarest."""
@@ -137,79 +179,106 @@ class Evidence:
         total = float(self.weights.sum())
         return np.asarray(strengths @ self.weights / total if total else np.zeros(len(strengths)))
 
-    def _measure(self, numbers: "np.ndarray[tuple[int], np.dtype[np.int_]]", scores: Sequence[float | None]) -> Matrix:
+    def _measure(
+        self, numbers: "np.ndarray[tuple[int], np.dtype[np.int_]]", scores: Sequence[float | None], ranges: Matrix
+    ) -> Matrix:
         asked, count = self.question, len(self.statements)
-        near, entry = self._spread(), self._by_entry(self.placed)[numbers]
+        near = self._spread()
         if asked.sides and count:  # Each side may stand in an entry of its own.
             sides = [row for side in asked.sides for row in side]
-            near[:, sides] = entry[:, sides] = entry[:, sides].max(axis=0)
+            near[:, sides] = self.placed[:, sides].max(axis=0)
         known = [*scores, *[None] * len(self.entries)]
         unknown = np.full(count, np.nan)
         columns: dict[str, Matrix | list[float]] = {
             "near": self.covered(near),
-            "focus": self._focus(near),
-            "names": self._names(entry),
+            "precise": [self._precision(one, row) for one, row in zip(self.statements, self._alone, strict=True)],
             "pairs": [self._pairs(one.text) for one in self.statements],
-            "kind": [fits(one.text, asked.wants, listed=one.block.kind != "prose") for one in self.statements],
-            "definition": self._definition(),
-            "voice": [float(asked.addressed and not self._is_ours(one)) for one in self.statements],
+            "kind": [fits(one.text, asked.wants, listed=one.statement.kind != "sentence") for one in self.statements],
             "place": 1 / (1 + numbers),
+            "lacking": [self._lacking(one) for one in self.statements],
+            "absent": np.full(count, self._absent()),
+            "unnamed": [self._unnamed(one) for one in self.statements],
+            "worked": [float(is_worked(one.statement, self.entries[one.entry].section)) for one in self.statements],
+            "range": ranges,
             "background": np.full(count, _mean(scores)),
             "score": np.array([known[n] for n in numbers], dtype=np.float64),
             "meaning": unknown,
             "meaning_above": unknown,
+            AHEAD: unknown,
         }
         return np.column_stack([columns[name] for name in FEATURES]).astype(np.float64)
 
     def _spread(self) -> Matrix:
-        """Return the strengths of each statement and, less, of its neighbours in the same entry."""
+        """Return the strengths of each statement and, less, of its neighbours in the same entry; rows have none."""
         near = self.placed.copy()
         for step, worth in NEIGHBOURS:
             for left, right in zip(range(len(near)), range(step, len(near)), strict=False):
-                if self.statements[left].entry == self.statements[right].entry:
+                one, other = self.statements[left], self.statements[right]
+                if one.entry == other.entry and not one.statement.kind == other.statement.kind == "row":
                     near[left] = np.maximum(near[left], worth * self.placed[right])
                     near[right] = np.maximum(near[right], worth * self.placed[left])
         return np.asarray(near)
 
-    def _focus(self, near: Matrix) -> Matrix:
-        """Return how strongly what the question turns on is held: the first of its words that does not only ask."""
-        first = next((row for row, term in enumerate(self.question.terms) if not term.asks), None)
-        return np.asarray(np.ones(len(near)) if first is None else near[:, first])
-
-    def _names(self, held: Matrix) -> Matrix:
-        """Return the share of the question's names that is held; 1 where it has none."""
-        named = [row for row, term in enumerate(self.question.terms) if term.named]
-        return np.asarray(held[:, named].mean(axis=1) if named else np.ones(len(held)))
+    def _precision(self, one: Candidate, held: Matrix) -> float:
+        """Return how much of a statement's own words is asked for."""
+        said = sum(word.weight for word in tokens(one.text))
+        return float(held @ [term.weight for term in self.question.terms]) / max(said, 1.0)
 
     def _pairs(self, text: str) -> float:
         """Return the share of the question's neighbouring terms that stand close in the statement as well."""
         asked = self.question.pairs
         return len(asked & pairs_of(join_initials(text), reach=2)) / len(asked) if asked else 0.0
 
-    def _definition(self) -> Matrix:
-        """Return how much of the question's subject stands before the words that define it."""
-        if "definition" not in self.question.wants:
-            return np.zeros(len(self.statements))
-        return self.covered(self.matcher.rows([subject(one.text) for one in self.statements]))
+    def _compare_rows(self) -> tuple[list[bool], Matrix]:
+        """Return which rows are others than the question names, and how their ranges fit its figures."""
+        others, ranges = [False] * len(self.statements), np.zeros(len(self.statements))
+        tables: dict[tuple[int, int], list[int]] = {}
+        for place, one in enumerate(self.statements):
+            if one.statement.kind == "row":
+                tables.setdefault((one.entry, one.statement.block), []).append(place)
+        for places in tables.values():
+            rows = [self.statements[at].statement for at in places]
+            ranges[places] = ranged(rows, self.question.quantities)
+            for at, is_other in zip(places, self._other_rows(rows, self._alone[places]), strict=True):
+                others[at] = is_other
+        return others, ranges
 
-    def _is_ours(self, one: Statement) -> bool:
-        return bool(COMPANY.search(self.entries[one.entry].text))
+    def _other_rows(self, rows: Sequence[Statement], alone: Matrix) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Return for each row of a table whether the question names another one.
+
+        It does by the words of the first cell that tell rows apart, where some row holds more of them; where first
+        cells repeat, also by a whole other cell: "frozen goods in Northland" is no row of Northland that is not frozen.
+        """
+        weights, named = self.weights, np.array([term.carries or term.fixed for term in self.question.terms])
+        keys = [f"{row.group} {row.cells[0].text}" for row in rows]
+        held = self.matcher.rows(keys)
+        telling = np.where(held >= FIXED, held, 0.0).max(axis=0) * (held.min(axis=0) < FIXED) * named
+        lacked = np.maximum(0.0, telling - alone) @ weights
+        others = lacked > lacked.min(initial=np.inf) + 1e-6
+        asked = {term.key for term in self.question.terms}
+        is_key = len(set(keys)) == len(keys)  # Else it takes another column to tell the rows apart.
+        for place in () if is_key else range(1, min(len(row.cells) for row in rows)):
+            cells = [{word.key: word.weight for word in tokens(row.cells[place].text) if word.weight} for row in rows]
+            shares = [sum(cell[key] for key in cell.keys() & asked) / max(1e-6, sum(cell.values())) for cell in cells]
+            if max(shares) >= NAMED and any(set(cell) & asked for cell in cells):
+                others |= np.array([share < NAMED for share in shares])
+        return np.asarray(others)
 
     def first_look(self, limit: int) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""
         weights = np.array([_FIRST_LOOK.get(name, 0.0) for name in FEATURES])
-        promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed) + self.quotable
+        promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed)
         return [int(row) for row in np.argsort(-promise, kind="stable")[:limit]]
 
-    def in_place(self, one: Statement) -> str:
+    def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""
-        parts = (self.entries[one.entry].section, one.block.label, one.text)
+        parts = (self.entries[one.entry].section, one.statement.lead, one.text)
         return ": ".join(dict.fromkeys(part for part in parts if part))[:EMBEDDED_CHARACTERS]
 
     def keep(self, rows: Sequence[int], meanings: Sequence[float] = ()) -> None:
         """Keep these statements only; `meanings` are their cosines to the question, where they are known."""
         self.statements = [self.statements[row] for row in rows]
-        self.quotable = [self.quotable[row] for row in rows]
+        self.contradicted = [self.contradicted[row] for row in rows]
         self.values = self.values[list(rows)]
         if meanings:
             found = np.array(meanings)
@@ -217,8 +286,8 @@ class Evidence:
             self.values[:, FEATURES.index("meaning_above")] = found - found.mean()
 
 
-def _is_glossary(block: Block, entry: Entry) -> bool:
-    return block.kind != "prose" and bool(GLOSSARY.search(f"{block.announced} {entry.section}"))
+def _is_glossary(statement: Statement, entry: Entry) -> bool:
+    return statement.kind != "sentence" and bool(GLOSSARY.search(f"{statement.announced} {entry.section}"))
 
 
 def _mean(scores: Sequence[float | None]) -> float:

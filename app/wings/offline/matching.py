@@ -21,6 +21,7 @@ _HOLDS: Final[Mapping[Kind, re.Pattern[str]]] = {
     "date": re.compile(
         r"\b1\d\d\d\b|\b20\d\d\b|\b\d{1,2}:\d\d\b|\b(?:minute|hour|day|week|month|year|decade|centur)(?:s|y|ies)?\b"
         rf"|\b(?:{_MONTH})\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|\b(?:daily|weekly|monthly|annual(?:ly)?)\b"
+        r"|\b(?:morning|noon|midnight|afternoon|evening|o'clock)\b|\b\d{1,2} ?[ap]\.?m\b"
     ),
     "who": re.compile(r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"),
     "where": re.compile(r"\b(?:in|at|on|near|from|to|of) (?:the )?[A-Z]|\b(?:north|south|east|west)\w*\b"),
@@ -29,17 +30,7 @@ LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})
 """The kinds of answer that are often lists."""
 
 VERDICT: Final = re.compile(r"(?:yes|no)\b", re.IGNORECASE)
-COMPANY: Final = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
-"""What speaks in the company's own voice."""
 GLOSSARY: Final = re.compile(r"glossary|abbreviation|acronym|short form|key terms|definitions", re.IGNORECASE)
-CURRENT: Final = re.compile(r"\b(?:current|currently|prevailing|since|in force|now|effective|as of)\b", re.IGNORECASE)
-"""What speaks of today."""
-
-_DEFINES: Final = re.compile(
-    r"\s(?:is|are|was|were) (?:an?|the|one|when|where)\b|\b(?:refers? to|means?|stands? for|is defined)\b"
-    r"|: | \u2014 | - "
-)
-_OPENING: Final = 80
 
 
 def fits(text: str, wanted: Collection[Kind], *, listed: bool) -> float:
@@ -48,12 +39,6 @@ def fits(text: str, wanted: Collection[Kind], *, listed: bool) -> float:
     if ("verdict" in wanted and VERDICT.match(text)) or (listed and LISTED & set(wanted)):
         return 1.0
     return (1.0 if any(pattern.search(text) for pattern in strict) else -1.0) if strict else 0.0
-
-
-def subject(text: str) -> str:
-    """Return what stands before the words that define, in the opening of a statement; nothing without such words."""
-    found = _DEFINES.search(text[:_OPENING])
-    return text[: found.start()] if found else ""
 
 
 Matrix = NDArray[np.float64]

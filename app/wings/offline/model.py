@@ -1,12 +1,13 @@
 """A chat model that needs no network: it quotes sentences of the context, with their citations."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LangSmithParams
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -42,6 +43,7 @@ class OfflineChatModel(BaseChatModel):
         max_sentences: The most statements quoted; a list or the rows of a table count as one.
         candidates: The most statements that are embedded for one question.
         ranker: The weights; by default the packaged ones.
+        prompts_folder: Holds the deployment's own texts for where nothing is quoted.
     """
 
     embeddings: Embeddings | None = Field(default=None, exclude=True)
@@ -49,6 +51,7 @@ class OfflineChatModel(BaseChatModel):
     max_sentences: int = Field(default=3, ge=1)
     candidates: int = Field(default=6, ge=1)
     ranker: Ranker | None = Field(default=None, exclude=True)
+    prompts_folder: Path | None = Field(default=None, exclude=True)
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -63,6 +66,9 @@ class OfflineChatModel(BaseChatModel):
             "max_sentences": self.max_sentences,
             "embeddings": type(self.embeddings).__name__ if self.embeddings else None,
         }
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return LangSmithParams(**{**super()._get_ls_params(stop, **kwargs), "ls_model_name": MODEL_NAME})
 
     def _generate(
         self,
@@ -91,6 +97,7 @@ class OfflineChatModel(BaseChatModel):
 
     def _reply(self, messages: Sequence[BaseMessage], stop: Sequence[str] | None = None) -> OfflineAnswer:
         reply = self._answer(messages)
+        reply = reply._replace(text=reply.worded(self.prompts_folder))
         for mark in stop or ():
             reply = reply._replace(text=reply.text.split(mark, 1)[0] if mark else reply.text)
         return reply
@@ -101,7 +108,7 @@ class OfflineChatModel(BaseChatModel):
         parts = _fact(messages, PARTS)
         if not parts:
             return self._single(_asked(messages), shown, _fact(messages, SCORES))
-        return together([(part["question"], self._part(part, shown)) for part in parts])
+        return together([(part["question"], self._part(part, shown)) for part in parts], self.prompts_folder)
 
     def _single(self, asked: str, shown: Sequence[Entry], scores: Sequence[float | None]) -> OfflineAnswer:
         """Answer one question; where that fails, the part of it that asks, with the rest as what it is asked on."""

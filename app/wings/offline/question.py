@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from chains.text.quantities import Quantity, quantities
 from chains.text.tokens import MONTHS, WEIGHTS, Token, fold, tokens
 from chains.text.words import stem, word_set
 
@@ -37,11 +38,10 @@ _ASKS: Final[dict[Kind, re.Pattern[str]]] = {
 }
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
-_LIVE: Final = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|latest|current|currently|right now|this week)\b", re.I
-)
-_ADDRESSED: Final = re.compile(r"^\W*(?:do|can|are|will|could) (?:you|we)\b", re.I)
 _CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{4,}\b")
+_THOUSANDS: Final = re.compile(
+    r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)"
+)
 # An order, and a question for the state of what only the asker has: no document answers these.
 _ORDER: Final = re.compile(
     r"^\W*(?:(?:hi|hello|hey|ok|okay|now|then|so)\W+)*(?:please|kindly)\b(?! (?:tell|explain|describe|list|define))"
@@ -134,8 +134,7 @@ class Question:
         names: its names and figures, each by the places of its terms.
         background: names of the statement that it is asked on; an answer has to hold one of them.
         sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
-        live: whether it asks for the state of today.
-        addressed: whether it asks what the company itself does.
+        quantities: its figures, which ranges may hold.
         unanswerable: whether no document can answer it.
     """
 
@@ -147,8 +146,7 @@ class Question:
     names: list[list[int]]
     background: list[list[int]]
     sides: list[list[int]]
-    live: bool
-    addressed: bool
+    quantities: list[Quantity]
     unanswerable: bool
 
 
@@ -179,8 +177,7 @@ def read(text: str, own: str = "") -> Question:
         names=names,
         background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
-        live=bool(_LIVE.search(joined)),
-        addressed=bool(_ADDRESSED.search(joined)),
+        quantities=[figure for figure in quantities(_THOUSANDS.sub("", own or joined)) if not figure.label],
         unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
 

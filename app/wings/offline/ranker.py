@@ -1,7 +1,6 @@
 """Weigh the features of statements: which answers best, and how likely it answers at all."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -12,9 +11,11 @@ import numpy as np
 
 from app.wings.offline.matching import Matrix
 
-VERSION: Final = 2
+VERSION: Final = 3
 STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meaning"}
 """Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
+AHEAD: Final = "ahead"
+"""The feature that the ranker itself measures."""
 FARTHEST: Final = 3.0
 """A feature further away from its mean than so many standard deviations tells no more."""
 
@@ -67,10 +68,18 @@ class Ranker:
         """Return how well each statement answers, against the others of the same question; shape (statements,)."""
         return np.asarray(self.standardised(values) @ [feature.ranks for feature in self.features.values()])
 
-    def probability(self, values: Matrix) -> float:
-        """Return the probability, 0-1, that a statement with these values answers the question."""
-        odds = self.standardised(values) @ [feature.answers for feature in self.features.values()]
-        return 1 / (1 + math.exp(-(self.intercept + float(odds))))
+    def probabilities(self, values: Matrix) -> Matrix:
+        """Return for each statement of a question the probability, 0-1, that it answers; shape (statements,)."""
+        odds = self.standardised(self.with_lead(values)) @ [feature.answers for feature in self.features.values()]
+        return np.asarray(1 / (1 + np.exp(-(self.intercept + odds))))
+
+    def with_lead(self, values: Matrix) -> Matrix:
+        """Return the values with each statement's share of all: how far it is ahead of the others of its question."""
+        scores = self.scores(values)
+        shares = np.exp(scores - scores.max(initial=-np.inf))
+        found = values.copy()
+        found[:, list(self.features).index(AHEAD)] = shares / shares.sum()
+        return found
 
     def text(self) -> str:
         """Return the ranker as it is kept in its file, a feature on each line."""

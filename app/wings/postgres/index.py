@@ -38,11 +38,6 @@ FORGET = f"DELETE FROM {SCHEMA}.indexes WHERE index = :index"
 MAKE_ALONE = "SELECT pg_advisory_xact_lock(hashtext('waypoint.make'), hashtext(:name))"
 INGEST_ALONE = "SELECT pg_try_advisory_lock(hashtext('waypoint.ingest'), hashtext(:name))"
 LET_OTHERS_INGEST = "SELECT pg_advisory_unlock(hashtext('waypoint.ingest'), hashtext(:name))"
-HOLDS_OWN = f"SELECT own_documents FROM {SCHEMA}.collections WHERE name = :name"
-MARK_OWN = f"""
-INSERT INTO {SCHEMA}.collections (name, own_documents) VALUES (:name, true)
-ON CONFLICT (name) DO UPDATE SET own_documents = true
-"""
 # By what share the chunks have to grow or shrink before the server counts them anew.
 GROWTH = 0.1
 
@@ -93,17 +88,6 @@ class PostgresIndex(StoredIndex):
                 # The end of the connection does it as well, but a moment later.
                 with suppress(VectorStoreError), self._database.transaction():
                     connection.execute(text(LET_OTHERS_INGEST), {"name": self._collection})
-
-    def holds_own_documents(self) -> bool:
-        """Say whether a user's documents ever went in, or were about to."""
-        with self._checked().transaction() as connection:
-            return bool(connection.execute(text(HOLDS_OWN), {"name": self._collection}).scalar())
-
-    def mark_own_documents(self) -> None:
-        """Remember for good that a user's documents go in."""
-        if not self.holds_own_documents():
-            with self._database.transaction() as connection:
-                connection.execute(text(MARK_OWN), {"name": self._collection})
 
     def open(self) -> PostgresSnapshot:
         """Open the index as it is now; one that was never made is made, empty."""

@@ -2,7 +2,9 @@
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from chains.ports import Entity, Redacted
@@ -154,7 +156,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "BANK_ACCOUNT",
-        _pattern(r"(?<![\w.,-])\d(?:[ -]?\d){6,16}(?![\w-])"),
+        _pattern(r"(?<![\w.,-])\d(?:[ -]?\d){5,16}(?![\w-])"),
         context=_pattern(
             r"\b(?:bank (?:account|a/c|acct)|account|acct|a/c)(?: ?(?:no\.?|number|num|#))*[\s:#,]*(?:is|to)?[\s:#]*\Z"
         ),
@@ -187,8 +189,9 @@ KINDS: tuple[Kind, ...] = (
 def find_entities(text: str, kinds: Sequence[Kind] = KINDS) -> list[Entity]:
     """Return the personal data in a text, in order; where two kinds claim the same words, the first has them."""
     found: list[Entity] = []
+    plain = text if text.isascii() else "".join(map(_plain, text))
     for kind in kinds:
-        for entity in _matches(text, kind):
+        for entity in _matches(plain, kind):
             if all(entity.end <= other.start or other.end <= entity.start for other in found):
                 found.append(entity)
     return sorted(found, key=lambda entity: entity.start)
@@ -202,6 +205,15 @@ def redact(text: str) -> Redacted:
         parts += [text[end : entity.start], f"<{entity.kind}>"]
         end = entity.end
     return Redacted("".join([*parts, text[end:]]), list(dict.fromkeys(entity.kind for entity in entities)))
+
+
+@lru_cache(4096)
+def _plain(character: str) -> str:
+    """Return the character as the patterns know it: numerals of any script, full width, dashes."""
+    if unicodedata.category(character) == "Pd":
+        return "-"
+    folded = str(unicodedata.decimal(character, "")) or unicodedata.normalize("NFKC", character)
+    return folded if len(folded) == 1 else character
 
 
 def _matches(text: str, kind: Kind) -> Iterator[Entity]:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import StreamingResponse
 
@@ -131,7 +132,7 @@ async def upload(request: Request) -> Accepted:
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise RequestRefusedError(400, NOT_MULTIPART)
     try:
-        await asyncio.to_thread(services.uploads.receive)
+        await run_in_threadpool(services.uploads.receive)
     except UploadsBusyError:
         raise _busy() from None
     try:
@@ -146,7 +147,7 @@ async def _accepted(uploads: Uploads, form: FormData, *, seen: Audience) -> Job:
     files, category = _files(form, uploads.endings), _category(form)
     options: dict[str, Any] = {"audience": _audience(form, category, seen), "replace": form.get("replace") == "true"}
     try:
-        return await asyncio.to_thread(uploads.accept, files, category, seen=seen, **options)
+        return await run_in_threadpool(uploads.accept, files, category, seen=seen, **options)
     except NamesTakenError as error:
         names = ", ".join(map(repr, error.names))
         msg = f"{names} already exists. Send replace=true to replace it."
@@ -195,14 +196,14 @@ def job_state(request: Request, job_id: UUID) -> UploadState:
 async def job_events(request: Request, job_id: UUID) -> EventStream:
     """Stream the state of an upload whenever it changes, and its end."""
     uploads = request.app.state.services.uploads
-    await asyncio.to_thread(_job, uploads, job_id)
+    await run_in_threadpool(_job, uploads, job_id)
     return EventStream(_follow(request, uploads, job_id))
 
 
 async def _follow(request: Request, uploads: Uploads, job_id: UUID) -> AsyncIterator[str]:
     sent = None
     while request.app.state.in_flight.phase != "draining":  # A disconnected client asks again, perhaps another process.
-        state = _state(await asyncio.to_thread(_job, uploads, job_id))
+        state = _state(await run_in_threadpool(_job, uploads, job_id))
         if state != sent:
             yield event("progress", json.dumps(state.model_dump(exclude={"report"})))
             sent = state

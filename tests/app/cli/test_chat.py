@@ -34,8 +34,12 @@ def conversation(shelf) -> Conversation:
 def test_a_follow_up_goes_on_from_what_was_said(conversation, shelf, capsys):
     talk(conversation, ["What is the GST rate in Singapore?", "", "And in Malaysia?"])
 
+    written = capsys.readouterr().out
     assert shelf.asked[-1] == "What is the GST rate in Malaysia?"
-    assert capsys.readouterr().out.count("It is 9%") == 2
+    assert written.count("It is 9%") == 2
+    assert (
+        written.count("Searched for: ") == written.count("\n\nSearched for: What is the GST rate in Malaysia?\n") == 1
+    )
 
 
 def test_new_forgets_what_was_said(conversation, shelf):

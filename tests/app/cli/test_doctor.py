@@ -27,7 +27,7 @@ def test_a_working_desk_is_all_ok_and_says_what_is_off(waypoint, groq, monkeypat
     code, out, err = waypoint("doctor")
 
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == [*["ok"] * 5, *["off"] * 5]
+    assert [line.split()[0] for line in out.splitlines()] == [*["ok"] * 6, *["off"] * 5]
     assert "1 chunks, a search found 1" in out
     assert len(groq.requests) == 1
 
@@ -163,6 +163,7 @@ def test_what_is_optional_may_fail_and_each_backend_is_tried(waypoint, monkeypat
         "rabbitmq": "ok",
         "langsmith": "failed",
         "opentelemetry": "ok",
+        "side steps": "ok",
     }
 
 

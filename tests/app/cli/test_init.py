@@ -13,7 +13,7 @@ from app.wiring import Services
 from app.wiring.page_files import Teams
 from chains.scope import ScopeGate, load_scope
 
-FILES = {".env", "handbook/first.tests.yaml", "handbook/scope.yaml", "handbook/teams.yaml"}
+FILES = {".env", "handbook/examples.yaml", "handbook/first.tests.yaml", "handbook/scope.yaml", "handbook/teams.yaml"}
 LEAVE = "# Leave\n\n## Notice\n\nAsk for leave two weeks before it begins.\n"
 ORDINARY = [
     "How many days of leave do I get?",
@@ -70,7 +70,9 @@ def test_the_next_commands_run_on_a_folder_of_documents(waypoint, handbook):
 
 def test_the_settings_name_the_teams_and_an_index_of_its_own_and_change_nothing_else(waypoint):
     waypoint("init", "handbook")
-    set_here = {"CHROMA_PATH": "storage/handbook", "TEAMS_FILE": "handbook/teams.yaml"}
+    set_here = {"CHROMA_PATH": "storage/handbook", "TEAMS_FILE": "handbook/teams.yaml"} | {
+        "EXAMPLES_FILE": "handbook/examples.yaml"
+    }
 
     assert dotenv_values(".env") == set_here
     text = Path(".env").read_text()
@@ -84,8 +86,9 @@ def test_no_file_that_is_there_is_changed(waypoint, handbook):
     _, out, _ = waypoint("init", "handbook")
 
     assert {name: Path(name).read_text() for name in FILES} == {name: f"# {name}, by its owner\n" for name in FILES}
-    assert out.count(", which was there") == 4
-    assert "add to it:\n      CHROMA_PATH=storage/handbook\n      TEAMS_FILE=handbook/teams.yaml\n" in out
+    assert out.count(", which was there") == 5
+    lines = ["CHROMA_PATH=storage/handbook", "TEAMS_FILE=handbook/teams.yaml", "EXAMPLES_FILE=handbook/examples.yaml"]
+    assert "\n      ".join(["add to it:", *lines]) + "\n" in out
 
 
 def test_a_second_time_there_is_nothing_to_add(waypoint, handbook):
@@ -143,3 +146,22 @@ def test_a_file_in_the_place_of_the_folder_is_bad_usage(waypoint):
 
     assert code == 2
     assert "Traceback" not in err
+
+
+def test_the_example_questions_are_about_the_documents_and_answered_by_them(waypoint, handbook):
+    (handbook / "travel: home").mkdir()
+    (handbook / "travel: home" / "rules.md").write_text(
+        '# Travel\n\n## Who "approves" #1 ##\n\nYour head of team approves travel.\n'
+    )
+    (handbook / "plain.md").write_text("No heading.\n")
+    waypoint("init", "handbook")
+    waypoint("ingest", "handbook")
+    offered = Services(load_settings()).examples.of("en", "internal")
+
+    assert offered == ["What does Leave say about Notice?", 'What does Rules say about Who "approves" #1?']
+    assert "Ask for leave two weeks before it begins." in waypoint("ask", offered[0])[1]
+
+
+def test_without_documents_no_example_is_offered(waypoint):
+    waypoint("init", "handbook")
+    assert Services(load_settings()).examples.of("en", "internal") == []

@@ -16,6 +16,9 @@ def citation(section: str, **values: Any) -> dict[str, Any]:
     return plain | {"matched": True, "attributed": False, "contradicted": False} | values
 
 
+METADATA = {"query": "Thanks! And VAT?", "search_query": "And VAT?", "model": "m", "latency_ms": 12.3}
+
+
 def parts(**values: Any) -> list[dict[str, Any]]:
     answer = {
         "answer": "Nine percent.",
@@ -24,7 +27,7 @@ def parts(**values: Any) -> list[dict[str, Any]]:
         "related_docs": [],
         "outcome": "answered",
         "confidence": {"level": "High", "reason": "3 relevant sources"},
-        "metadata": {"model": "m", "latency_ms": 12.3},
+        "metadata": METADATA,
     }
     return [{name: value} for name, value in (answer | values).items()]
 
@@ -42,6 +45,12 @@ def test_what_is_marked_comes_first_and_what_is_attributed_only_where_it_leads_e
         "Citations:\n  [1] Guide > Rate (support 1.00)\n  Guide > Relief (no marker in the text, support 1.00)" in text
     )
     assert "Invented" not in text
+
+
+@pytest.mark.parametrize(("query", "told"), [("And VAT?", False), ("What is the VAT?", True)])
+def test_what_was_searched_for_is_told_where_words_were_added(query, told):
+    text = "".join(answer_text(parts(metadata=METADATA | {"search_query": query})))
+    assert (f"\n\nSearched for: {query}\n\n" in text) is told
 
 
 def test_a_replaced_answer_is_withdrawn_in_words():
@@ -79,13 +88,13 @@ def test_what_is_no_answer_to_rate_shows_no_confidence():
     ("reason", "told"), [("length", "cut off at LLM_MAX_TOKENS"), ("error", "the language model broke off")]
 )
 def test_an_answer_that_is_not_whole_says_so(reason, told):
-    text = "".join(answer_text(parts(metadata={"model": "m", "latency_ms": 1.0, "finish_reason": reason})))
+    text = "".join(answer_text(parts(metadata=METADATA | {"finish_reason": reason})))
     assert told in text
 
 
 def test_what_was_taken_out_of_the_question_is_named():
     safety = {"redacted": ["EMAIL", "CREDIT_CARD"]}
-    text = "".join(answer_text(parts(metadata={"model": "m", "latency_ms": 1.0, "safety": safety})))
+    text = "".join(answer_text(parts(metadata=METADATA | {"safety": safety})))
 
     assert "\nRemoved from the question: email, credit card\n" in text
 

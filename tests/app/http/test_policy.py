@@ -38,6 +38,8 @@ DECLARED: dict[str, dict[str, Any]] = {
     "HEAD /embed": OPEN,
     "GET /widget.js": OPEN,
     "HEAD /widget.js": OPEN,
+    "GET /icon": OPEN,
+    "HEAD /icon": OPEN,
     "GET /static/{path:path}": OPEN,
     "HEAD /static/{path:path}": OPEN,
     "POST /page/render": {"body_bytes": 64 * 1024, "questions": "no_question", "drained": False},

@@ -28,7 +28,7 @@ class Elements(HTMLParser):
 
 
 def page(**fields) -> str:
-    return view.render(view.Visit(**{"language": "en"} | fields))
+    return view.render(view.Visit(**{"name": "Waypoint", "language": "en"} | fields))
 
 
 @pytest.mark.parametrize("language", words.languages())
@@ -73,7 +73,7 @@ def test_without_script_there_are_header_box_examples_and_a_sentence_that_helps(
 
 
 def test_words_of_the_page_cannot_end_its_data(monkeypatch):
-    table = dict(words.languages()["en"]) | {"page.title": "</script><script>alert(1)</script>"}
+    table = dict(words.languages()["en"]) | {"ask.busy": "</script><script>alert(1)</script>"}
     monkeypatch.setattr(words, "languages", lambda: {"en": table})
     assert "<script>alert" not in page()
 
@@ -99,7 +99,7 @@ def test_a_browser_asks_for_one_script_and_one_style_sheet(embedded):
     asked = [link["href"] for link in elements.of("link")] + [
         one["src"] for one in elements.of("script") if "src" in one
     ]
-    assert asked == [assets.address(name) for name in ("icon.svg", "page.css", "page.js")]
+    assert asked == ["icon", assets.address("page.css"), assets.address("page.js")]
 
 
 def test_every_module_is_short_and_says_first_what_it_does():

@@ -45,7 +45,7 @@ def test_without_a_language_model_english_questions_alone_are_offered():
         b"- a",
         b"en: text",
         b"en: ['']",
-        b"en: [1]",
+        b"en: [[1]]",
         b"en: [a",
         b"\xff",
         b"en: [a, a, a, a, a, a, a, a, a, a, a, a, a]",

@@ -16,6 +16,7 @@ from app.wiring import Services
 from app.wiring.observability import check_outbox
 from chains.errors import ConfigurationError, LLMUnavailableError
 from chains.observers import Call
+from chains.side_steps import side_step
 from tests.fakes import FakeGroq, Reply
 from tests.served import QUESTION, small_services
 from tests.service.desk import open_desk
@@ -98,6 +99,8 @@ def test_the_docs_name_every_metric_with_its_labels(services):
     call = Call({"question": QUESTION}, answer=answer, seconds=0.1)
     metrics.started(call)
     metrics.ended(call)
+    with side_step("recall"):
+        raise ValueError
     shown = {
         (sample.name.removesuffix("_bucket"), frozenset(sample.labels) - {"le"})
         for family in text_string_to_metric_families(metrics.text().decode())

@@ -145,3 +145,12 @@ async def test_the_numbered_chain_condenses_as_well(services, groq):
     answer = await services.numbered_chain().ainvoke(FOLLOW_UP)
 
     assert answer["metadata"]["search_query"] == CONDENSED
+
+
+def test_a_question_that_stands_alone_among_the_documents_asks_no_model(services, groq):
+    groq.replies[:] = [Reply(ANSWER)]
+    history = [{"role": "user", "content": "How are exported yachts taxed?"}, {"role": "assistant", "content": ANSWER}]
+    answer = services.chain.invoke({"question": "import rates", "history": history})
+
+    assert answer["metadata"]["search_query"] == "import rates"
+    assert len(groq.requests) == 1

@@ -108,11 +108,20 @@ def test_a_trial_run_changes_no_scope(tmp_path):
 
 def test_the_sample_corpus_brings_its_scope(tmp_path):
     own = Services(load_settings(llm_provider="offline"))
-    own.ingest([])
+    own.ingest([sample_corpus()])
 
     assert own.scope is not None
     assert own.scope.invoke({"question": "Recommend a hotel in Bangkok"}) is not None
     assert own.scope.invoke({"question": "What is the GST rate on imports?"}) is None
+
+
+def test_the_sample_corpus_declines_nothing_beside_documents_of_ones_own(tmp_path):
+    own = Services(load_settings(llm_provider="offline"))
+    own.ingest([sample_corpus(), folder(tmp_path / "desk", scope=SCOPE)])
+
+    assert own.scope is not None
+    assert own.scope.invoke({"question": "Recommend a hotel in Bangkok"}) is None
+    assert described(own) == f"questions are declined before the search by {tmp_path / 'desk' / SCOPE_FILE}"
 
 
 def test_the_gate_can_be_turned_off():

@@ -1,7 +1,7 @@
 import pytest
 
 from app.wiring import Teams
-from app.wiring.scope import sample_corpus
+from app.wiring.sample import sample_corpus
 from chains.audience import CATEGORIES
 from chains.errors import ConfigurationError
 from chains.scope.file import SCOPE_FILE, load_scope

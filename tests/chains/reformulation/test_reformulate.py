@@ -7,6 +7,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 
+import prompts
 from chains.errors import QuestionError
 from chains.reformulation import Reformulate, verbatim
 from chains.scope import ScopeGate
@@ -82,23 +83,41 @@ def test_a_history_of_other_roles_is_refused(reformulation, message):
 
 
 @pytest.mark.parametrize(
-    "question",
+    ("question", "reply"),
     [
-        "Thanks!",
-        "ok thank you very much, that helps",
-        "Good morning",
-        "Great, perfect.",
-        "How are you today?",
-        "Vielen Dank!",
-        "Selamat pagi",
+        ("Thanks!", "small_talk_thanks"),
+        ("ok thank you very much, that helps", "small_talk_thanks"),
+        ("Great, perfect.", "small_talk_thanks"),
+        ("Excellent work, that was really quick", "small_talk_thanks"),
+        ("bye", "small_talk_thanks"),
+        ("thanks boss", "small_talk_thanks"),
+        ("Vielen Dank!", "small_talk_thanks"),
+        ("Good morning", "small_talk"),
+        ("How are you today?", "small_talk"),
+        ("Selamat pagi", "small_talk"),
+        ("this is useless", "small_talk_complaint"),
+        ("That's wrong, stupid bot!!", "small_talk_complaint"),
+        ("WTF is this", "small_talk_complaint"),
+        ("talk to your manager", "small_talk_person"),
+        ("Can I speak to a real person please?", "small_talk_person"),
     ],
 )
-def test_small_talk_is_answered_without_a_search(shelf, question):
+def test_small_talk_gets_a_line_that_fits_without_a_search(shelf, question, reply):
     answer = gst_chain(retriever=shelf).invoke({"question": question, "history": HISTORY})
 
     assert (answer["outcome"], answer["metadata"]["model"], shelf.asked) == ("small_talk", None, [])
     assert (answer["confidence"], answer["closest"], answer["metadata"]["intent"]) == (None, [], "small_talk")
-    assert answer["answer"].startswith("Happy to help")
+    assert answer["answer"] == prompts.load(reply)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Is that wrong?", "Who is the manager?", "wrong weight on the BL", "I want to complain about a late delivery"],
+)
+def test_a_question_with_such_a_word_is_searched_for(shelf, question):
+    gst_chain(retriever=shelf).invoke({"question": question, "history": HISTORY})
+
+    assert len(shelf.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -140,7 +159,7 @@ GATE = ScopeGate(
     [
         ("Where is it now?", "Ask the operations team."),
         ("And in Malaysia?", "It is 9% [GST Guide > Rate]."),
-        ("Thanks!", "Happy to help. What would you like to know from the documents?"),
+        ("Thanks!", "You are welcome. I am here when you have another question."),
     ],
 )
 def test_the_gate_judges_what_a_follow_up_means(shelf, question, text):

@@ -6,6 +6,7 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 
 import prompts
+from app.wings.safety.pii import redact
 from chains.reformulation import Condense, Foreign, Reformulate, Translate
 from chains.scope import ScopeFile, ScopeGate
 from chains.scope.file import Intent
@@ -53,6 +54,21 @@ async def test_a_question_in_another_language_is_searched_for_in_english(way):
 
     assert found["search_query"] == found["translation"] == "What is the rate of GST for import?"
     assert model.asked[0][-1].text.endswith(QUESTION)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_personal_data_leaves_the_translation_as_it_leaves_a_question(way):
+    model = Translator(responses=["What is the rate of GST for a@b.example?"])
+    translate = Translate(model, is_foreign=FOREIGN)
+    reformulation = Reformulate(is_foreign=FOREIGN, translate=translate, clean=redact)
+    found = (
+        reformulation.invoke({"question": QUESTION})
+        if way == "invoke"
+        else await reformulation.ainvoke({"question": QUESTION})
+    )
+
+    assert found["search_query"] == found["translation"] == "What is the rate of GST for <EMAIL>?"
+    assert found["translation_redacted"] == ["EMAIL"]
 
 
 @pytest.mark.parametrize(

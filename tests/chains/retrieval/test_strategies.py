@@ -157,3 +157,19 @@ def test_the_verb_passes_the_questions_own_limits_on(retriever):
 
     assert len(verb.invoke({"question": QUESTION, "top_k": 2})) == 2
     assert verb.invoke({"question": QUESTION, "threshold": 1.0}) == []
+
+
+def test_names_that_langchain_uses_elsewhere_are_refused_with_those_there_are(retriever, desk):
+    told = "'k' is no field of .*; it has .*top_k"
+    with pytest.raises(ConfigurationError, match=told):
+        SimilarityRetriever(store=desk.store, k=3)
+    with pytest.raises(ConfigurationError, match="'score_threshold' is no field of HybridRetriever"):
+        build("hybrid", desk, score_threshold=0.5)
+    with pytest.raises(ConfigurationError, match=told):
+        retriever.invoke(QUESTION, k=1)
+    assert len(retriever.invoke(QUESTION, top_k=1)) == 1
+
+
+async def test_an_awaited_search_refuses_them_too(retriever):
+    with pytest.raises(ConfigurationError, match="'k' is no field of a search; it has top_k, threshold"):
+        await retriever.ainvoke(QUESTION, k=1)

@@ -16,6 +16,7 @@ from tests.traced import QUESTION, WORDS, ask, tracing, tree
 TREE: dict[str, Any] = {
     "safety": {},
     "reformulation": {},
+    "translation": {},
     "scope": {},
     "retrieval": {"HybridRetriever": {}},
     "screening": {},

@@ -29,8 +29,6 @@ from chains.errors import ConfigurationError, VectorStoreError
 DATABASE = "chroma.sqlite3"
 # How often an index is saved while it is made anew, or doubles.
 SAVES = 10
-# In the metadata of a collection on a server: whether a user's documents went in.
-OWN_DOCUMENTS = "own_documents"
 
 
 class FolderIndex(FileBackedIndex):
@@ -54,10 +52,6 @@ class FolderIndex(FileBackedIndex):
     def version(self) -> str | None:
         """Return the name of the generation in use; None before there is one."""
         return self._read_version() or None
-
-    def holds_own_documents(self) -> bool:
-        """Say whether a user's documents ever went in; of an index that an earlier version made it is not known."""
-        return super().holds_own_documents() or self._made_by_an_earlier_version()
 
     def open(self) -> FolderSnapshot:
         """Open the generation in use."""
@@ -213,21 +207,6 @@ class ServerIndex(ChangedInPlace):
         """Return where the index is, for messages."""
         return f"chroma at {self._server.host}:{self._server.port}"
 
-    def holds_own_documents(self) -> bool:
-        """Say whether a user's documents ever went in, from this machine or another."""
-        with connected(self._server) as client:
-            found = existing_collection(client, self._collection)
-        return super().holds_own_documents() or (
-            found is not None and (found.metadata or {}).get(OWN_DOCUMENTS) is not False
-        )
-
-    def mark_own_documents(self) -> None:
-        """Remember for good, on the server too, that a user's documents go in."""
-        super().mark_own_documents()
-        with connected(self._server) as client:
-            if found := existing_collection(client, self._collection):
-                found.modify(metadata={**(found.metadata or {}), OWN_DOCUMENTS: True})
-
     def _open_store(self, words: LexicalIndex | None) -> DocumentChroma:
         with connected(self._server) as client:
             if existing_collection(client, self._collection) is None:
@@ -259,7 +238,6 @@ class ServerIndex(ChangedInPlace):
             embedding_model=self.recipe.embedding_model,
             indexed_text=self.recipe.text,
             words=words,
-            metadata={OWN_DOCUMENTS: self._own.exists()},
         )
 
 

@@ -2,9 +2,10 @@
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -92,6 +93,21 @@ class DocumentChroma(Chroma):
             self._words.add(ids, documents)
         return ids
 
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Embed and keep the texts as documents."""
+        pairs = zip_longest(texts, metadatas or [])
+        return self.add_documents([Document(text, metadata=metadata or {}) for text, metadata in pairs], ids=ids)
+
+    def update_documents(self, ids: list[str], documents: list[Document]) -> None:
+        """Replace the documents under these `ids`."""
+        self.add_documents(documents, ids=ids)
+
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> None:
         """Delete the documents with these `ids`; an unknown one is not an error."""
         gone = ids or []
@@ -176,10 +192,9 @@ def open_chroma(
     indexed_text: Callable[[Document], str],
     words: LexicalIndex | None = None,
     create: bool = True,
-    metadata: Mapping[str, Any] | None = None,
     save_every: int | None = None,
 ) -> DocumentChroma:
-    """Open the collection in a folder or on a server, or make it with `metadata`; scores are cosine similarities.
+    """Open the collection in a folder or on a server, or make it; scores are cosine similarities.
 
     After each `save_every` changes Chroma saves its index of vectors, as a whole; who opens it puts the later ones in
     again. None leaves that as it is.
@@ -201,7 +216,7 @@ def open_chroma(
                 msg = f"the collection {collection!r} does not exist"
                 raise VectorStoreError(msg)
             hnsw = {"space": SPACE, "ef_search": SEARCH_BREADTH, "sync_threshold": save_every or SAVE_EVERY}
-            made = {"embedding_model": embedding_model, "format": FORMAT, **(metadata or {})}
+            made = {"embedding_model": embedding_model, "format": FORMAT}
             store = DocumentChroma(
                 indexed_text=indexed_text,
                 words=words,

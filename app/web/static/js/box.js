@@ -2,7 +2,7 @@
 import { announce } from "./announce.js";
 import { embedded } from "./api.js";
 import { askQuestion, stop } from "./conversation.js";
-import { byId } from "./elements.js";
+import { byId, focusBox } from "./elements.js";
 import { questions } from "./records.js";
 import { change, state, subscribe } from "./state.js";
 import { language, t } from "./words.js";
@@ -34,7 +34,7 @@ export function start() {
   document.addEventListener("edit-question", (event) => fill(/** @type {CustomEvent} */ (event).detail));
   subscribe((_, changed) => changed.has("asking") && update());
   update();
-  if (!embedded) box.focus({ preventScroll: true });
+  if (!embedded) focusBox();
   box.setSelectionRange(box.value.length, box.value.length);
 }
 
@@ -44,7 +44,7 @@ export function fill(question) {
   recalled = -1;
   box.value = question;
   update();
-  box.focus();
+  focusBox();
   box.setSelectionRange(question.length, question.length);
 }
 
@@ -53,19 +53,19 @@ function submit(event) {
   event.preventDefault();
   const example = event.submitter instanceof HTMLButtonElement && event.submitter.name === "question" ? event.submitter.value : null;
   const question = (example ?? box.value).trim();
-  if (!question || tooLong(question)) return box.focus();
+  if (!question || tooLong(question)) return focusBox();
   if (state.asking) return announce(t("ask.busy"));
   if (example === null) box.value = "";
   recalled = -1;
   change({ view: state.view === "document" ? "document" : "ask" });
   askQuestion(question);
   update();
-  box.focus({ preventScroll: true });
+  focusBox();
 }
 
 function stopped() {
   stop();
-  box.focus({ preventScroll: true });
+  focusBox();
 }
 
 /** @param {KeyboardEvent} event */

@@ -1,6 +1,6 @@
 // The conversation on the page: asks, follows up, asks again, and keeps what was said.
 import { RequestError } from "./api.js";
-import { byId } from "./elements.js";
+import { byId, focusBox } from "./elements.js";
 import { ExchangeView } from "./exchange.js";
 import { showOutdated } from "./outdated.js";
 import { closestOf, historyOf, passagesOf } from "./passages.js";
@@ -49,7 +49,7 @@ export const stop = () => running?.abort();
 export function begin() {
   leave();
   change({ view: "ask" });
-  byId("question").focus();
+  focusBox();
 }
 
 /** Show an empty conversation. */
@@ -79,12 +79,13 @@ function linkTo({ id, metadata }) {
   return `${location.href.split("#")[0]}#c=${state.conversation.id}&a=${id}${trace ? `&t=${trace}` : ""}`;
 }
 
-/** Ask once more. @param {Conversation} conversation @param {ExchangeView} view */
-async function again(conversation, view) {
+/** Ask once more; `alone` asks the question's own words, and from then on the conversation begins with them.
+ * @param {Conversation} conversation @param {ExchangeView} view @param {boolean} [alone] */
+async function again(conversation, view, alone = view.exchange.alone) {
   if (state.asking) return;
   const { id, question } = view.exchange;
   for (const name of Object.keys(view.exchange)) delete (/** @type {any} */ (view.exchange)[name]);
-  Object.assign(view.exchange, { id, question, asked: Date.now(), state: "searching" });
+  Object.assign(view.exchange, { id, question, alone, asked: Date.now(), state: "searching" });
   view.article.focus({ preventScroll: true }); // The button that was pressed goes away.
   await answer(conversation, view);
 }
@@ -92,7 +93,9 @@ async function again(conversation, view) {
 /** @param {Conversation} conversation @param {ExchangeView} view */
 async function answer(conversation, view) {
   const { exchange } = view;
-  const before = conversation.exchanges.slice(0, conversation.exchanges.indexOf(exchange));
+  const place = conversation.exchanges.indexOf(exchange);
+  const first = conversation.exchanges.findLastIndex(({ alone }, at) => alone && at <= place);
+  const before = conversation.exchanges.slice(Math.max(0, first), place);
   /** @type {Record<string, any>} */
   const whole = { answer: "", documents: [] };
   const controller = new AbortController();
@@ -176,6 +179,7 @@ function add(exchange) {
   const { conversation } = state;
   const view = new ExchangeView(exchange, {
     again: () => again(conversation, view),
+    alone: conversation.exchanges[0] === exchange ? null : () => again(conversation, view, true),
     edit: () => document.dispatchEvent(new CustomEvent("edit-question", { detail: exchange.question })),
     begin,
     keep: () => save(conversation),

@@ -1,6 +1,6 @@
 // The list of documents: search, categories, order, opening one, removing one. It is asked for in pages, as it is scrolled.
 import { address, request } from "./api.js";
-import { byId, button, element } from "./elements.js";
+import { button, byId, element, focusBox } from "./elements.js";
 import { change, state, subscribe } from "./state.js";
 import { showUpload } from "./upload.js";
 import { categoryName, factsOf } from "./viewer.js";
@@ -56,7 +56,7 @@ function frame() {
   }));
   return [
     element("div", { class: "documents-head" }, element("h1", { text: t("documents.title") }),
-      button(t("documents.back"), () => { change({ view: "ask" }); byId("question").focus(); }, { class: "quiet", does: "back" })),
+      button(t("documents.back"), () => { change({ view: "ask" }); focusBox(); }, { class: "quiet", does: "back" })),
     element("div", { id: "upload" }),
     box,
     element("div", { id: "documents-categories", role: "group", "aria-label": t("documents.categories") }),

@@ -65,3 +65,6 @@ export function button(label, press, options = {}) {
 
 /** Return the element with an id. @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
+
+/** Put the cursor into the box for the question. It is always in sight, so the page stays where it is scrolled to. */
+export const focusBox = () => byId("question").focus({ preventScroll: true });

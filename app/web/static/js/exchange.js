@@ -9,16 +9,17 @@ import { element } from "./elements.js";
 import { failure } from "./failure.js";
 import { foldingButton } from "./folding.js";
 import { Growing, replace } from "./growing.js";
-import { banner, isExplained, nextSteps, offersDocuments, removed } from "./outcomes.js";
+import { banner, isExplained, nextSteps, offersDocuments, removed, searched } from "./outcomes.js";
 import { partsSummary, related, sources } from "./parts.js";
 import { isUnanswered, levelOf, sourcesOf, timeOf } from "./sources.js";
 import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
 
 /** @typedef {import("./records.js").Exchange} Exchange
- * @typedef {{again: () => void, edit: () => void, begin: () => void, keep: () => void, link: () => string}} Steps */
+ * @typedef {{again: () => void, edit: () => void, alone: (() => void) | null, begin: () => void, keep: () => void, link: () => string}} Steps */
 
 const RENDER_AGAIN_MS = 3000;
+const LATE_MS = 8000; // After so long without a word the page says that it still waits, and whether the service answers.
 const LONGEST_HEADING = 240;
 
 /** The place of one exchange in the conversation. */
@@ -31,6 +32,8 @@ export class ExchangeView {
     this.asked = element("h2", { class: isLong ? "asked long" : "asked", tabindex: isLong ? 0 : null, text: exchange.question, data: { asked: timeOf(exchange.asked) } });
     /** @type {Node | null} */
     this.summary = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.waiting = undefined;
     this.status = element("p", { class: "status" });
     this.above = element("div", { class: "above" });
     this.answer = element("div", { class: "answer" });
@@ -45,17 +48,35 @@ export class ExchangeView {
     for (const place of [this.above, this.answer, this.below]) place.replaceChildren();
     this.#say(t("answer.searching"));
     this.#mark();
+    this.#wait();
     announce(t("answer.searching"));
+  }
+
+  #wait() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.#late(), LATE_MS);
+  }
+
+  async #late() {
+    const { waiting } = this;
+    const status = await request("health/live", { signal: AbortSignal.timeout(LATE_MS / 2) }).then(() => 200, (error) => error.status);
+    if (waiting !== this.waiting) return; // A word has come meanwhile, or the end.
+    const text = t(status > 0 && status < 500 ? "answer.late" : "error.offline");
+    if (text !== this.status.textContent) announce(text);
+    this.#say(text);
+    this.#wait();
   }
 
   /** Show which documents are read. @param {any[]} documents */
   read(documents) {
+    this.#wait();
     const count = new Set(documents.map(({ metadata }) => metadata.doc_id)).size;
     if (count) this.#say(t("answer.reading", { passages: documents.length, documents: count }));
   }
 
   /** Show more words of the answer. @param {string} words */
   write(words) {
+    this.#wait();
     if (!this.growing?.text) this.#mark();
     this.growing?.add(words);
     if (this.growing?.text.trim()) this.#say("");
@@ -63,8 +84,7 @@ export class ExchangeView {
 
   /** Show the whole answer, or what there is of it. @param {boolean} fresh Whether it has just come */
   async finish(fresh) {
-    this.growing?.end();
-    this.#say("");
+    this.#end();
     const rendered = await this.#render();
     this.#surround();
     if (fresh) announce(this.#summary());
@@ -73,7 +93,7 @@ export class ExchangeView {
 
   #surround() {
     const { exchange } = this;
-    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), this.summary, confidence(exchange), banner(exchange)].filter(Boolean)));
+    this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, confidence(exchange), banner(exchange)].filter(Boolean)));
     const below = exchange.state === "done" ? [sources(exchange), closest(exchange), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
@@ -87,10 +107,16 @@ export class ExchangeView {
 
   /** Show why no answer came. @param {import("./api.js").RequestError} error */
   fail(error) {
-    this.growing?.end();
-    this.#say("");
+    this.#end();
     this.below.replaceChildren(failure(error, { exchange: this.exchange, ...this.steps }));
     this.#mark();
+  }
+
+  #end() {
+    clearTimeout(this.waiting);
+    this.waiting = undefined;
+    this.growing?.end();
+    this.#say("");
   }
 
   async #render() {

@@ -1,7 +1,7 @@
 // The keyboard: "/" goes to the question, Ctrl-K begins a conversation, Escape closes the card or stops the answer.
 import { hide } from "./chips.js";
 import { begin, stop } from "./conversation.js";
-import { byId } from "./elements.js";
+import { byId, focusBox } from "./elements.js";
 import { change, state } from "./state.js";
 
 /** Listen to the keys that work everywhere on the page. */
@@ -21,7 +21,7 @@ function press(event) {
   const writing = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
   if (event.key === "/" && !writing && !event.ctrlKey && !event.metaKey && !event.altKey) {
     if (!["ask", "document"].includes(state.view)) change({ view: "ask" });
-    byId("question").focus();
+    focusBox();
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
     begin();
   } else if (event.key !== "Escape" || !(hide() || stopped())) return;

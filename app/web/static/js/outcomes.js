@@ -3,7 +3,7 @@ import { button, element, icon } from "./elements.js";
 import { documentChips } from "./parts.js";
 import { language, t } from "./words.js";
 
-/** @typedef {{again: () => void, edit: () => void}} Steps */
+/** @typedef {{again: () => void, edit: () => void, alone: (() => void) | null}} Steps */
 
 /** The outcomes that need words above them. The others say themselves what they are: a decline is said once. */
 const EXPLAINED = ["degraded", "blocked"];
@@ -25,6 +25,16 @@ export function removed({ metadata }) {
   const kinds = (metadata?.safety?.redacted ?? []).map((/** @type {string} */ kind) => t(`redacted.${kind}`));
   const listed = new Intl.ListFormat(language, { type: "unit" }).format(kinds);
   return kinds.length ? element("p", { class: "removed", text: t("redacted.title", { kinds: listed }) }) : null;
+}
+
+/** Return what the documents were searched for where the conversation or a translation added words to the question, and
+ * the button that asks its own words alone; null where nothing was added.
+ * @param {import("./records.js").Exchange} exchange @param {Steps} steps */
+export function searched({ metadata, alone: isAlone }, { alone }) {
+  const query = metadata?.search_query ?? "";
+  if (!query || metadata.query.includes(query)) return null;
+  const back = !isAlone && alone && button(t("searched.alone"), alone, { class: "quiet", does: "alone" });
+  return element("p", { class: "searched" }, element("span", { text: t("searched.title", { query }) }), back);
 }
 
 /** @param {import("./records.js").Exchange} exchange */

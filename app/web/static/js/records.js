@@ -5,7 +5,7 @@ import { state } from "./state.js";
 /** What is kept of one question and its answer; `passages` has, for each citation, the source's own words.
  * @typedef {{id: string, question: string, asked: number, state: string, answer?: string, outcome?: string, citations?: any[],
  *   passages?: any[], sources?: any[], related_docs?: any[], closest?: any[], draft?: string, confidence?: any, metadata?: any, feedback?: number,
- *   replaced?: boolean, numbers?: (number | null)[]}} Exchange
+ *   replaced?: boolean, alone?: boolean, numbers?: (number | null)[]}} Exchange
  * @typedef {{id: string, title: string, changed: number, exchanges: Exchange[], shared?: string}} Conversation */
 
 export const MOST_CONVERSATIONS = 100;

@@ -1,6 +1,6 @@
 // Shows a document beside the answer, at the place that a citation names; Escape closes it and gives the focus back.
 import { request } from "./api.js";
-import { byId, button, element } from "./elements.js";
+import { button, byId, element, focusBox } from "./elements.js";
 import { showPage } from "./pdf.js";
 import { dateOf, safe } from "./sources.js";
 import { change } from "./state.js";
@@ -66,7 +66,7 @@ export function close() {
   byId("viewer").hidden = true;
   byId("viewer").replaceChildren();
   coverRest();
-  (from?.isConnected ? from : byId("question")).focus();
+  from?.isConnected ? from.focus() : focusBox();
 }
 
 /** On a narrow screen the document covers the rest, so nothing else can have the focus. */

@@ -59,14 +59,15 @@ def _sentences(folded: str) -> list[Sentence]:
     found: list[Sentence] = [[]]
     for token in _tokens().findall(folded):
         if token not in _ENDS:
-            found[-1].append(_class_of(token) or token)
+            found[-1].append(class_of(token) or token)
         elif found[-1]:
             found.append([])
     return [sentence for sentence in found if sentence]
 
 
 @lru_cache(20_000)
-def _class_of(word: str) -> str | None:
+def class_of(word: str) -> str | None:
+    """Return the class of a word, in lower case, of any language; None if it has none."""
     words, stems = _classes()
     if word in words:
         return words[word]

@@ -10,6 +10,8 @@ from urllib.parse import unquote
 
 from chains.safety.cleaning import without_invisible
 
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINE_ENDS = re.compile(r"\n(?: ?\n)+")
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _MARKS = re.compile("[\u0300-\u036f]")
 _MIXED = re.compile(r"\b(?=\w*[a-z])(?=\w*[\u0370-\u04ff])\w+\b")
@@ -41,6 +43,7 @@ def fold(text: str) -> str:
 
 def views(text: str) -> Iterator[str]:
     """Yield the folded text, and what it holds in disguise: spaced letters, digits for letters, encoded words."""
+    text = _LINE_ENDS.sub("\n\n", _BLANKS.sub(" ", text))  # Else phrases search long white space again and again.
     folded = fold(text)
     yield folded
     spaced = _SPACED.sub(lambda found: _SEPARATORS.sub("", found[0]), folded)

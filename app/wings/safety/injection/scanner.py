@@ -3,17 +3,31 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from app.wings.safety.injection.addressee import orders_the_model
 from app.wings.safety.injection.classifier import Classifier, packaged_classifier
 from app.wings.safety.injection.folding import views
 from app.wings.safety.injection.patterns import PHRASES, Phrase
 
 DOCUMENT_THRESHOLD = 0.7
-# How risky the classifier alone makes a question: it blocks none.
-MOST_LEARNT = 0.85
+# From which risk by phrases and classifier together a passage is hidden whose phrases also fit people.
+SURE = 0.99
+# How risky a question is at most without a clear order to the model.
+MOST_UNCLEAR = 0.85
+# How risky the order of somebody else makes a question.
+REPORTED = 0.4
 # What the classifier expects of a text without a phrase, and the surest that phrases make it.
 NO_PHRASE, MOST_WORDED = 0.1, 0.99
 _WRAPPED = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=\S)")
+
+
+class Sign(NamedTuple):
+    """A phrase in a text, its words there, and whether they order the model."""
+
+    phrase: Phrase
+    is_own: bool
+    words: str
 
 
 @dataclass(frozen=True)
@@ -29,30 +43,59 @@ class Scanner:
     classifier: Classifier | None = field(default_factory=packaged_classifier)
 
     def question(self, text: str) -> float:
-        """Return the probability that a question is an attack."""
+        """Return the probability that a question is an attack; no clear order to the model, and it is not blocked."""
         seen = list(views(text))
-        worded = _either(phrase.in_question for phrase in self._found(seen))
+        signs = self._signs(seen)
+        worded = _either(sign.phrase.in_question if sign.is_own else REPORTED for sign in signs)
         if self.classifier is None:
             return worded
         learnt = self.classifier.risk(seen)
-        return _both(learnt, worded) if worded else min(learnt, MOST_LEARNT)
+        risk = _both(learnt, worded) if signs else learnt
+        return risk if any(sign.is_own for sign in signs) else min(risk, MOST_UNCLEAR)
 
     def document(self, text: str) -> float:
-        """Return the probability that a passage or a document holds an attack."""
-        return _either(phrase.in_document for phrase in self._found(list(views(text))))
+        """Return the probability that a passage or a document holds an attack.
+
+        Where its phrases fit people as well, the classifier has to be sure that they are meant for a model.
+        """
+        return self._document(text)[0]
 
     def is_suspicious(self, text: str) -> bool:
         """Return whether a passage or a document is better not shown to the model."""
-        return self.document(text) >= DOCUMENT_THRESHOLD
+        return bool(self.suspicious_words(text))
 
-    def _found(self, lines: Sequence[str]) -> Sequence[Phrase]:
-        """Return the phrases in the forms of a text, each once, whatever it is disguised as."""
+    def suspicious_words(self, text: str) -> str:
+        """Return the words for which a passage or a document is better not shown to the model; empty if it may be."""
+        risk, words = self._document(text)
+        return words if risk >= DOCUMENT_THRESHOLD else ""
+
+    def _document(self, text: str) -> tuple[float, str]:
+        """Return how likely a passage holds an attack, and the words that say so most clearly."""
+        seen = list(views(text))
+        signs = [sign for sign in self._signs(seen) if sign.is_own]
+        words = max(signs, key=lambda sign: sign.phrase.in_document).words if signs else ""
+        worded = _either(sign.phrase.in_document for sign in signs)
+        if 0 < worded < DOCUMENT_THRESHOLD and self.classifier:
+            risk = _both(self.classifier.risk(seen), worded)
+            return (risk if risk >= SURE else worded), words
+        return worded, words
+
+    def _signs(self, lines: Sequence[str]) -> list[Sign]:
+        """Return the phrases in the forms of a text, each once, and whether it orders the model."""
         unwrapped = [_WRAPPED.sub(" ", view) for view in lines]
-        return [phrase for phrase in self.phrases if _holds(lines if phrase.by_line else unwrapped, phrase)]
+        signs = (_sign(lines if phrase.by_line else unwrapped, phrase) for phrase in self.phrases)
+        return [sign for sign in signs if sign]
 
 
-def _holds(views: Sequence[str], phrase: Phrase) -> bool:
-    return any(_may_hold(view, phrase) and phrase.pattern.search(view) for view in views)
+def _sign(views: Sequence[str], phrase: Phrase) -> Sign | None:
+    """Return the phrase in one of the forms, where it orders the model if there is such a place."""
+    sign: Sign | None = None
+    for view in views:
+        for match in phrase.pattern.finditer(view) if _may_hold(view, phrase) else ():
+            sign = Sign(phrase, not phrase.is_order or orders_the_model(view, match, phrase), match[0].strip())
+            if sign.is_own:
+                return sign
+    return sign
 
 
 def _may_hold(view: str, phrase: Phrase) -> bool:

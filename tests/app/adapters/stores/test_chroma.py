@@ -9,7 +9,9 @@ from app.adapters.stores.chroma import DocumentChroma, delete_collection, open_c
 from app.adapters.stores.chroma.cache import FetchCache
 from app.adapters.stores.chroma.client import connected
 from app.adapters.stores.chroma.compat import collection_of, http_sessions
+from app.adapters.stores.fts import LexicalIndex
 from chains.errors import ConfigurationError, VectorStoreError
+from chains.ingestion.index import indexed_fields
 from tests.fakes import WordEmbeddings
 
 
@@ -173,3 +175,32 @@ def test_vectors_are_read_once_and_anew_after_a_change(tmp_path):
     again = store.vectors(["a", "b"])
     assert list(again) == ["a"]
     assert again["a"].tolist() != first["a"].tolist()
+
+
+@pytest.mark.parametrize("way", ["add_texts", "aadd_texts", "aadd_documents", "update_document"])
+async def test_every_way_of_adding_embeds_the_title_and_keeps_the_words(tmp_path, way):
+    words = LexicalIndex(tmp_path / "words.sqlite3", fields=indexed_fields)
+    store = open_chroma(
+        tmp_path,
+        "shelf",
+        WordEmbeddings(),
+        embedding_model="words",
+        indexed_text=lambda document: document.metadata["title"],
+        words=words,
+    )
+    document = Document("kept words", metadata={"title": "searched title", "doc_id": "a"})
+    texts, metadata = ["kept words"], [document.metadata]
+    match way:
+        case "add_texts":
+            store.add_texts(texts, metadata, ids=["a"])
+        case "aadd_texts":
+            await store.aadd_texts(texts, metadata, ids=["a"])
+        case "aadd_documents":
+            await store.aadd_documents([document], ids=["a"])
+        case _:
+            store.add_documents([Document("other words", metadata={"title": "else", "doc_id": "a"})], ids=["a"])
+            store.update_document("a", document)
+
+    [(id_, score)] = store.nearest(WordEmbeddings().embed_query("searched title"), 1, {}).items()
+    assert (store.get_by_ids([id_])[0].page_content, round(score, 4)) == ("kept words", 1.0)
+    assert list(words.search("kept", 1, {})) == ["a"]

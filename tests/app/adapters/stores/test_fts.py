@@ -195,6 +195,14 @@ def test_a_question_of_unknown_words_leaves_next_to_nothing_in_memory(index):
     assert kept < 4_000 * len(set(" ".join(questions).split()))
 
 
+def test_a_word_that_the_chunks_write_as_two_is_searched_for_as_two(index):
+    index.add(["d"], [chunk("The cut-off is noon, and the list is off.")])
+
+    assert corrected(index, "cutoff?") == "cut off?"
+    assert index.corrected("cutoff", {}, {"cutoff"}.__contains__) == "cut off"
+    assert corrected(index, "offlist") == "offlist"
+
+
 def test_a_known_word_is_not_corrected(index):
     index.add(["d"], [chunk("Porcels")])
     assert corrected(index, "porcels") == "porcels"

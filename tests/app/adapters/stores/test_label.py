@@ -8,7 +8,7 @@ import pytest
 from app.adapters.stores.chroma.client import connected
 from app.settings import load_settings
 from app.wiring import Parts, Services
-from chains.errors import ConfigurationError, IngestionError
+from chains.errors import ConfigurationError
 from tests.fakes import WordEmbeddings
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -39,11 +39,6 @@ def earlier_folder(tmp_path):
 def test_an_index_of_an_earlier_version_is_refused_with_the_command_that_rebuilds_it(earlier_folder):
     with pytest.raises(ConfigurationError, match=r"earlier version.*waypoint ingest --reset PATH"):
         services().store.count()
-
-
-def test_it_is_never_replaced_by_the_sample_corpus(earlier_folder):
-    with pytest.raises(IngestionError, match="waypoint ingest PATH"):
-        services().ingest([], reset=True)
 
 
 def test_a_reset_replaces_it_and_deletes_what_it_held(earlier_folder, tmp_path):

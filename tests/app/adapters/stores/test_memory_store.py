@@ -148,3 +148,13 @@ def test_a_file_that_cannot_be_read_is_a_clear_error(tmp_path):
 
 def test_vectors_keep_their_precision(store):
     assert store.vectors(["a"])["a"].dtype == np.float32
+
+
+async def test_documents_added_without_blocking_are_embedded_and_kept_as_the_others(store, tmp_path):
+    words = Words()
+    again = open_store(tmp_path, words=words)
+    added = await again.aadd_documents([Document("delta", metadata={"title": "three"})], ids=["c"])
+
+    assert (added, list(words.kept)) == (["c"], ["c"])
+    [(id_, score)] = open_store(tmp_path).nearest(WordEmbeddings().embed_query("three delta"), 1, {}).items()
+    assert (id_, round(score, 4)) == ("c", 1.0)

@@ -1,5 +1,7 @@
 import json
 import re
+from contextlib import ExitStack
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -12,6 +14,7 @@ from app.http.middleware.rate_limit import RETRY_STORAGE_S, RateLimit, caller_of
 from app.wiring.access import Access
 from tests.access import (
     ASKED,
+    PATIENCE_S,
     POSTED,
     QUESTION,
     bearer,
@@ -244,3 +247,56 @@ def test_questions_that_find_no_turn_in_time_are_told_to_come_back_and_turns_are
     assert (refused.status_code, refused.json()["error"]) == (503, "Service Unavailable")
     assert refused.headers["Retry-After"] == "1"
     assert healthy.status_code == 200
+
+
+# Without a question, one path for each kind of route.
+UNASKED = [
+    "/health/live",
+    "/health/ready",
+    "/api/health",
+    "/metrics",
+    "/",
+    "/static/page.css",
+    "/api/documents",
+    "/api/me",
+    "/openapi.json",
+    "/copilot/input_schema",
+]
+
+
+def test_what_asks_nothing_does_not_wait_for_questions(corpus):
+    with hanging_groq() as groq, ExitStack() as clients:
+        settings = settings_over(corpus, groq.url, question_queue_s=3600)
+        with serving(settings) as url:
+            rated = {"trace_id": str(uuid4()), "score": 1}
+            for _ in range(145):  # MAX_CONCURRENT_QUESTIONS is 100.
+                clients.enter_context(talking(url)).ask()
+            wait_until(lambda: groq.asked == 100)
+            statuses = {path: httpx.get(url + path, timeout=PATIENCE_S).status_code for path in UNASKED}
+            statuses["/api/feedback"] = httpx.post(f"{url}/api/feedback", json=rated, timeout=PATIENCE_S).status_code
+            clients.close()
+
+    assert statuses == dict.fromkeys(UNASKED, 200) | {"/api/feedback": 202}
+
+
+def test_a_slow_reranker_leaves_threads_to_what_asks_nothing(corpus):
+    with ExitStack() as outside:
+        reranker = outside.enter_context(hanging_groq())
+        settings = settings_over(
+            corpus,
+            reranker.url,
+            reranker="service",
+            reranker_base_url=reranker.url,
+            reranker_timeout_s=3600,
+            warm_up=False,
+        )
+        with serving(settings) as url:
+            rated = {"trace_id": str(uuid4()), "score": 1}
+            for _ in range(100):
+                outside.enter_context(talking(url)).ask()
+            wait_until(lambda: reranker.asked)
+            statuses = {path: httpx.get(url + path, timeout=PATIENCE_S).status_code for path in UNASKED}
+            statuses["/api/feedback"] = httpx.post(f"{url}/api/feedback", json=rated, timeout=PATIENCE_S).status_code
+            outside.close()  # Before the service ends: its threads would wait for the reranker.
+
+    assert statuses == dict.fromkeys(UNASKED, 200) | {"/api/feedback": 202}

@@ -122,7 +122,7 @@ async def test_every_line_end_of_unicode_passes_through_every_stream(remote, gro
 async def test_a_text_in_the_place_of_an_answer_is_in_the_language_of_the_question(remote):
     answer = await remote.ainvoke({"question": "Thanks!", "language": "id"})
 
-    assert answer["answer"] == prompts.translations()["id"][prompts.load("small_talk")]
+    assert answer["answer"] == prompts.translations()["id"][prompts.load("small_talk_thanks")]
 
 
 async def test_a_question_that_is_only_a_text_is_one_clear_error(remote):

@@ -21,6 +21,7 @@ from chains.clock import Clock, SystemClock
 from chains.errors import EmbeddingError, LLMUnavailableError
 from chains.generation.provider import Provider
 from chains.generation.rate_limiter import RateLimiter
+from chains.observers import Call
 from chains.resilience import CircuitBreaker
 from tests.access import bearer, key_entry
 from tests.clocks import StoppedClock
@@ -228,6 +229,24 @@ async def test_strangers_are_told_what_is_down_and_a_store_of_sessions_that_is_a
 
     assert (ready.status_code, ready.json()["status"]) == (503, "down")
     assert ready.json()["checks"]["redis"]["detail"] == "ConnectionError"
+
+
+async def test_staff_is_told_how_long_answers_take(tmp_path):
+    services = Services(load_settings(_env_file=None, warm_up=False, chroma_path=tmp_path, llm_provider="offline"))
+    for number in range(1, 101):
+        call = Call({"question": "?"}, seconds=number)
+        services.metrics.started(call)
+        services.metrics.ended(call)
+    app = create_app(services)
+    async with (
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client,
+        app.router.lifespan_context(app),
+    ):
+        own = (await client.get("/health/ready")).json()
+        framed = (await client.get("/health/ready", headers={"X-Waypoint-Embed": "1"})).json()
+
+    assert own["answer_seconds"] == {"p50": 50, "p95": 95, "p99": 99}
+    assert set(framed) == {"status", "checks"}
 
 
 async def ready_of(headers: dict[str, str], **settings: Any) -> httpx.Response:

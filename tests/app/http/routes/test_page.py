@@ -4,6 +4,9 @@ import httpx
 import pytest
 
 from app.http.server import create_app
+from app.settings import load_settings
+from app.settings.reading import SettingsError
+from app.web.words import languages
 from tests.fakes import fake_groq
 from tests.served import served, small_services
 
@@ -110,7 +113,32 @@ def test_rendering_and_loading_count_towards_no_limit_of_questions(tmp_path):
         services = small_services(tmp_path, groq, rate_limit="1/hour", max_concurrent_questions=1)
         with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
             statuses = [client.post("/page/render", json={"answer": "x"}).status_code for _ in range(3)]
-            statuses += [client.get(path).status_code for path in ("/", "/static/icon.svg", "/api/me")]
+            statuses += [client.get(path).status_code for path in ("/", "/icon", "/api/me")]
             asked = [client.post("/api/query", json={"query": "What is GST?"}).status_code for _ in range(2)]
     assert statuses == [200] * 6
     assert asked == [200, 429]
+
+
+def test_the_page_has_the_name_greeting_and_logo_of_its_owner(tmp_path):
+    logo = tmp_path / "logo.svg"
+    logo.write_text('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
+    own = {"page_name": "Ask <Clinic>", "page_greeting": "What do you want to know, nurse?", "page_logo": logo}
+    with fake_groq() as groq:
+        services = small_services(tmp_path, groq, **own)
+        with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
+            pages = [client.get(path, params={"lang": code}).text for path in ("/", "/embed") for code in languages()]
+            icon = client.get("/icon")
+
+    for page in pages:
+        assert "Waypoint" not in page.replace("waypoint ask", "")
+        assert "<title>Ask &lt;Clinic&gt;</title>" in page
+        assert "<h1>What do you want to know, nurse?</h1>" in page
+    assert (icon.text, icon.headers["content-type"]) == (logo.read_text(), "image/svg+xml")
+    assert "default-src 'self'" in icon.headers["content-security-policy"]
+    assert "unsafe" not in icon.headers["content-security-policy"]
+
+
+def test_a_logo_that_is_no_picture_is_refused(tmp_path):
+    (tmp_path / "logo.html").write_text("<p>")
+    with pytest.raises(SettingsError, match=r"PAGE_LOGO.*ends in \.svg or \.png"):
+        load_settings(_env_file=None, page_logo=tmp_path / "logo.html")

@@ -140,3 +140,15 @@ def test_a_service_that_asks_another_ingests_no_samples(chat, waypoint, monkeypa
 
     assert (code, "ingesting" in err) == (0, False)
     assert "01_regulatory guide > Rate" in out
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_search_has_one_line_in_the_log_with_its_words_only_where_that_is_set(tmp_path, groq, caplog, plain):
+    services = small_services(tmp_path, groq, log_questions=plain)
+    with caplog.at_level("INFO"), served(create_app(services)) as url:
+        httpx.post(f"{url}/search", json={"query": RATE}, timeout=30).raise_for_status()
+
+    [line] = [record.getMessage() for record in caplog.records if record.name == "app.wiring.build"]
+    assert line.startswith("search ")
+    assert "passages=1" in line
+    assert (RATE in line) is plain

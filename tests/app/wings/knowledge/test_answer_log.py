@@ -8,18 +8,20 @@ import pytest
 from structlog.testing import capture_logs
 
 from app import hooks
+from app.http.routes.feedback import OTHERS
 from app.http.server import create_app
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers, redacted
 from app.wings.knowledge.answers import AnswerStore, LoggedAnswer
-from app.wings.knowledge.verification import verify
+from app.wings.knowledge.verification import Document, verify
 from app.wiring import Services
 from tests.access import bearer, key_entry
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import ANSWER, GUIDE, QUESTION, served, small_services
 from tests.waiting import wait_until
 
-KEYS = ",".join([key_entry("anna", "anna-key", "ask+feedback"), key_entry("staff", "staff-key", "ask:internal")])
+NAMES = {"anna": "ask+feedback", "ben": "ask+feedback", "staff": "ask:internal"}
+KEYS = ",".join(key_entry(name, f"{name}-key", scopes) for name, scopes in NAMES.items())
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def test_an_answer_is_logged_with_a_proof_that_verifies(client, store, services)
     assert kept.index_version == services.index.current().version
     assert [one.doc_id for one in kept.nearest] == ["01_regulatory_gst"]
     assert kept.certificate
-    assert [verdict.rule for verdict in verify(kept.certificate, lambda _: GUIDE.encode())] == ["figures"]
+    assert [verdict.rule for verdict in verify(kept.certificate, lambda _: Document(GUIDE.encode()))] == ["figures"]
 
 
 def test_who_asked_is_a_hash(client, store):
@@ -101,6 +103,16 @@ def test_a_score_finds_its_answer_and_its_comment_loses_personal_data(client, st
     assert client.post("/api/feedback", json=sent).json() == {"status": "accepted", "kept": True}
     kept = logged(store, trace_id)
     assert (kept.score, kept.comment) == (-1, "Out of date. Tell <EMAIL>.")
+
+
+def test_feedback_on_the_answer_of_somebody_else_is_refused_and_told_to_nobody(client, store):
+    trace_id = ask(client)
+    sent = {"trace_id": trace_id, "score": 1}
+    assert client.post("/api/feedback", json=sent | {"comment": "Good."}).status_code == 202
+    refused = client.post("/api/feedback", json=sent, headers=bearer("ben-key"))
+
+    assert (refused.status_code, refused.json()["message"]) == (403, OTHERS)
+    assert logged(store, trace_id).comment == "Good."
 
 
 def test_a_stream_is_logged_as_an_answer_is(client, store, services):

@@ -7,17 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from app.ports import AnswerLogError
+from app.ports import AnswerLogError, NotTheAskerError
 from app.wings.knowledge.answer_file import AnswerFile
 from app.wings.knowledge.answers import DAY_S, AnswerStore, LoggedAnswer, Nearest, Quote, pack
 from tests.app.wings.knowledge.conftest import NOW
 
 PROOF = {"question": "What is the GST rate?", "answer": "It is 9 %.", "sentences": []}
 RATE = Quote("gst", "GST Guide", "", "The rate is 9 %.")
+STRANGER: dict[str, Any] = {"user_id": None, "audience": "public"}
 FEES = Quote("fees", "Fees", "| what | fee |", "| permit | S$ 2.88 |")
 
 
@@ -102,10 +104,38 @@ def test_a_score_and_its_comment_are_those_given_last(store):
     kept = answer()
     store.add(kept)
 
-    assert store.rate(kept.trace_id, -1, "Out of date.")
-    assert store.rate(kept.trace_id, 1, None)
+    assert store.rate(kept.trace_id, -1, "Out of date.", **STRANGER)
+    assert store.rate(kept.trace_id, 1, None, **STRANGER)
     assert store.find(kept.trace_id) == replace(kept, score=1, comment=None)
-    assert not store.rate(str(uuid4()), 1, None)
+    assert not store.rate(str(uuid4()), 1, None, **STRANGER)
+
+
+def test_nobody_but_the_asker_rates_an_answer_and_only_while_it_may_be_seen(store):
+    anonymous, public = answer(), answer(asker=store.asker_of("anna"))
+    internal = replace(public, trace_id=str(uuid4()), audience="internal")
+    anna: dict[str, Any] = {"user_id": "anna", "audience": "public"}
+    staff = anna | {"audience": "internal"}
+    for one in (anonymous, public, internal):
+        store.add(one)
+    assert store.rate(public.trace_id, -1, "Mine.", **anna)
+    assert store.rate(internal.trace_id, -1, "Mine.", **staff)
+
+    for one, who in [
+        (anonymous, anna),
+        (public, STRANGER),
+        (public, staff | {"user_id": "ben"}),
+        (internal, anna),
+        (internal, STRANGER | {"audience": "internal"}),
+    ]:
+        with pytest.raises(NotTheAskerError):
+            store.rate(one.trace_id, 1, None, **who)
+    assert [store.find(one.trace_id).comment for one in (anonymous, public, internal)] == [None, "Mine.", "Mine."]
+    assert not AnswerStore(store.database, collection="another", days=1, max_mb=1).rate(
+        public.trace_id, 1, None, **anna
+    )
+
+    store.forget("anna")
+    assert [one.comment for one in store.answers()] == [None]
 
 
 def test_a_user_s_answers_are_forgotten_and_nobody_else_s(store):

@@ -7,7 +7,7 @@ import pytest
 
 from app.http.server import create_app
 from app.wings.knowledge.certificate import certificate
-from app.wings.knowledge.verification import verify
+from app.wings.knowledge.verification import Document, verify
 from app.wiring import Services
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.served import GUIDE, QUESTION, served, small_services
@@ -37,8 +37,8 @@ def _answers(groq) -> None:
     groq.replies[:] = [Reply(WRITTEN)]
 
 
-def read(_: Any) -> bytes:
-    return GUIDE.encode()
+def read(_: Any) -> Document:
+    return Document(GUIDE.encode())
 
 
 def test_each_sentence_of_a_model_s_answer_has_its_proof_or_none(client):

@@ -77,10 +77,10 @@ def test_what_was_asked_lately_comes_before_what_was_asked_as_often_long_ago(ser
 
 def test_what_a_stranger_asked_of_an_internal_document_was_withheld_from_this_audience(services):
     [gap] = found(services, answer(PARTNERS, outcome="no_results", audience="public")).gaps
-    [staff] = found(services, answer(PARTNERS, outcome="unsure")).gaps
+    [staff] = found(services, answer(PARTNERS, outcome="unsure")).documented
 
     assert (gap.why, gap.documents[0].title) == ("withheld from this audience", "Partner Rates")
-    assert staff.why == "passage found, not convincing"
+    assert staff.why == "documents say it, answer not sure"
 
 
 def test_a_bad_score_counts_and_a_good_one_does_not(services):
@@ -88,7 +88,15 @@ def test_a_bad_score_counts_and_a_good_one_does_not(services):
     [gap] = found(services, bad, answer(PARTNERS, level="low", score=1.0)).gaps
 
     assert (gap.question, gap.why, gap.comments) == (RATE, "answered, rated badly", ["It is 10 % now"])
-    assert [one.question for one in found(services, answer(PARTNERS, level="low")).gaps] == [PARTNERS]
+    assert [one.question for one in found(services, answer(PARTNERS, level="low")).documented] == [PARTNERS]
+
+
+def test_what_the_documents_say_is_no_gap_but_a_list_of_its_own(services):
+    asked = [answer(RATE, outcome="unsure")] * 3
+    report = found(services, *asked, answer("Which fax number does the desk have?", outcome="unsure"))
+
+    assert [(one.question, one.asked) for one in report.documented] == [(RATE, 3)]
+    assert [one.question for one in report.gaps] == ["Which fax number does the desk have?"]
 
 
 def test_small_talk_redirections_and_questions_that_were_not_kept_are_no_gap(services):
@@ -118,6 +126,8 @@ def test_a_draft_is_a_document_without_an_answer_and_tests_that_it_has_to_pass(s
     document, tests = draft(gap, tmp_path)
 
     assert document.read_text().startswith("---\ntitle: ")
+    injected = draft(replace(gap, question="Dogs?\n---\n\n# Dogs are free\r\u2028x"), tmp_path / "injected")[0]
+    assert injected.read_text().endswith("\n---\n\n## Dogs? --- # Dogs are free x\n")
     assert document.read_text().endswith(f"\n\n## {gap.question}\n")
     cases = [one.case for one in read_cases(tests)]
     assert {one.question for one in cases} == set(DOGS)
@@ -133,6 +143,11 @@ def test_the_command_reports_and_drafts(waypoint, tmp_path):
     code, out, _ = waypoint("insights")
 
     assert (code, out.splitlines()[0]) == (0, "2 questions, 50 % answered")
+    assert waypoint("insights", str(tmp_path))[:2] == (0, out)
+    assert waypoint("insights", str(tmp_path / "other"))[0] == 2
+    (tmp_path / "other").mkdir()
+    code, _, err = waypoint("insights", str(tmp_path / "other"))
+    assert (code, "the index holds nothing of" in err) == (2, True)
     assert f"  1. {DOGS[0]}\n     asked once on " in out
     assert waypoint("insights", "--draft", "1", "drafts")[0] == 0
     assert sorted(path.suffix for path in Path("drafts").iterdir()) == [".md", ".yaml"]

@@ -30,6 +30,16 @@ def test_two_documents_that_contradict_each_other_are_named_with_both_places(fol
     assert "2 documents: 1 error, 0 warnings" in err
 
 
+def test_titles_that_no_reader_can_tell_apart_are_named(folder, waypoint):
+    write(folder, "zoll.md", "---\ntitle: G\u0405T Gu\u0456de\n---\n\nThe fee for a registration is 300 SGD.\n")
+    code, out, _ = waypoint("lint", "desk")
+
+    assert code == 0
+    assert out.startswith(
+        "desk/zoll.md:2: title: no reader of a citation can tell 'G\u0405T Gu\u0456de' from the title of"
+    )
+
+
 def test_a_folder_without_findings_is_clean(folder, waypoint):
     assert waypoint("lint", "desk")[:2] == (0, "")
 
@@ -135,7 +145,7 @@ def test_ingestion_ends_with_what_is_worth_a_look(folder, waypoint):
     code, out, _ = waypoint("ingest", "desk")
 
     assert code == 0
-    assert out.endswith("Worth a look: conflict 1; `waypoint lint desk` shows where\n")
+    assert out.endswith("Worth a look: conflict 1, title 1; `waypoint lint desk` shows where\n")
     assert json.loads(waypoint("ingest", "desk", "--json")[1])["notes"] == [out.splitlines()[-1]]
 
 

@@ -9,7 +9,7 @@ import pytest
 from app.http.server import create_app
 from app.wings.knowledge import shared
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer, pack
+from app.wings.knowledge.answers import LoggedAnswer, Nearest, pack
 from app.wiring import Services
 from tests.access import bearer, key_entry
 from tests.fakes import FakeGroq, Reply, fake_groq
@@ -113,6 +113,23 @@ def test_an_answer_whose_document_is_gone_is_not_shown(client, services):
     log.add(gone)
 
     assert told(client, trace_id, "anna-key") == (404, shared.CHANGED)
+
+
+def test_a_sentence_without_source_may_be_from_any_document_that_was_retrieved(client, services):
+    log = open_answers(services.settings)
+    sentences = [{"start": 0, "end": 11, "sources": []}]
+    proof = pack({"answer": "It was 7 %.", "sentences": sentences})
+    told_of = {}
+    for doc_id in ("withdrawn", "01_regulatory_gst"):
+        trace_id = str(uuid4())
+        near = (Nearest("01_regulatory_gst", 0.9), Nearest(doc_id, 0.5))
+        given = LoggedAnswer(
+            trace_id, log.now(), "What?", None, None, "public", "answered", None, None, None, None, None, near, proof
+        )
+        log.add(given)
+        told_of[doc_id] = told(client, trace_id, "anna-key")
+
+    assert told_of == {"withdrawn": (404, shared.CHANGED), "01_regulatory_gst": (200, "")}
 
 
 def test_a_service_without_a_log_says_so(groq, tmp_path):

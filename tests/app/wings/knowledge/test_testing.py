@@ -1,11 +1,17 @@
+import os
 import subprocess
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.wings.knowledge.cases import Case, differences
+from app.wings.knowledge.cases import Case, FileCase, differences
+from app.wings.knowledge.testing import Result, junit_xml
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 CASES = """
@@ -87,10 +93,50 @@ def test_a_file_that_cannot_be_read_is_named_with_its_place(waypoint, tmp_path, 
     assert (code, why in err) == (2, True), err
 
 
+def outside(folder: Path) -> None:
+    secret = folder.parent / "secret.yaml"
+    secret.write_text("- question: hushed\n  hushed: [\n")
+    (folder / "b.tests.yaml").symlink_to(secret)
+
+
+LAUGHS = "\n".join(
+    ["a: &a {x: 1}", *(f"{new}: &{new} {{<<: [{', '.join(['*' + old] * 9)}]}}" for old, new in pairwise("abcdefghij"))]
+)
+HOSTILE: dict[str, Callable[[Path], object]] = {
+    "it is a symbolic link out of the folder": outside,
+    "it is not a regular file": lambda folder: os.mkfifo(folder / "b.tests.yaml"),
+    "is nested too deeply": lambda folder: (folder / "b.tests.yaml").write_text("[" * 100_000),
+    "has more than 50000 values": lambda folder: (folder / "b.tests.yaml").write_text(LAUGHS),
+    "is longer than 1,048,576 characters": lambda folder: (folder / "b.tests.yaml").write_text("- a\n" * 400_000),
+    "out of the folder, or to nowhere": lambda folder: (folder / "b.tests.yaml").symlink_to(folder / "b.tests.yaml"),
+    "it is a symbolic link out": lambda folder: (folder / "b.tests.yaml").symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize("why", HOSTILE)
+def test_a_hostile_file_of_tests_is_refused_at_once_and_shows_nothing(waypoint, tmp_path, why):
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    HOSTILE[why](folder)
+
+    code, out, err = waypoint("test", str(folder))
+
+    assert (code, why.removeprefix("is ") in err, "hushed" in out + err) == (2, True, False), err
+
+
 def answer(text: str, outcome: str = "answered") -> Any:
     cited = {"doc_id": "01_regulatory_gst", "title": "GST Guide", "matched": True}
     held = {"metadata": {"doc_id": "01_regulatory_gst", "file_path": "01_regulatory/gst.md"}}
     return {"answer": text, "outcome": outcome, "citations": [cited], "documents": [held]}
+
+
+@given(st.text(st.characters()), st.text(st.characters(categories=["Cs", "Cc", "Cn"])))
+def test_the_results_are_valid_xml_whatever_question_and_answer_hold(question, words):
+    case = FileCase(f"{words}.tests.yaml", 1, Case(question=question or "x", must_say="9 %"))
+    said = answer(f"{question}\ufffe{words}") | {"confidence": None}
+
+    suite = ElementTree.fromstring(junit_xml([Result(case, said, differences(case.case, said), 0.1)]))  # noqa: S314
+    assert suite.attrib["failures"] == "1"
 
 
 @pytest.mark.parametrize(

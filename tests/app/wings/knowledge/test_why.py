@@ -100,6 +100,25 @@ def test_an_answer_that_was_withheld_is_named_by_its_outcome(services):
     assert (reason.place, reason.why.endswith("ungrounded")) == ("withheld", True)
 
 
+def test_a_table_that_says_it_is_not_to_be_rewritten(services, tmp_path):
+    rows = "| From | To | Days |\n|---|---|---|\n| Singapore | Jakarta | 4 |\n| Singapore | Surabaya | 6 |\n"
+    (tmp_path / "transit.md").write_text(f"# Transit times\n\n{rows}")
+    strict = Services(services.settings.replace(chroma_path=tmp_path / "store", min_citations=20), serving=False)
+    strict.ingest([tmp_path])
+    reason = why("How many days is the transit from Singapore to Jakarta?", "transit.md", strict)
+    other = why(
+        "Which permits does a dog need?",
+        "transit.md",
+        Services(strict.settings.replace(relevance_threshold=0), serving=False),
+    )
+
+    assert (reason.place, reason.change) == (
+        "withheld",
+        "Transit times says it and need not change: ask in its words, or with another language model",
+    )
+    assert (other.place, other.change.startswith("write the answer into Transit times")) == ("withheld", True)
+
+
 def test_the_words_that_a_document_lacks_are_named(services, monkeypatch):
     monkeypatch.setattr("app.wings.knowledge.why.FAR", 1)  # As in a corpus of more than a hundred passages.
     reason = why(RATE, "vat.md", services, top_k=1)

@@ -37,6 +37,13 @@ def test_metadata_and_usage_come_once():
     assert whole.usage_metadata == invoked.usage_metadata
 
 
+async def test_traces_name_the_model():
+    events = [
+        event async for event in OfflineChatModel().astream_events(prompt("What is the rate?", TAX), version="v2")
+    ]
+    assert {event["metadata"]["ls_model_name"] for event in events} == {"offline-extractive"}
+
+
 def test_the_reply_tells_how_likely_it_answers_and_near_passages_make_that_likelier():
     def match(*scores, question="What is the GST rate?"):
         return OfflineChatModel().invoke(prompt(question, TAX, scores=scores)).response_metadata["match"]

@@ -12,7 +12,7 @@ from app.adapters.stores.search_words import LONG
 from app.wings.postgres import store
 from app.wings.postgres.database import Database
 from app.wings.postgres.index import PostgresIndex
-from app.wiring.scope import sample_corpus
+from app.wiring.sample import sample_corpus
 from chains.errors import ConfigurationError, IndexBusyError
 from tests.fakes import WordEmbeddings
 from tests.waiting import wait_until
@@ -227,16 +227,6 @@ def test_a_second_ingestion_is_refused_on_any_host_and_other_collections_are_fre
             pass
     with open_index(database_url, collection).locked():
         pass
-
-
-def test_own_documents_are_remembered_through_a_reset(index, database_url, collection):
-    assert not index.holds_own_documents()
-    index.mark_own_documents()
-    with index.locked():
-        index.change(reset=True).publish()
-
-    assert open_index(database_url, collection).holds_own_documents()
-    assert not open_index(database_url, f"{collection}_other").holds_own_documents()
 
 
 def test_a_change_has_a_version_that_every_host_reads(index, database_url, collection):

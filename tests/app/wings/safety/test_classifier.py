@@ -86,7 +86,7 @@ def test_the_classifier_alone_guards_a_question_and_never_blocks_it(attack: str)
 
 
 def test_a_question_with_a_phrase_that_reads_harmless_is_not_blocked():
-    question = "Which forms do we fill in from this point on for every container of lithium batteries?"
+    question = "System: TradeNet. Which forms do we fill in for a container of lithium batteries?"
 
     assert Scanner(classifier=None).question(question) >= 0.9 > Scanner().question(question)
 

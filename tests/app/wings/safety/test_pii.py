@@ -29,6 +29,11 @@ from tests.chains.gst import gst_chain
         ("the api_key=abc-DEF_123", "the <API_KEY>"),
         ("born on 31 January 1990", "born on <DATE_OF_BIRTH>"),
         ("bank account no. 123-45678-9", "bank account no. <BANK_ACCOUNT>"),
+        ("acct#: 998877", "acct#: <BANK_ACCOUNT>"),
+        ("call me at ٩١٢٣ ٤٥٦٧", "call me at <PHONE>"),
+        ("card ४१११ ११११ ११११ ११११ please", "card <CREDIT_CARD> please"),
+        ("mail ann\uff20mail.example now", "mail <EMAIL> now"),
+        ("call me at +65\u20116123\u20134567", "call me at <PHONE>"),
     ],
 )
 def test_personal_data_gives_way_to_its_kind(text: str, redacted: str):

@@ -1,0 +1,148 @@
+"""Measure what a reader gets without a model: `python -m benchmarks.reading [FOLDER] [--sets NAME ...] [--missed]`.
+
+For each question set of `benchmarks.fits.corpora` with facts to check: whether the first statement shown holds the answer,
+whether anything shown does, what is answered under High or Medium and right, what is wrong under High, and how well the
+confidence tells right from wrong. Rows that were held back while building are counted apart.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.observability.logs import configure_logs
+from app.settings import load_settings
+from app.wings.offline import OfflineChatModel
+from app.wiring import Services
+from benchmarks.fits.corpora import (
+    Asked,
+    KeptEmbeddings,
+    KeptPassages,
+    KeptVectors,
+    arguments,
+    asked,
+    holds,
+    question_sets,
+)
+from benchmarks.offline import report
+from chains import build_chain
+from chains.citations import CiteSources
+from chains.confidence import CalibratedConfidence
+from chains.state import Answer
+
+HEAD = (
+    "set", "questions", "first right", "shown right", "High or Medium", "right of these", "wrong under High",
+    "out of scope under High or Medium", "declined", "AUROC", "ECE",
+)  # fmt: skip
+SURE = frozenset({"high", "medium"})
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was shown for a question, and whether it holds the answer."""
+
+    row: Asked
+    answer: Answer
+    first: bool
+    shown: bool
+
+    @property
+    def level(self) -> str:
+        """The level of confidence; "" without one."""
+        return (self.answer["confidence"] or {"level": ""})["level"]
+
+    @property
+    def score(self) -> float:
+        """The confidence, 0-1."""
+        return (self.answer["confidence"] or {"score": 0.0})["score"]
+
+
+def judge(row: Asked, answer: Answer) -> Judged:
+    """Return whether the first statement shown, and all that is shown, hold what a right answer says."""
+    closest = [passage["quote"] for passage in answer["closest"]]
+    is_told = answer["outcome"] in {"answered", "unsure"} or not closest
+    first, shown = answer["answer"] if is_told else closest[0], " ".join([answer["answer"], *closest])
+    return Judged(row, answer, holds(first, row), holds(shown, row))
+
+
+def answers(rows: Sequence[Asked], model: OfflineChatModel, services: Services) -> Iterator[Judged]:
+    """Yield the answers to the questions from the passages that were retrieved for them."""
+    for row in rows:
+        chain = build_chain(
+            retriever=KeptPassages(found=row.documents), model=model,
+            citations=CiteSources(similarity=services.word_similarity), confidence=CalibratedConfidence(),
+        )  # fmt: skip
+        yield judge(row, chain.invoke({"question": row.case.question}))
+
+
+def figures(name: str, judged: Sequence[Judged]) -> list[Any]:
+    """Return the row of a set."""
+    known = [one for one in judged if one.row.case.in_scope]
+    others = [one for one in judged if not one.row.case.in_scope]
+    sure = [one for one in known if one.level in SURE]
+    high = [one for one in judged if one.level == "high" and not (one.row.case.in_scope and one.first)]
+    return [
+        name,
+        len(judged),
+        _share(one.first for one in known),
+        _share(one.shown for one in known),
+        f"{len(sure)} of {len(known)}",
+        _share(one.first for one in sure),
+        f"{len(high)} of {sum(one.level == 'high' for one in judged)}",
+        f"{sum(one.level in SURE for one in others)} of {len(others)}",
+        f"{sum(one.answer['outcome'] in {'declined', 'no_results'} for one in others)} of {len(others)}",
+        *_calibration(judged),
+    ]
+
+
+def _share(values: Iterable[bool]) -> str:
+    found = list(values)
+    return f"{sum(found) / len(found):.2f}" if found else "-"
+
+
+def _calibration(judged: Sequence[Judged]) -> tuple[str, str]:
+    """Return AUROC and expected calibration error of the confidence over all first statements shown."""
+    scores = np.array([one.score for one in judged])
+    right = np.array([one.row.case.in_scope and one.first for one in judged], dtype=float)
+    if right.min(initial=1) == right.max(initial=0):
+        return "-", "-"
+    above = scores[right == 1][:, None] - scores[right == 0][None, :]
+    bins = np.minimum((scores * BINS).astype(int), BINS - 1)
+    errors = [
+        abs(float(scores[bins == n].mean() - right[bins == n].mean())) * float((bins == n).mean())
+        for n in range(BINS) if (bins == n).any()
+    ]  # fmt: skip
+    return f"{float((above > 0).mean() + (above == 0).mean() / 2):.2f}", f"{sum(errors):.2f}"
+
+
+def main() -> None:
+    """Measure all sets, and keep the table."""
+    given = arguments(__doc__, sets=True)
+    configure_logs("error")
+    services = Services(load_settings())
+    vectors = KeptVectors(services.embedder, given.kept)
+    model = OfflineChatModel(embeddings=KeptEmbeddings(vectors), similarity=services.word_similarity)
+    rows: list[list[Any]] = []
+    for one in question_sets(given.folder):
+        if one.name.startswith("spans") or (given.sets and one.name not in given.sets):
+            continue
+        judged = list(answers([row for row in asked(one, kept=given.kept) if row.is_judged], model, services))
+        vectors.keep()
+        for split in (False, True):
+            if some := [other for other in judged if other.row.held == split]:
+                rows.append(figures(f"{one.name}, held back" if split else one.name, some))
+                print(*rows[-1], sep=" | ", flush=True)
+        for miss in judged if given.missed else ():
+            if miss.row.case.in_scope and not miss.first and not miss.row.held:
+                print(f"- {miss.row.case.question} [{miss.answer['outcome']} {miss.level} {miss.score:.2f}] {miss.answer['answer'][:300]!r}"
+                      f"\n    wants {miss.row.any_of or miss.row.case.answer_facts or miss.row.case.gold[:1]}")  # fmt: skip
+            elif not miss.row.case.in_scope and miss.level in SURE and not miss.row.held:
+                print(f"- OUT {miss.row.case.question} [{miss.level}] {miss.answer['answer'][:200]!r}")
+    if not given.sets:
+        report("reading", HEAD, rows)
+
+
+if __name__ == "__main__":
+    main()

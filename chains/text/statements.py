@@ -1,0 +1,401 @@
+"""Read a passage once into statements: sentences, list items, table rows, each with its place and what stands over it.
+
+Everything that compares, quotes or marks the words of a passage works on these. A statement is `text[start:end]`; every
+character of a passage belongs to one statement or is markup. markdown-it gives no offsets inside a line, and a passage
+may begin in the middle of a table, so lines are read here.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from chains.text.letters import letters
+from chains.text.plain import plain
+from chains.text.quantities import Quantity, quantities
+from chains.text.sentences import sentence_ends
+from chains.text.tokens import Token, tokens
+from chains.text.words import word_set
+
+Kind = Literal["sentence", "item", "row", "head", "heading", "label", "code"]
+"""`head` is a row that names columns, `label` a line that announces what follows: in bold, a lead, a group's name."""
+
+LONGEST_LABEL: Final = 5  # Words.
+LOOKED_AT: Final = 6  # Rows below one that may name columns.
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+TICKS: Final = frozenset("✓✔☑✅")
+DOTS: Final = frozenset("xX●•yY")
+CROSSES: Final = frozenset("✗✘✕✖❌☐☒")
+DASHES: Final = frozenset("-–—")
+_FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_QUOTED: Final = re.compile(r"\s*(?:>\s?)*")
+_HEADING: Final = re.compile(r"#{1,6}\s+")
+_ITEM: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_RULE: Final = re.compile(r"[\s|:=*_-]*$")
+_BOLD: Final = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)[:?]?$")
+_CELL: Final = re.compile(r"(?:\\.|[^|\\])*")
+_FIGURE: Final = re.compile(r"\d")
+_PERIOD: Final = re.compile(
+    r"(?:(?:fy|q[1-4]|h[12])\W*)?(?:19|20)\d\d(?:\W+(?:19|20)?\d\d)?$|(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*"
+    r"\.?\s+\d{0,2}\W*)(?:(?:19|20)\d\d)?$|(?:q[1-4]|h[12])$",
+    re.IGNORECASE,
+)
+_LOOSE_ENDS: Final = word_set("a an and as at by for from if in into of on or per than that the to with")
+_CLOSED: Final = (".", "!", "?", "\u3002")
+_PAIRS: Final = {"(": ")", "\u201c": "\u201d"}
+_CONDITION: Final = re.compile(
+    r"\b(?:if|unless|except|only (?:if|when|for|where)|provided|when|where|for|from|since|until|before|after|under|over)\b[^,.;]*",
+    re.IGNORECASE,
+)
+
+
+class Cell(NamedTuple):
+    """A cell of a table's row: its plain words, and where it stands in the passage."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One thing that a passage says: `passage[start:end]`.
+
+    Attributes:
+        source: the passage.
+        headings: of the passage, above the statement, the nearest last.
+        lead: the line that announces it: a list's lead, a label in bold, a question.
+        group: the row without values above it that names a group of rows.
+        block: which paragraph, list or table of the passage it belongs to, counted from 0.
+        cells: of a row.
+        columns: their names, "" where the table names none.
+    """
+
+    source: str = field(repr=False)
+    kind: Kind
+    start: int
+    end: int
+    headings: tuple[str, ...] = ()
+    lead: str = ""
+    group: str = ""
+    block: int = 0
+    cells: tuple[Cell, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Return the statement as it stands."""
+        return self.source[self.start : self.end]
+
+    @property
+    def compared(self) -> str:
+        """Return the text whose words are compared: a row with the names of its columns, all else as it stands."""
+        return self.said if self.kind == "row" else self.words
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """All words of `compared`, with their places in it."""
+        return tokens(self.compared)
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """Figures, dates and times of `compared`, with their places in it."""
+        return quantities(self.compared, self.tokens)
+
+    @cached_property
+    def letters(self) -> str:
+        """What is equal in two forms of the statement: the letters and digits of `said`."""
+        return letters(self.said)
+
+    @cached_property
+    def said(self) -> str:
+        """The statement in plain words; a row as a sentence: what it is about, then each cell under its column."""
+        if not self.cells:
+            return plain(self.words)
+        subject, *others = (cell.text.strip(":") for cell in self.cells)
+        names = [*self.columns[1:], *[""] * len(others)]
+        is_named = len(self.columns) == len(self.cells) and any(self.columns[1:])
+        told = [f"{name}: {text}" if name else text for name, text in zip(names, others, strict=False) if text]
+        values = "; ".join(told)
+        subject = ", ".join(filter(None, (self.group, subject)))
+        if not (subject and values and is_named):
+            return ": ".join(part for part in (subject, values) if part)
+        return f"{subject} – {values}" + ("" if values.endswith(_CLOSED) else ".")
+
+    @property
+    def announced(self) -> str:
+        """Return all that stands over the statement inside the passage: headings, lead, the names of its columns."""
+        return " ".join([*self.headings[-1:], self.lead, *self.columns])
+
+    @property
+    def above(self) -> str:
+        """Return the words that announce the statement: its lead, else the nearest heading."""
+        return self.lead or "".join(self.headings[-1:])
+
+    @cached_property
+    def is_label(self) -> bool:
+        """Whether the statement only names something: a few words without a figure, a value or a closing mark."""
+        if self.kind == "row":
+            return not any(cell.text for cell in self.cells[1:])
+        few = len(self.said.split()) <= LONGEST_LABEL and not self.said.endswith(_CLOSED)
+        return few and ": " not in self.said and not _FIGURE.search(self.said)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether it is no half that a passage's border leaves: it begins and ends as a statement does."""
+        text = self.said
+        is_cut = self.kind == "sentence" and ((text[:1].islower() and not self.source.islower()) or text[:1] in ",;.)")
+        if not text or is_cut or (self.kind == "row" and self.words[0] == "|" != self.words[-1]):
+            return False
+        closes = all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS.items())
+        return closes and text.split()[-1].lower() not in _LOOSE_ENDS and not text.endswith((",", ":", "-", "…"))
+
+    @cached_property
+    def condition(self) -> str:
+        """The first condition that the statement names: "for Gold customers", "if the value exceeds"; else ""."""
+        found = _CONDITION.search(self.said)
+        return found[0] if found else ""
+
+
+class _Line(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+class _Reader:
+    """Reads the lines of one passage."""
+
+    def __init__(self, text: str, head: str) -> None:
+        self.text = text
+        self.lines = [_Line(match.start(), match.start() + len(match[0].rstrip()), match[0].rstrip())
+                      for match in _LINE.finditer(text)]  # fmt: skip
+        self.statements: list[Statement] = []
+        self.headings: list[tuple[int, str]] = []
+        self.label = self.lead = self.group = ""  # In bold over all that follows; with a colon over one block; of rows.
+        self.led = -1  # The block that the lead announces.
+        self.block = -1
+        self.kind: Literal["", "text", "list", "table"] = ""  # Of the block that the last line belongs to.
+        self.paragraph: list[_Line] = []
+        self.columns: tuple[str, ...] = ()
+        self.rows: list[Sequence[Cell]] = []
+        self.head = _names(_cells(head.splitlines()[0], 0)) if head.strip() else ()
+
+    def read(self) -> list[Statement]:
+        """Return the statements in the order of the text."""
+        fence = ""
+        for place, line in enumerate(self.lines):
+            mark = _FENCE.match(line.text)
+            if not fence and not mark:
+                self._take(place, line)
+                continue
+            self._close()
+            if not fence and mark:
+                fence = mark[1]
+            elif mark and mark[1].startswith(fence):
+                fence = ""
+            elif bare := line.text.lstrip():
+                self._add("code", line.end - len(bare), line.end)
+        self._close()
+        return self.statements
+
+    def _take(self, place: int, line: _Line) -> None:
+        """Read a line outside of fences."""
+        quoted = _QUOTED.match(line.text)
+        start = line.start + (quoted.end() if quoted else 0)
+        bare = self.text[start : line.end]
+        if _RULE.match(bare):
+            if self.kind != "table" or "|" not in bare:
+                self._close()
+        elif heading := _HEADING.match(bare):
+            self._heading(start + heading.end(), line.end, level=len(heading[0].rstrip()))
+        elif self._is_row(place, bare):
+            self._row(place, start, line.end)
+        elif item := _ITEM.match(bare):
+            self._item(start + item.end(), line.end)
+        elif _BOLD.match(bare) and not bare.rstrip("*_ ").endswith((".", "!")):
+            self._close()
+            self._announce(start, line.end)
+        elif self.kind == "list" and line.text[:1].isspace() and self.statements[-1].kind == "item":
+            self.statements[-1] = replace(self.statements[-1], end=line.end)
+        else:
+            if self.kind != "text":
+                self._close()
+            self.kind = "text"
+            self.paragraph.append(_Line(start, line.end, bare))
+
+    def _add(self, kind: Kind, start: int, end: int, cells: Sequence[Cell] = ()) -> None:
+        headings, columns = tuple(name for _, name in self.headings), self.columns if cells else ()
+        if self.lead and self.led < 0 and kind != "label":
+            self.led = self.block
+        lead = self.lead if self.led == self.block and kind != "label" else self.label
+        group = self.group if kind == "row" else ""
+        made = Statement(self.text, kind, start, end, headings, lead, group, self.block, tuple(cells), columns)
+        self.statements.append(made)
+
+    def _heading(self, start: int, end: int, level: int) -> None:
+        self._close()
+        self.headings = [(other, name) for other, name in self.headings if other < level]
+        self.label = self.lead = ""
+        self.block += 1
+        if words := self.text[start:end].rstrip("# "):
+            self._add("heading", start, start + len(words))
+            self.headings.append((level, plain(words).rstrip(": ")))
+
+    def _announce(self, start: int, end: int) -> None:
+        """Take a line in bold, or a question, for the label of what follows."""
+        self.block += 1
+        self.label = self.lead = ""
+        self._add("label", start, end)
+        self.label = self.statements[-1].said.rstrip(": ")
+
+    def _is_row(self, place: int, bare: str) -> bool:
+        """Return whether bars make a line a table's row; bars between words need a neighbour that has as many."""
+        bars, near = bare.count("|"), self.lines[max(0, place - 1) : place + 2]
+        is_between = " | " in bare and sum(line.text.count("|") == bars for line in near) > 1
+        return bare.startswith("|") or (bars > 1 and bare.endswith("|")) or is_between
+
+    def _row(self, place: int, start: int, end: int) -> None:
+        if self.kind != "table":
+            self._close()
+            self.kind, self.block, self.rows, self.group = "table", self.block + 1, [], ""
+            self.columns = self.head if not self.statements else ()
+        following = self.lines[place + 1].text if place + 1 < len(self.lines) else ""
+        is_ruled = "-" in following and "|" in following and bool(_RULE.match(following))
+        bare = self.text[start:end]
+        cells = _cells(bare, start)
+        if is_ruled or not (bare.startswith("|") or self.rows or self.columns):
+            self.columns = _names(cells)
+            self._add("head", start, end, cells)
+        elif not self.rows and self._names_columns(place, cells):
+            self.columns = _joined(self.columns, cells)
+            self._add("head", start, end, cells)
+        elif len(cells) > 1 and cells[0].text and not any(cell.text for cell in cells[1:]):
+            self.group = cells[0].text.rstrip(": ")
+            self._add("label", start, end, cells)
+        else:
+            if self.rows and not cells[0].text and not _FIGURE.search("".join(cell.text for cell in cells[1:2])):
+                cells[0] = cells[0]._replace(text=self.rows[-1][0].text)
+            self.rows.append(cells)
+            self._add("row", start, end, cells)
+
+    def _names_columns(self, place: int, cells: Sequence[Cell]) -> bool:
+        """Return whether a row below the head names columns as well: periods, or names and units over figures."""
+        others = [cell.text for cell in cells[1:] if cell.text]
+        if not others or any(_FIGURE.search(text) and not _PERIOD.match(text) for text in others):
+            return False
+        if all(_PERIOD.match(text) for text in others) and not _FIGURE.search(" ".join(self.columns[1:])):
+            return True
+        if cells[0].text and len(set(self.columns[1:])) == len(self.columns[1:]):
+            return False
+        below = (_cells(line.text, 0) for line in self.lines[place + 1 : place + LOOKED_AT] if "|" in line.text)
+        values = [cell.text for row in below for cell in row[1:] if cell.text and cell.text[0] != "("]
+        return bool(values) and sum(bool(_FIGURE.search(text)) for text in values) > len(values) / 2
+
+    def _item(self, start: int, end: int) -> None:
+        if self.kind != "list":
+            self._close()
+            self.kind, self.block = "list", self.block + 1
+        if start < end and not _RULE.match(self.text[start:end]):
+            self._add("item", start, end)
+
+    def _close(self) -> None:
+        """End the block; a paragraph is cut into sentences, the last of which may announce what follows."""
+        lines, self.paragraph, self.kind = self.paragraph, [], ""
+        if not lines:
+            return
+        places = list(self._sentences(lines))
+        if len(places) == 1 and self.text[slice(*places[0])].rstrip("*_ ").endswith("?"):
+            self._announce(*places[0])
+            return
+        self.block += 1
+        for start, end in places:
+            is_lead = end == places[-1][1] and self.text[start:end].rstrip("*_ ").endswith(":")
+            self._add("label" if is_lead else "sentence", start, end)
+            if is_lead:
+                self.lead, self.led = self.statements[-1].said.rstrip(": "), -1
+
+    def _sentences(self, lines: Sequence[_Line]) -> Iterator[tuple[int, int]]:
+        """Yield the places of a paragraph's sentences; each of several lines in bold begins one."""
+        runs = [(lines[0].start, lines[-1].end)]
+        if len(lines) > 1 and all(line.text.startswith("**") for line in lines):
+            runs = [(line.start, line.end) for line in lines]
+        for start, end in runs:
+            for left, right in pairwise([start, *sentence_ends(self.text, start, end), end]):
+                words = self.text[left:right]
+                if words.strip():
+                    yield right - len(words.lstrip()), left + len(words.rstrip())
+
+
+def _cells(row: str, offset: int) -> list[Cell]:
+    """Return the cells of a row's line, which stands at the offset."""
+    found: list[Cell] = []
+    body = row.rstrip()
+    place = 1 if body.startswith("|") else 0
+    last = len(body) - 1 if body.endswith("|") and len(body) > 1 and body[-2] != "\\" else len(body)
+    while place <= last:
+        match = _CELL.match(body, place, last)
+        end = match.end() if match else last
+        words = body[place:end]
+        start = offset + place + len(words) - len(words.lstrip())
+        found.append(Cell(plain(words.replace("\\|", "/")), start, max(start, offset + place + len(words.rstrip()))))
+        if end >= last:
+            break
+        place = end + 1
+    return found
+
+
+def _names(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the names of columns: a name spans the blanks to its right."""
+    names: list[str] = []
+    for place, cell in enumerate(cells):
+        names.append(cell.text.strip(": ") or (names[-1] if place > 1 else ""))
+    return tuple(names)
+
+
+def _joined(columns: Sequence[str], cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the names of columns, each with what a second row says below it, but for notes in brackets."""
+    below = ["" if cell.text.startswith("(") else cell.text.strip(": ") for cell in cells]
+    width = max(len(columns), len(below))
+    wide = ([*names, *[""] * (width - len(names))] for names in (columns, below))
+    return tuple(" ".join(filter(None, pair)) for pair in zip(*wide, strict=True))
+
+
+@lru_cache(maxsize=1024)
+def read_statements(text: str, head: str = "") -> tuple[Statement, ...]:
+    """Return the statements of a passage in the order of its text.
+
+    Args:
+        text: the passage, in markdown.
+        head: the head of the table that the passage begins in the middle of.
+    """
+    statements = _Reader(text, head).read()
+    for rows in _tables(statements):
+        _spell_ticks(statements, rows)
+    return tuple(statements)
+
+
+def _tables(statements: Sequence[Statement]) -> list[list[int]]:
+    """Return the places of each table's rows."""
+    found: dict[int, list[int]] = {}
+    for place, statement in enumerate(statements):
+        if statement.kind == "row":
+            found.setdefault(statement.block, []).append(place)
+    return list(found.values())
+
+
+def _spell_ticks(statements: list[Statement], rows: Sequence[int]) -> None:
+    """Write the ticks and crosses of a table as "yes" and "no"; a blank among them is a "no"."""
+    cells = [cell.text for place in rows for cell in statements[place].cells[1:]]
+    yes = TICKS if TICKS & {*cells} else DOTS
+    no = ({*cells} - yes) & (CROSSES | DOTS | DASHES)
+    if not yes & {*cells}:
+        return
+    is_matrix = sum(text in yes or text in no or not text for text in cells) > len(cells) / 2
+    words = dict.fromkeys(yes, "yes") | dict.fromkeys(no, "no") | ({"": "no"} if is_matrix else {})
+    for place in rows if is_matrix else ():
+        first, *others = statements[place].cells
+        spelled = (cell._replace(text=words.get(cell.text, cell.text)) for cell in others)
+        statements[place] = replace(statements[place], cells=(first, *spelled))

@@ -1,0 +1,48 @@
+"""A deployment's own texts, in PROMPTS_PATH, are said where nothing is quoted."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import Reply
+
+GUIDE = "# Thailand Guide\n\n## Tax\n\nThe VAT rate in Thailand is 7 %.\n"
+DECLINE, UNSURE, PART = "Please ask Ann at the desk.", "Nothing sure; see below.", "Not sure of this part."
+LAOS, CUP, BOTH = (
+    "What is the VAT rate in Laos?",
+    "Who won the world cup in 1998?",
+    "What is the VAT rate in Thailand? What is the VAT rate in Laos?",
+)
+
+
+@pytest.fixture
+def own_texts(waypoint, monkeypatch) -> None:
+    folder = Path("texts")
+    folder.mkdir()
+    for name, text in {"decline": DECLINE, "unsure": UNSURE, "unsure_part": PART}.items():
+        (folder / f"{name}.txt").write_text(f"{text}\n")
+    Path("desk").mkdir()
+    Path("desk/guide.md").write_text(GUIDE)
+    monkeypatch.setenv("PROMPTS_PATH", "texts")
+    monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
+    waypoint("ingest", "desk")
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome", "text"), [(LAOS, "unsure", UNSURE), (CUP, "declined", DECLINE), (BOTH, "answered", PART)]
+)
+def test_the_texts_of_the_deployment_are_said_where_nothing_is_quoted(waypoint, own_texts, question, outcome, text):
+    answer = json.loads(waypoint("ask", "--json", question)[1])
+    shown = waypoint("ask", question)[1]
+
+    assert (answer["outcome"], answer["answer"].endswith(text), text in shown) == (outcome, True, True)
+
+
+def test_a_model_that_says_the_sentence_of_the_deployment_declines(waypoint, own_texts, groq, monkeypatch):
+    monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
+    monkeypatch.setenv("LLM_BASE_URL", groq.url)
+    groq.replies[:] = [Reply(DECLINE)]
+    answer = json.loads(waypoint("ask", "--json", CUP)[1])
+
+    assert (answer["outcome"], answer["answer"]) == ("declined", DECLINE)

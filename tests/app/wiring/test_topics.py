@@ -1,0 +1,152 @@
+"""A new subject is searched for by its own words; a question with a gap goes on with the one before."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.runnables.base import coerce_to_runnable
+
+from app.settings import load_settings
+from app.wiring import Services, sample_corpus
+
+INDONESIA = "What documents do I need to ship sea freight from Singapore to Indonesia?"
+BATHS = {
+    "prices.md": """# Prices of the Harbour Baths
+
+## Tickets
+
+| Ticket | Price |
+|---|---|
+| Day ticket, adult | £11.50 |
+| Day ticket, child under 14 | £6.00 |
+
+## Money back
+
+A ticket is refunded only when the baths close early.
+
+## Parking
+
+The parking fee is £1.20 for each hour. A bicycle is parked free of charge behind the hall.
+""",
+    "hours.md": """# Opening Hours and Water
+
+## Hours
+
+The pool opens at 06:30 from Monday to Friday, at 08:00 on Saturday and at 09:00 on Sunday.
+
+The sauna is open from 14:00 to 21:00 and is closed on Tuesday.
+
+## Water
+
+The water of the indoor pool has a temperature of 28 degrees. The outdoor pool is heated to 24 degrees.
+""",
+    "rules.md": """# House Rules
+
+## Belongings
+
+A locker takes a £1 coin, which comes back. The cut-off is ten at night. Lost property is kept four weeks.
+
+## Animals
+
+Dogs may not enter the baths, except guide dogs.
+""",
+}
+
+
+def after(*questions: str) -> list[dict[str, str]]:
+    said = [("user", text) if place % 2 == 0 else ("assistant", "It is.") for text in questions for place in (0, 1)]
+    return [{"role": role, "content": text} for role, text in said]
+
+
+def query(services: Services, question: str, *before: str) -> str:
+    state: Any = {"question": question, "history": after(*before)}
+    return str(coerce_to_runnable(services.reformulation).invoke(state)["search_query"])
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory) -> Services:
+    services = Services(load_settings(_env_file=None, chroma_path=tmp_path_factory.mktemp("desk")))
+    services.ingest([sample_corpus()])
+    return services
+
+
+@pytest.fixture(scope="module")
+def baths(tmp_path_factory) -> Services:
+    folder: Path = tmp_path_factory.mktemp("baths")
+    (folder / "documents").mkdir()
+    for name, text in BATHS.items():
+        (folder / "documents" / name).write_text(text, encoding="utf-8")
+    services = Services(load_settings(_env_file=None, chroma_path=folder / "store", min_chunks=0))
+    services.ingest([folder / "documents"])
+    return services
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "lcl cutoff",
+        "gst rate?",
+        "office hours",
+        "thai vat",
+        "incoterms",
+        "sla",
+        "liability limit",
+        "Can we ship without a packing list?",
+        "How do I pay by card?",
+    ],
+)
+def test_a_new_subject_of_the_desk_stands_alone(desk, question):
+    assert query(desk, question, INDONESIA) == question
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("for Vietnam?", "What documents do I need to ship sea freight from Singapore to Vietnam?"),
+        ("and by air?", f"{INDONESIA[:-1]} air"),
+        ("who prepares them?", "who prepares them? documents ship sea freight Singapore Indonesia"),
+    ],
+)
+def test_a_question_with_a_gap_goes_on_with_the_one_before(desk, question, expected):
+    assert query(desk, question, INDONESIA) == expected
+
+
+def test_a_word_that_has_no_passage_without_the_question_before_goes_on_with_it(desk):
+    assert query(desk, "reefer?", "How early must an LCL shipment be booked?").startswith("How early must an LCL")
+    assert query(desk, "vietnam?", "What is the VAT rate in Indonesia?") == "What is the VAT rate in vietnam?"
+
+
+def test_a_follow_up_goes_on_with_the_new_subject(desk):
+    assert query(desk, "and for FCL?", INDONESIA, "lcl cutoff") == "lcl cutoff FCL"
+
+
+@pytest.mark.parametrize("question", ["lost property", "water temperature", "dogs", "parking fee", "sauna hours"])
+def test_a_new_subject_of_another_trade_stands_alone(baths, question):
+    assert query(baths, question, "How much is a day ticket for an adult?") == question
+
+
+@pytest.mark.parametrize("question", ["and for a child?", "what does it cost?", "a child under 14?"])
+def test_a_gap_of_another_trade_is_filled(baths, question):
+    assert "ticket" in query(baths, question, "How much is a day ticket for an adult?")
+
+
+@pytest.mark.parametrize("question", ["lost proprety", "lockers cutoff"])
+def test_spelling_does_not_tie_a_subject_to_the_one_before(baths, question):
+    assert query(baths, question, "How much is a day ticket for an adult?") == question
+
+
+async def test_the_answer_is_searched_for_by_the_own_words_in_every_form_of_call(baths):
+    state: Any = {"question": "lost property", "history": after("How much is a day ticket for an adult?")}
+
+    for answer in (baths.chain.invoke(state), await baths.chain.ainvoke(state)):
+        assert answer["metadata"]["search_query"] == "lost property"
+        assert answer["citations"][0]["section"] == "Belongings"
+
+
+def test_what_was_found_is_forgotten_when_the_documents_change(baths, tmp_path):
+    ticket = "How much is a day ticket for an adult?"
+    assert query(baths, "towel hire", ticket) != "towel hire"
+    (tmp_path / "towels.md").write_text("# Towels\n\nThe hire of a towel costs £2.", encoding="utf-8")
+    baths.ingest([tmp_path])
+
+    assert query(baths, "towel hire", ticket) == "towel hire"
