@@ -129,8 +129,9 @@ def test_the_closest_passages_stand_below_a_decline_and_in_the_extension(client,
 def test_what_a_document_says_is_no_markup_of_the_message():
     quote = "See [here](https://evil.example)\n<img src=x>"
     one = ClosestPassage(
-        doc_id="d", title="T", section=None, page=None, url=None, quote=quote, start=0, end=len(quote), score=None
-    )
+        doc_id="d", title="T", section=None, page=None, url=None, quote=quote, start=0, end=len(quote), marked="",
+        table_head="", score=None
+    )  # fmt: skip
 
     assert closest_text([one]).endswith("1. T: “See \\[here\\](https://evil.example) &lt;img src=x>”")
 
