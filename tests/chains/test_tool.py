@@ -231,4 +231,4 @@ def test_what_the_documents_do_not_hold_the_model_is_told_not_to_make_up(options
 def test_a_model_reads_the_closest_passages_of_a_question_that_is_not_answered():
     read_by_model = content_of(gst_chain("Elephants fly.").invoke({"question": "Rate?"}))
 
-    assert 'Closest passages:\n- GST Guide > Rate: "The rate of GST is 9%."\n\nNote: ' in read_by_model
+    assert "Closest passages:\n- GST Guide > Rate\n\n  The rate of GST is 9%.\n\nNote: " in read_by_model
