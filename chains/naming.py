@@ -43,12 +43,13 @@ def passages_by_place(closest: "Iterable[ClosestPassage]") -> "list[list[Closest
 
 def listed_markdown(name: str, passages: "Iterable[ClosestPassage]", mark: str = "- ") -> str:
     """Return the item of a markdown list: the name of a place, below it the passages of that place."""
-    return "\n\n".join([mark + name, *(indent(passage_markdown(one), " " * len(mark)) for one in passages)])
+    texts = (passage_markdown(passage["quote"], passage["table_head"]) for passage in passages)
+    return "\n\n".join([mark + name, *(indent(text, " " * len(mark)) for text in texts)])
 
 
-def passage_markdown(passage: "ClosestPassage") -> str:
-    """Return a passage in markdown that is whole: a table that it begins in the middle of has a head."""
-    text = "\n".join(filter(None, (passage["table_head"], passage["quote"])))
+def passage_markdown(quote: str, table_head: str) -> str:
+    """Return a passage in markdown that is whole: a table that the quote begins in the middle of has a head."""
+    text = "\n".join(filter(None, (table_head, quote)))
     if headless := _HEADLESS.match(text):
         columns = max(1, headless[1].count("|") - 1)
         return f"|{' |' * columns}\n|{'---|' * columns}\n{text}"

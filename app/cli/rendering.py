@@ -93,7 +93,7 @@ def answer_words(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             else:
                 answer[name] = value
     yield "\n\n"
-    if "replacement" in answer and answer["outcome"] not in {"answered", "unsure"}:
+    if "replacement" in answer and answer["outcome"] != "unsure":
         yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
     yield from _broken(answer["metadata"].get("finish_reason"))
     yield from _unsupported(answer, written)

@@ -115,7 +115,8 @@ def _closest(closest: ClosestPassage) -> AnswerPassage:
     fields: dict[str, Any] = {
         name: closest[name] for name in ("title", "section", "page", "doc_id", "url", "marked", "score")
     }
-    return AnswerPassage(**fields, quote=passage_markdown(closest), resource=address_of(closest["doc_id"]))
+    quote = passage_markdown(closest["quote"], closest["table_head"])
+    return AnswerPassage(**fields, quote=quote, resource=address_of(closest["doc_id"]))
 
 
 def _passage(passage: Passage) -> FoundPassage:
