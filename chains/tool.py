@@ -13,13 +13,7 @@ from chains.citations.verification import LEAST_SUPPORT
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
 from chains.history import Role
 from chains.logs import get_logger
-from chains.naming import (
-    cited_by_number,
-    listed_markdown,
-    passages_by_place,
-    place_name,
-    unsupported_sentences,
-)
+from chains.naming import cited_by_number, listed_markdown, passages_by_place, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Outcome, Question
 from chains.text.letters import one_line
 

@@ -159,17 +159,17 @@ def _cited(answer: Mapping[str, Any]) -> Iterator[str]:
 
     A source that has no marker in the text comes after those that have.
     """
-    places: dict[tuple[str | None, str | None], list[Mapping[str, Any]]] = {}
+    places: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for citation in sorted(answer["citations"], key=lambda citation: citation["number"] or math.inf):
         if citation["matched"]:
-            places.setdefault((citation["doc_id"], citation["section"]), []).append(citation)
+            places.setdefault((citation["doc_id"], citation["section"], citation["page"]), []).append(citation)
     said = {word.key for word in tokens(answer["answer"])}
     for citations in places.values():
         first, support = citations[0], min(citation["support"] for citation in citations)
-        number = f"[{first['number']}] " if first["number"] else ""
-        marker = "" if first["number"] else "no marker in the text, "
+        numbers = "".join(f"[{number}] " for number in dict.fromkeys(one["number"] for one in citations) if number)
+        marker = "" if numbers else "no marker in the text, "
         name = place_name(first["title"], first["section"], first["page"])
-        yield f"{number}{name} ({marker}support {support:.2f})"
+        yield f"{numbers}{name} ({marker}support {support:.2f})"
         quotes = [" ".join(one.said for one in read_statements(citation["quote"])) for citation in citations]
         further = [quote for quote in dict.fromkeys(quotes) if not said.issuperset(word.key for word in tokens(quote))]
         yield from (f"    {line}" for line in [*first["source_urls"], *(f"“{quote}”" for quote in further)])

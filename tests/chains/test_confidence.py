@@ -208,6 +208,7 @@ def test_the_reasons_of_a_high_level_speak_for_the_answer_and_those_of_a_low_one
         confidence=CalibratedConfidence(),
     )
     told = chain.invoke({"question": "How much is import GST?"})["confidence"]
+    assert told is not None
 
     against, favourable = ({pair[side] for pair in WORDS.values()} for side in (0, 1))
     _, *reasons = told["reason"].split(". ")

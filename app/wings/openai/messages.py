@@ -9,13 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
-from chains.naming import (
-    cited_by_number,
-    listed_markdown,
-    passages_by_place,
-    place_name,
-    unsupported_sentences,
-)
+from chains.naming import cited_by_number, listed_markdown, passages_by_place, place_name, unsupported_sentences
 from chains.question import check_question
 from chains.state import Answer, Citation, ClosestPassage, Question
 from chains.text.letters import escape_brackets, one_line

@@ -63,6 +63,13 @@ def test_a_source_is_named_once_with_the_quotes_that_the_answer_does_not_say():
     assert "Citations:\n  [1] Guide > Rate (support 1.00)\n      https://example.org/g\n      “Import: 9 %”\n\n" in text
 
 
+def test_two_numbers_of_one_place_stand_before_its_name_and_another_page_is_another_place():
+    cited = [citation("Rate", number=number, page=page) for number, page in ((1, 3), (2, 3), (3, 4))]
+    text = "".join(answer_text(parts(citations=cited)))
+
+    assert "[1] [2] Guide > Rate, page 3 (support 1.00)\n  [3] Guide > Rate, page 4 (support 1.00)\n" in text
+
+
 def test_the_closest_passages_of_a_section_stand_below_its_name_with_the_best_statement_marked():
     row = "| Dog | £52 |"
     closest = [
