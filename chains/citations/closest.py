@@ -130,6 +130,15 @@ def _closest(passage: Passage, quote: tuple[int, int, int, int]) -> ClosestPassa
         start=start,
         end=end,
         marked=text[first : min(last, end)],
-        table_head=str(metadata.get("table_head") or "") if text[start:].startswith("|") else "",
+        table_head=_table_head(evidence_of(passage), start) or str(metadata.get("table_head") or "")
+        if text[start:].startswith("|")
+        else "",
         score=passage["score"],
     )
+
+
+def _table_head(evidence: Evidence, start: int) -> str:
+    """Return the head, in the passage, of the table whose row begins at the place; "" where it has none."""
+    row = next((one for one in evidence.statements if one.start == start and one.kind == "row"), None)
+    heads = [one.words for one in evidence.statements if row and one.kind == "head" and one.block == row.block]
+    return "\n".join([heads[0], f"|{'---|' * len(row.cells)}", *heads[1:]]) if row and heads else ""
