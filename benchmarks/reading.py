@@ -1,8 +1,8 @@
 """Measure what a reader gets without a model: `python -m benchmarks.reading [FOLDER] [--sets NAME ...] [--missed]`.
 
-For each question set of `benchmarks.fits.corpora` with facts to check: whether the first statement shown holds the answer,
-whether anything shown does, what is answered under High or Medium and right, what is wrong under High, and how well the
-confidence tells right from wrong. Rows that were held back while building are counted apart.
+For each question set of `benchmarks.fits.corpora` with facts to check: whether the first statement shown holds the
+answer, whether anything shown does, what is answered under High or Medium and right, what is wrong under High, and how
+well the confidence tells right from wrong. Rows that were held back while building are counted apart.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -117,6 +117,17 @@ def _calibration(judged: Sequence[Judged]) -> tuple[str, str]:
     return f"{float((above > 0).mean() + (above == 0).mean() / 2):.2f}", f"{sum(errors):.2f}"
 
 
+def _is_missed(one: Judged) -> bool:
+    is_wrong = not one.first if one.row.case.in_scope else one.level in SURE
+    return is_wrong and not one.row.held
+
+
+def _told(one: Judged) -> str:
+    wanted = one.row.any_of or one.row.case.answer_facts or [gold.evidence for gold in one.row.case.gold]
+    level = f"{one.answer['outcome']} {one.level} {one.score:.2f}"
+    return f"- {one.row.case.question} [{level}] {one.answer['answer'][:300]!r}\n    wants {wanted}"
+
+
 def main() -> None:
     """Measure all sets, and keep the table."""
     given = arguments(__doc__, sets=True)
@@ -134,12 +145,8 @@ def main() -> None:
             if some := [other for other in judged if other.row.held == split]:
                 rows.append(figures(f"{one.name}, held back" if split else one.name, some))
                 print(*rows[-1], sep=" | ", flush=True)
-        for miss in judged if given.missed else ():
-            if miss.row.case.in_scope and not miss.first and not miss.row.held:
-                print(f"- {miss.row.case.question} [{miss.answer['outcome']} {miss.level} {miss.score:.2f}] {miss.answer['answer'][:300]!r}"
-                      f"\n    wants {miss.row.any_of or miss.row.case.answer_facts or miss.row.case.gold[:1]}")  # fmt: skip
-            elif not miss.row.case.in_scope and miss.level in SURE and not miss.row.held:
-                print(f"- OUT {miss.row.case.question} [{miss.level}] {miss.answer['answer'][:200]!r}")
+        if given.missed:
+            print("\n".join(map(_told, filter(_is_missed, judged))))
     if not given.sets:
         report("reading", HEAD, rows)
 

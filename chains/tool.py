@@ -14,7 +14,7 @@ from chains.citations.verification import LEAST_SUPPORT
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
 from chains.history import Role
 from chains.logs import get_logger
-from chains.naming import cited_by_number, place_name, unsupported_sentences
+from chains.naming import cited_by_number, listed_markdown, passages_by_place, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Outcome, Question
 from chains.text.letters import one_line
 
@@ -32,7 +32,7 @@ CONTRADICTED, UNSUPPORTED = "contradicted by its source", "unsupported"
 
 # What an agent makes of an outcome; it does not know the names of them.
 NOTES: dict[Outcome, str] = {
-    "unsure": "No passage is sure to answer this. Quote the closest with their sources; do not answer from memory.",
+    "unsure": "It is not sure that this answers the question. Say so, and name the source; do not answer from memory.",
     "no_results": "The documents hold nothing near this. Say so; do not answer from memory.",
     "declined": "No passage answers this reliably. Say so, and name the closest; do not answer from memory.",
     "ungrounded": "No passage of the documents carries an answer. Say so; do not answer from memory.",
@@ -129,8 +129,8 @@ def content_of(answer: Answer, numbers: Mapping[int, int] | None = None) -> str:
     if unsupported := unsupported_sentences(answer):
         lines += ["", "No passage supports:", *(f"- {one_line(sentence)}" for sentence in unsupported)]
     if closest := answer.get("closest"):
-        lines += ["", "Closest passages:", *map(closest_line, closest)]
-    if (confidence := answer["confidence"]) and answer["outcome"] in {"answered", "degraded"}:
+        lines += ["", "Closest passages:", *map(_closest, passages_by_place(closest))]
+    if (confidence := answer["confidence"]) and answer["outcome"] in {"answered", "degraded", "unsure"}:
         lines += ["", f"Confidence: {confidence['level']} ({confidence['score']:.2f}). {confidence['reason']}"]
     if note := NOTES.get(answer["outcome"]):
         lines += ["", f"Note: {note}"]
@@ -171,13 +171,6 @@ def source_name(citation: Citation) -> str:
     return ", ".join([name, *citation["source_urls"][:1]])
 
 
-def closest_line(closest: ClosestPassage) -> str:
-    """Return `- Title > Section, page 3, address: "the words that fit best"`, as far as each is known."""
-    name = place_name(closest["title"], closest["section"], closest["page"])
-    place = ", ".join([name, *filter(None, [closest["url"]])])
-    return f'- {place}: "{one_line(closest["quote"])}"'
-
-
 def advice_on(error: Exception) -> str:
     """Return the advice to a model about an error, without inner detail; the log gets the error's kind."""
     log.warning("tool_failed", error=type(error).__name__)
@@ -189,6 +182,12 @@ def advice_on(error: Exception) -> str:
         case WaypointError(is_retryable=False):
             return _GIVE_UP
     return _ONCE_MORE
+
+
+def _closest(passages: Sequence[ClosestPassage]) -> str:
+    first = passages[0]
+    name = place_name(first["title"], first["section"], first["page"])
+    return listed_markdown(", ".join(filter(None, [name, first["url"]])), passages)
 
 
 def _question(question: str, history: Sequence[ToolTurn] | None) -> Question:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,9 +11,11 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from app.observability.logs import escaped, printable
-from chains.naming import place_name
+from chains.naming import passages_by_place, place_name
 from chains.state import ClosestPassage
 from chains.text.letters import one_line
+from chains.text.statements import read_statements
+from chains.text.tokens import tokens
 
 if TYPE_CHECKING:
     from chains.ingestion.index import Report
@@ -90,19 +93,18 @@ def answer_words(stream: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             else:
                 answer[name] = value
     yield "\n\n"
-    if "replacement" in answer:
+    if "replacement" in answer and answer["outcome"] != "unsure":
         yield f"The answer above is withdrawn: {answer['replacement']}\n\n"
     yield from _searched(answer["metadata"])
     yield from _broken(answer["metadata"].get("finish_reason"))
     yield from _unsupported(answer, written)
-    yield from _closest(answer.get("closest", []), answer["outcome"])
+    yield from _closest(answer.get("closest", []))
 
 
 def answer_facts(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an answer's citations, sources, related documents, confidence and model."""
-    yield from _list("Citations", [_citation(citation) for citation in _worth_listing(answer["citations"])])
-    yield from _list("Sources", [f"{source['title']}: {source['url']}" for source in answer["sources"]])
-    yield from _list("Related documents", [document["title"] for document in answer["related_docs"]])
+    """Yield an answer's citations, related documents, confidence and model."""
+    yield from _list("Citations", _cited(answer))
+    yield from _list("Related documents", dict.fromkeys(document["title"] for document in answer["related_docs"]))
     confidence, metadata = answer["confidence"], answer["metadata"]
     yield from _removed(metadata.get("safety"))
     if confidence:
@@ -127,19 +129,22 @@ def _unsupported(answer: Mapping[str, Any], written: str) -> Iterator[str]:
     shown = answer.get("replacement") or written
     sentences = [shown[start:end] for start, end in answer.get("unsupported", [])]
     if found := [one_line(text) for text in (answer.get("draft"), *sentences) if text]:
-        yield "\n".join(
-            ["The model wrote this; the documents do not say it:", *(f"  {escaped(line)}" for line in found), "\n"]
-        )
+        yield "\n".join(["No passage says this:", *(f"  {escaped(line)}" for line in found), "\n"])
 
 
-def _closest(closest: Sequence[ClosestPassage], outcome: str) -> Iterator[str]:
+def _closest(closest: Sequence[ClosestPassage]) -> Iterator[str]:
+    """Yield the closest passages, a statement a line; the marked one has a sign before it."""
     if closest:
-        lacking = "Not every question has a reliable answer" if outcome == "answered" else "I found no reliable answer"
-        yield f"{lacking}. Closest passages:\n"
-    for one in closest:
-        name = ", ".join([place_name(one["title"], one["section"], one["page"]), *filter(None, [one["url"]])])
-        yield f"  {escaped(name)}\n    {escaped(one_line(one['quote']))}\n"
-    if closest:
+        yield "Closest passages:\n"
+    for passages in passages_by_place(closest):
+        first = passages[0]
+        name = place_name(first["title"], first["section"], first["page"])
+        yield f"  {escaped(', '.join(filter(None, [name, first['url']])))}\n"
+        for passage in passages:
+            for statement in read_statements(passage["quote"], passage["table_head"]):
+                if statement.kind != "head":
+                    sign = ">" if statement.words == passage["marked"] else "-" if statement.kind == "item" else " "
+                    yield f"    {sign} {escaped(statement.said)}\n"
         yield "\n"
 
 
@@ -156,25 +161,30 @@ def _removed(safety: Mapping[str, Any] | None) -> Iterator[str]:
         yield f"Removed from the question: {kinds}\n"
 
 
-def _worth_listing(citations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the marked citations, then attributed ones of other sources."""
-    matched = [citation for citation in citations if citation["matched"]]
-    marked = [citation for citation in matched if citation["number"]]
-    listed = {(citation["doc_id"], citation["section"]) for citation in marked}
-    return marked + [one for one in matched if (one["doc_id"], one["section"]) not in listed]
+def _cited(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each source once: its name, its addresses, and the quotes of it that are not the answer's own words.
+
+    A source that has no marker in the text comes after those that have.
+    """
+    places: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    for citation in sorted(answer["citations"], key=lambda citation: citation["number"] or math.inf):
+        if citation["matched"]:
+            places.setdefault((citation["doc_id"], citation["section"], citation["page"]), []).append(citation)
+    said = {word.key for word in tokens(answer["answer"])}
+    for citations in places.values():
+        first, support = citations[0], min(citation["support"] for citation in citations)
+        numbers = "".join(f"[{number}] " for number in dict.fromkeys(one["number"] for one in citations) if number)
+        marker = "" if numbers else "no marker in the text, "
+        name = place_name(first["title"], first["section"], first["page"])
+        yield f"{numbers}{name} ({marker}support {support:.2f})"
+        quotes = [" ".join(one.said for one in read_statements(citation["quote"])) for citation in citations]
+        further = [quote for quote in dict.fromkeys(quotes) if not said.issuperset(word.key for word in tokens(quote))]
+        yield from (f"    {line}" for line in [*first["source_urls"], *(f"“{quote}”" for quote in further)])
 
 
-def _citation(citation: dict[str, Any]) -> str:
-    name = place_name(citation["title"], citation["section"], citation["page"])
-    number = f"[{citation['number']}] " if citation["number"] else ""
-    marked = "" if citation["number"] else "no marker in the text, "
-    return f"{number}{name} ({marked}support {citation['support']:.2f})"
-
-
-def _list(title: str, lines: list[str]) -> Iterator[str]:
-    unique = dict.fromkeys(lines)
-    if unique:
-        yield "\n".join([f"{title}:", *(f"  {escaped(line)}" for line in unique), "\n"])
+def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
+    if listed := [f"  {escaped(line)}" for line in lines]:
+        yield "\n".join([f"{title}:", *listed, "\n"])
 
 
 def problem_lines(report: "Report") -> list[str]:

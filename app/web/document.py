@@ -8,6 +8,7 @@ from html import escape
 from app.web import markdown, marks, words
 from app.web.chips import without_bidi
 from chains.library import DocumentPart, Kind
+from chains.naming import passage_markdown
 
 _HEADING = re.compile("<(/?)h([1-6])>")
 PLAIN: frozenset[Kind] = frozenset({"email", "pdf", "slides", "text"})
@@ -44,11 +45,18 @@ def render(
     return _HEADING.sub(_Levels(), shown), marked
 
 
-class _Levels:
-    """Gives headings levels below the page's own title without a gap: screen readers list them as an outline."""
+def passage(quote: str, marked: str, table_head: str) -> str:
+    """Return the HTML of a passage, to stand in an answer, with the words in it marked that fit the question best."""
+    html = markdown.render(passage_markdown(quote, table_head))
+    html, _ = marks.mark(html, marks.plain(markdown.render(marked)), anchored=False)
+    return _HEADING.sub(_Levels(above=3), html)
 
-    def __init__(self) -> None:
-        self._before = 2
+
+class _Levels:
+    """Gives headings levels below the one above without a gap: screen readers list them as an outline."""
+
+    def __init__(self, above: int = 2) -> None:
+        self._before = above
 
     def __call__(self, tag: re.Match[str]) -> str:
         if not tag[1]:

@@ -17,8 +17,8 @@ _AFTER = re.compile(r"[\W_]*\Z")
 FEWEST_LETTERS = 12
 
 
-def mark(html: str, quote: str, *, skip: int = 0) -> tuple[str, bool]:
-    """Return the HTML with the quoted words in `<mark>`, and whether they were found; the first mark has an id.
+def mark(html: str, quote: str, *, skip: int = 0, anchored: bool = True) -> tuple[str, bool]:
+    """Return the HTML with the quoted words in `<mark>`, and whether they were found.
 
     Letters and digits have to be the same; spaces, punctuation and elements between them may differ. Where the whole
     is not found, those of its lines are marked that are.
@@ -27,11 +27,12 @@ def mark(html: str, quote: str, *, skip: int = 0) -> tuple[str, bool]:
         html: What the sanitiser returned: every attribute is quoted, every `<` of the text is escaped.
         quote: The words as they are shown, without markup.
         skip: How many earlier places with the same words are not meant.
+        anchored: Whether the first mark has an id.
     """
     shown, places = _letters(html)
     found = _find(shown, letters(quote), skip)
     ranges = [(found, quote)] if found else list(_lines(shown, quote))
-    first = True
+    first = anchored
     pieces: list[str] = []
     at = 0
     for (start, end), words in ranges:

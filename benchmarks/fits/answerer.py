@@ -26,7 +26,6 @@ from chains.text.tokens import tokens
 from chains.vectors import cosines
 from evals.logistic import Numbers, listwise, logistic
 from evals.metrics.retrieval import is_gold
-from evals.questions import Case
 
 FILE = Path(__file__).parents[2] / "app" / "wings" / "offline" / "ranker.json"
 CANDIDATES: Final = 6

@@ -97,8 +97,7 @@ def question_sets(folder: Path) -> Iterator[QuestionSet]:
         *(QuestionSet(name.stem, READING / "corpora" / name.stem, name.with_suffix(".questions.jsonl"))
           for name in sorted((READING / "corpora").glob("*")) if name.is_dir()),
         QuestionSet("tables", READING / "tables.jsonl", READING / "tables.jsonl"),
-        *(QuestionSet(name, folder / "eval" / "tables" / f"{name}.jsonl", folder / "eval" / "tables" / f"{name}.jsonl", "set")
-          for name in ("tatqa", "wtq")),
+        *(QuestionSet(file.stem, file, file, "set") for file in sorted((folder / "eval" / "tables").glob("*.jsonl"))),
     )  # fmt: skip
     return (one for one in known if one.documents.exists() and one.questions.is_file())
 

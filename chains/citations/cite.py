@@ -113,7 +113,7 @@ class CiteSources:
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
         shown, written, asked = state["context"]["passages"], state["answer"], _asked(state)
-        raw = state["message"].text
+        raw = str(state["message"].text)
         if is_unsure := bool(state["message"].response_metadata.get(UNSURE)):
             opening, gap, quoted = raw.partition("\n")
             raw = translated(opening, state.get("language"), self.translations) + gap + quoted

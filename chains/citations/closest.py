@@ -26,7 +26,7 @@ _SAID: Final = frozenset({"sentence", "item", "row", "code"})
 
 
 def closest_passages(question: str, passages: Sequence[Passage]) -> list[ClosestPassage]:
-    """Return the best passages in their order, at most three, each whole up to `PASSAGE_LIMIT` characters.
+    """Return the best passages in their order, at most three, each with its section up to `PASSAGE_LIMIT` characters.
 
     The retriever's order stays, because it finds more of the answers than an order by words does. What is marked is the
     statement that holds most of the question's words, whether they stand in it, near it or in the passage's heading; a
@@ -96,15 +96,15 @@ def _row(question: str, fits: Matrix, rows: Sequence[Statement]) -> int | None:
 
 
 def _around(evidence: Evidence, best: int) -> tuple[int, int]:
-    """Return the passage, or as many whole statements around one as fit; those of its block come first."""
+    """Return the section, or as many whole statements around one as fit; those of its block come first."""
     statements, text = evidence.statements, evidence.text
     first = last = best
-    opening = next(place for place, one in enumerate(statements) if one.kind != "heading" or place == best)
     for within in (True, False):
         for step in (-1, 1):
-            while opening <= (place := (first if step < 0 else last) + step) < len(statements):
+            while 0 <= (place := (first if step < 0 else last) + step) < len(statements):
                 start, end = statements[min(first, place)].start, statements[max(last, place)].end
-                if end - start > PASSAGE_LIMIT or (within and statements[place].block != statements[best].block):
+                is_beyond = within and statements[place].block != statements[best].block
+                if statements[place].kind == "heading" or is_beyond or end - start > PASSAGE_LIMIT:
                     break
                 first, last = min(first, place), max(last, place)
     # The sign of a list item or a row's bar belongs to the quote.
@@ -130,6 +130,15 @@ def _closest(passage: Passage, quote: tuple[int, int, int, int]) -> ClosestPassa
         start=start,
         end=end,
         marked=text[first : min(last, end)],
-        table_head=str(metadata.get("table_head") or "") if text[start:].startswith("|") else "",
+        table_head=_table_head(evidence_of(passage), start) or str(metadata.get("table_head") or "")
+        if text[start:].startswith("|")
+        else "",
         score=passage["score"],
     )
+
+
+def _table_head(evidence: Evidence, start: int) -> str:
+    """Return the head, in the passage, of the table whose row begins at the place; "" where it has none."""
+    row = next((one for one in evidence.statements if one.start == start and one.kind == "row"), None)
+    heads = [one.words for one in evidence.statements if row and one.kind == "head" and one.block == row.block]
+    return "\n".join([heads[0], f"|{'---|' * len(row.cells)}", *heads[1:]]) if row and heads else ""

@@ -88,7 +88,7 @@ def support(
 
 
 def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
-    """Return where the passage says the sentence word for word, if the quote is not too long, or restates it as a row."""
+    """Return where the passage says the sentence word for word, unless it is too long to quote, or as a row."""
     text = evidence.text
     for wanted in (sentence.strip(), sentence.strip(" .")):
         start = text.find(wanted) if len(wanted) <= QUOTE_LIMIT else -1

@@ -26,6 +26,7 @@ from chains.state import Cited, Confidence, Passage
 from chains.text.tokens import tokens
 
 NAMED = 2  # How many features a reason names.
+NOTABLE = 0.1  # By less of the log odds a feature is not worth a reason.
 PARTLY = "No document says a part of it"
 OPENINGS = {
     "high": "Probably right",
@@ -50,10 +51,11 @@ class CalibratedConfidence:
     def __call__(self, state: Cited) -> Confidence:
         """Return the calibrated confidence; an outcome that is no answer has 0, a degraded one is never high."""
         outcome, found = state["outcome"], features(state)
-        if outcome in REASONS and outcome != "unsure":
+        is_unsure = outcome == "unsure" and bool(state["citations"])
+        if outcome in REASONS and not is_unsure:
             return self.thresholds.confidence(0.0, REASONS[outcome], found)
         probability = self.model.probability(found)
-        if outcome == "unsure":
+        if is_unsure:
             score = min(probability, self.thresholds.medium - _NEARLY)
             return {**self.thresholds.confidence(score, REASONS[outcome], found), "level": "low"}
         if outcome == "degraded":
@@ -68,13 +70,15 @@ class CalibratedConfidence:
         return self.thresholds.confidence(share * probability, f"{reason}. {PARTLY}" if share < 1 else reason, found)
 
     def _reason(self, probability: float, found: dict[str, float]) -> str:
-        """Return the level in words, and the features that moved it most."""
-        shifts = self.model.shifts(found)
-        largest = sorted(shifts, key=lambda name: abs(shifts[name]), reverse=True)[:NAMED]
-        reasons = [WORDS[name][found[name] > self.model.factors[name].mean] for name in largest]
+        """Return the level in words, and the features that moved it most that way; to a medium level, either way."""
+        shifts, level = self.model.shifts(found), self.thresholds.level(probability)
+        largest = sorted(shifts, key=lambda name: abs(shifts[name]), reverse=True)
+        raises = level == "high" or (level == "medium" and bool(largest) and shifts[largest[0]] > 0)
+        named = [name for name in largest if abs(shifts[name]) >= NOTABLE and (shifts[name] > 0) == raises][:NAMED]
+        reasons = [WORDS[name][found[name] > self.model.factors[name].mean] for name in named]
         if "best_similarity" not in found:
             reasons[1:] = [UNKNOWN_SCORES]
-        return ". ".join([OPENINGS[self.thresholds.level(probability)], *reasons])
+        return ". ".join([OPENINGS[level], *reasons])
 
 
 WORDS: Final[Mapping[str, tuple[str, str]]] = {

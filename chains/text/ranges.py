@@ -1,4 +1,4 @@
-"""Look up the figures of a question in the ranges of a table: "two days" in "1-3 days", "SGD 30,000" in "20,001-50,000"."""
+"""Look up the figures of a question in the ranges of a table: "two days" in "1-3 days"."""
 
 from collections.abc import Sequence
 

@@ -45,10 +45,6 @@ _PERIOD: Final = re.compile(
 _LOOSE_ENDS: Final = word_set("a an and as at by for from if in into of on or per than that the to with")
 _CLOSED: Final = (".", "!", "?", "\u3002")
 _PAIRS: Final = {"(": ")", "\u201c": "\u201d"}
-_CONDITION: Final = re.compile(
-    r"\b(?:if|unless|except|only (?:if|when|for|where)|provided|when|where|for|from|since|until|before|after|under|over)\b[^,.;]*",
-    re.IGNORECASE,
-)
 
 
 class Cell(NamedTuple):
@@ -152,12 +148,6 @@ class Statement:
         closes = all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS.items())
         return closes and text.split()[-1].lower() not in _LOOSE_ENDS and not text.endswith((",", ":", "-", "…"))
 
-    @cached_property
-    def condition(self) -> str:
-        """The first condition that the statement names: "for Gold customers", "if the value exceeds"; else ""."""
-        found = _CONDITION.search(self.said)
-        return found[0] if found else ""
-
 
 class _Line(NamedTuple):
     start: int
@@ -218,13 +208,18 @@ class _Reader:
         elif _BOLD.match(bare) and not bare.rstrip("*_ ").endswith((".", "!")):
             self._close()
             self._announce(start, line.end)
-        elif self.kind == "list" and line.text[:1].isspace() and self.statements[-1].kind == "item":
-            self.statements[-1] = replace(self.statements[-1], end=line.end)
         else:
-            if self.kind != "text":
-                self._close()
-            self.kind = "text"
-            self.paragraph.append(_Line(start, line.end, bare))
+            self._text(line, start)
+
+    def _text(self, line: _Line, start: int) -> None:
+        """Read a line of prose; an indented one below a list item belongs to the item."""
+        if self.kind == "list" and line.text[:1].isspace() and self.statements[-1].kind == "item":
+            self.statements[-1] = replace(self.statements[-1], end=line.end)
+            return
+        if self.kind != "text":
+            self._close()
+        self.kind = "text"
+        self.paragraph.append(_Line(start, line.end, self.text[start : line.end]))
 
     def _add(self, kind: Kind, start: int, end: int, cells: Sequence[Cell] = ()) -> None:
         headings, columns = tuple(name for _, name in self.headings), self.columns if cells else ()

@@ -8,7 +8,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
-from chains.citations.closest import MOST, closest_passages
+from chains.citations.closest import MOST, PASSAGE_LIMIT, closest_passages
 from chains.citations.support import QUOTE_LIMIT
 from chains.metadata import WITHHELD
 from chains.ports import ModerationResult
@@ -31,20 +31,39 @@ def quotes(question: str, *contents: str) -> list[str]:
     return [one["quote"] for one in closest_passages(question, [passage(content) for content in contents])]
 
 
-def test_the_quote_is_the_statement_that_holds_most_of_the_question():
+def marked(question: str, *contents: str) -> list[str]:
+    return [one["marked"] for one in closest_passages(question, [passage(content) for content in contents])]
+
+
+def test_the_statement_that_holds_most_of_the_question_is_marked_in_the_text_around_it():
     long = "Storage is free for three days. " * 9
     text = f"## Clearance\n\n{long}\n\nThe permit for cosmetics takes 14 working days. {long}"
+    (one,) = closest_passages("How long does the permit for cosmetics take?", [passage(text)])
 
-    assert quotes("How long does the permit for cosmetics take?", text)[0].startswith(
-        "The permit for cosmetics takes 14"
-    )
-
-
-def test_a_table_is_quoted_by_the_row_that_fits():
-    assert quotes("What is the demurrage fee?", TABLE) == ["| Demurrage | 90 SGD a day |"]
+    assert one["marked"] == "The permit for cosmetics takes 14 working days."
+    assert one["marked"] in one["quote"]
+    assert QUOTE_LIMIT < len(one["quote"]) <= PASSAGE_LIMIT
 
 
-def test_a_heading_is_no_quote():
+def test_a_table_is_quoted_with_its_head_and_the_row_that_fits_is_marked():
+    question = "What is the demurrage fee?"
+    assert quotes(question, TABLE) == [TABLE.removeprefix("## Fees\n\n").rstrip()]
+    assert marked(question, TABLE) == ["| Demurrage | 90 SGD a day |"]
+
+
+def test_a_row_is_marked_by_the_range_that_holds_a_figure_of_the_question():
+    table = "| Before departure | Fee |\n|---|---|\n| 1-3 days | 50 % |\n| 4-7 days | 25 % |\n"
+    assert marked("What do we owe two days before departure?", table) == ["| 1-3 days | 50 % |"]
+    assert marked("What is the fee?", table) == [""]
+
+
+def test_a_table_that_begins_in_the_passage_before_brings_its_head():
+    head = "| Service | Fee |\n|---|---|"
+    (one,) = closest_passages("demurrage", [passage("| Demurrage | 90 SGD a day |", table_head=head)])
+    assert (one["table_head"], one["marked"]) == (head, "| Demurrage | 90 SGD a day |")
+
+
+def test_a_quote_stays_in_its_section():
     assert quotes("What is the transit time?", "## Transit time\n\nIt is nine days.\n\n## Rates\n\nAsk us.") == [
         "It is nine days."
     ]
@@ -61,7 +80,8 @@ def test_at_most_three_passages_stand_in_the_order_of_the_retriever():
 def test_a_quote_is_what_its_offsets_say(question, contents):
     for one, content in zip(closest_passages(question, [*map(passage, contents)]), contents, strict=False):
         assert one["quote"] == content[one["start"] : one["end"]]
-        assert len(one["quote"]) <= QUOTE_LIMIT
+        assert one["marked"] in one["quote"]
+        assert len(one["quote"]) <= PASSAGE_LIMIT
 
 
 def test_a_question_without_a_known_word_gets_the_nearest_passages_all_the_same():
@@ -83,6 +103,8 @@ async def test_a_decline_carries_the_closest_passages(way):
             "quote": "The rate of GST is 9%.",
             "start": 0,
             "end": 22,
+            "marked": "The rate of GST is 9%.",
+            "table_head": "",
             "score": 0.8,
         }
     ]

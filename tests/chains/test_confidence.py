@@ -20,6 +20,7 @@ from chains.confidence import (
 )
 from chains.confidence.composite import answer_quality
 from chains.errors import ConfigurationError
+from chains.metadata import MATCH
 
 
 class Shelf(BaseRetriever):
@@ -199,6 +200,24 @@ def test_the_reason_names_the_two_features_that_moved_the_probability_most():
     assert opening in {"Probably right", "May be right; check the sources", "Doubtful; check the sources"}
     assert len(told) == 2
     assert set(told) <= {words for pair in WORDS.values() for words in pair}
+
+
+@pytest.mark.parametrize("match", [0.01, 0.5, 0.7, 0.9, 0.999])
+@pytest.mark.parametrize("score", [0.1, 0.5, 0.9])
+def test_the_reasons_of_a_high_level_speak_for_the_answer_and_those_of_a_low_one_against_it(match, score):
+    message = AIMessage("Import GST is 9 % of the CIF value [GST Guide].", response_metadata={MATCH: match})
+    chain = build_chain(
+        retriever=Shelf(scores=[score, score / 2]),
+        model=GenericFakeChatModel(messages=iter([message])),
+        confidence=CalibratedConfidence(),
+    )
+    told = chain.invoke({"question": "How much is import GST?"})["confidence"]
+    assert told is not None
+
+    against, favourable = ({pair[side] for pair in WORDS.values()} for side in (0, 1))
+    _, *reasons = told["reason"].split(". ")
+    allowed = {"high": [favourable], "medium": [favourable, against]}.get(told["level"], [against])
+    assert any(set(reasons) <= words for words in allowed), told
 
 
 def test_no_outcome_but_an_answer_has_calibrated_confidence():

@@ -149,22 +149,23 @@ def test_a_withheld_answer_has_no_closest_passages():
     assert (answer["outcome"], answer["closest"]) == ("blocked", [])
 
 
-def test_without_a_model_the_question_that_is_not_sure_is_named():
+def test_without_a_model_the_question_that_found_nothing_is_named():
     question = {"question": "What is the GST rate? What does storage in Perth cost?"}
     shelves = {"GST": [GST], "Perth": [document("Storage", "Storage in Singapore costs 3 dollars a day.", 0.6)]}
     answer = chain(retriever=Shelves(shelves=shelves)).invoke(question)
 
-    assert answer["answer"].endswith(f"**2) What does storage in Perth cost?**\n\n{prompts.load('unsure_part')}")
+    assert answer["answer"].endswith(f"**2) What does storage in Perth cost?**\n\n{DECLINE}")
     assert (answer["outcome"], answer["unsupported"]) == ("answered", [])
     assert [one["section"] for one in answer["closest"]] == ["Storage"]
 
 
 def test_a_question_with_evidence_that_is_not_sure_is_told_from_one_with_none():
-    quoted, unsure, none = OfflineAnswer("It is 9 %.", 0.9), decline(0.4), decline(0.0)
+    quoted, none = OfflineAnswer("It is 9 %.", 0.9), decline(0.0)
+    unsure = OfflineAnswer("Storage costs 3 dollars.", 0.4, unsure=True, given=False)
     told = together([("Rate?", quoted), ("Fee?", unsure), ("Team?", none)])
 
-    assert told.text.split("\n\n")[3::2] == [prompts.load("unsure_part"), DECLINE]
-    assert (told.probability, told.given) == (0.9, True)
+    assert told.text.split("\n\n")[3:] == [prompts.load("unsure"), unsure.text, "**3) Team?**", DECLINE]
+    assert (told.probability, told.given) == (0.4, True)
     assert together([("Fee?", unsure), ("Team?", none)]) == unsure
 
 

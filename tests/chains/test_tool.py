@@ -23,6 +23,7 @@ from chains.errors import (
     SafetyCheckError,
     WaypointError,
 )
+from chains.metadata import UNSURE
 from chains.tool import NOTES, content_of, numbered_text
 from tests.chains.desk import SHOWN, read
 from tests.chains.gst import ANSWER, Shelf, gst_chain
@@ -231,4 +232,18 @@ def test_what_the_documents_do_not_hold_the_model_is_told_not_to_make_up(options
 def test_a_model_reads_the_closest_passages_of_a_question_that_is_not_answered():
     read_by_model = content_of(gst_chain("Elephants fly.").invoke({"question": "Rate?"}))
 
-    assert 'Closest passages:\n- GST Guide > Rate: "The rate of GST is 9%."\n\nNote: ' in read_by_model
+    assert "Closest passages:\n- GST Guide > Rate\n\n  The rate of GST is 9%.\n\nNote: " in read_by_model
+
+
+def test_a_model_reads_an_unsure_answer_with_its_source_and_that_it_is_unsure():
+    text = f"{prompts.load('unsure')}\n\nThe rate of GST is 9%. [GST Guide > Rate]"
+    message = AIMessage(text, response_metadata={UNSURE: True})
+    answer = gst_chain(model=GenericFakeChatModel(messages=iter([message]))).invoke({"question": "Rate?"})
+    read_by_model = content_of(answer)
+
+    assert (answer["outcome"], answer["unsupported"]) == ("unsure", [])
+    assert read_by_model.startswith(
+        f"{prompts.load('unsure')}\n\nThe rate of GST is 9%. [1]\n\nSources:\n[1] GST Guide"
+    )
+    assert f"Confidence: {answer['confidence']['level']}" in read_by_model
+    assert read_by_model.endswith(NOTES["unsure"])

@@ -203,6 +203,8 @@ def test_a_threshold_of_its_own_may_retrieve_nothing_and_then_the_model_is_not_c
     assert body["outcome"] == "no_results"
     assert body["metadata"]["model"] is None
     assert body["metadata"]["chunksRetrieved"] == 0
+    fields = {"docId", "title", "section", "page", "url", "quote", "start", "end", "marked", "tableHead", "score"}
+    assert set(body["closest"][0]) == fields
     assert body["closest"][0]["quote"]
     assert body["confidence"]["level"] == "Low"
     assert groq.requests == []

@@ -58,7 +58,7 @@ def test_what_is_declined_names_the_team_and_lets_the_question_be_changed(page):
 
 def test_a_decline_shows_the_closest_passages_marked_and_one_click_from_their_document(page):
     exchange = ask_and_wait(page, DECLINED)
-    passages = exchange.locator(".closest li")
+    passages = exchange.locator(".closest > ol > li")
 
     expect(passages).to_have_count(3)
     marked = passages.first.locator("mark").text_content() or ""
@@ -90,7 +90,7 @@ def test_where_nothing_is_found_other_words_are_offered(page):
     exchange = ask_and_wait(page, NO_RESULTS)
 
     expect(exchange.locator(".answer")).to_contain_text("Please try other words")
-    expect(exchange.locator(".closest li")).to_have_count(3)
+    expect(exchange.locator(".closest > ol > li")).to_have_count(3)
     expect(exchange.get_by_role("button", name="Browse the documents")).to_be_visible()
 
 

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse
 from app.http.middleware.browser_security import page_policy
 from app.http.policy import KILOBYTE, Policy, no_question
 from app.http.questions import bad_request_route
-from app.web import answer, assets, view, words
+from app.web import answer, assets, document, view, words
 from app.web.parts import questions_of
 from app.wiring import ExampleQuestions, Teams
 from chains.audience import Audience
@@ -160,11 +160,20 @@ class MarkedCitation(BaseModel):
     attributed: bool = False
 
 
+class NearPassage(BaseModel):
+    """The fields of a closest passage that its drawing needs."""
+
+    quote: str = Field(max_length=ANSWER_MAX_CHARACTERS)
+    marked: str = Field("", max_length=ANSWER_MAX_CHARACTERS)
+    table_head: str = Field("", max_length=ANSWER_MAX_CHARACTERS)
+
+
 class RenderBody(BaseModel):
     """An answer as received; `final` if it is complete and its citations are known. `question` is what was asked."""
 
     answer: str = Field(max_length=ANSWER_MAX_CHARACTERS)
     citations: list[MarkedCitation] = Field(default_factory=list, max_length=500)
+    closest: list[NearPassage] = Field(default_factory=list, max_length=10)
     final: bool = True
     question: str = Field("", max_length=ANSWER_MAX_CHARACTERS)
 
@@ -172,13 +181,14 @@ class RenderBody(BaseModel):
 class Rendered(BaseModel):
     """The HTML, the number that each citation has in it, and how many characters of the answer it shows.
 
-    `parts` is how many questions the message holds.
+    `parts` is how many questions the message holds, `closest` the HTML of each closest passage.
     """
 
     html: str
     numbers: list[int | None]
     length: int
     parts: int
+    closest: list[str] = Field(default_factory=list)
 
 
 @router.post("/page/render")
@@ -192,4 +202,5 @@ def render(request: Request, body: RenderBody) -> Rendered:
         return Rendered(html=html, numbers=[], length=length, parts=parts)
     citations = [citation.model_dump() for citation in body.citations]
     html, numbers = answer.render(body.answer, citations, questions=questions, language=language)
-    return Rendered(html=html, numbers=numbers, length=len(body.answer), parts=parts)
+    closest = [document.passage(near.quote, near.marked, near.table_head) for near in body.closest]
+    return Rendered(html=html, numbers=numbers, length=len(body.answer), parts=parts, closest=closest)

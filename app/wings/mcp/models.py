@@ -47,7 +47,8 @@ class AnswerPassage(BaseModel):
     page: int | None
     doc_id: str | None
     url: str | None
-    quote: str = Field(description="The words of the passage that fit the question best.")
+    quote: str = Field(description="The passage, in markdown.")
+    marked: str = Field(description="The words of it that fit the question best; empty where none is sure.")
     score: float | None = Field(description="The similarity to the question, 0 to 1.")
     resource: str | None = Field(description="The whole document, as a resource of this server.")
 
@@ -56,7 +57,7 @@ class AskOutput(BaseModel):
     """The answer with markers like [1], and the source of each."""
 
     answer: str
-    outcome: Outcome = Field(description="`answered`, or why there is no answer from the documents.")
+    outcome: Outcome = Field(description="`answered`, `unsure` of what comes closest, or why there is no answer.")
     sources: list[AnswerSource]
     closest: list[AnswerPassage] = Field(description="At most three passages, where a question has no sure answer.")
     unsupported: list[str] = Field(description="Sentences of the answer that no passage supports.")

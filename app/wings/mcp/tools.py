@@ -20,7 +20,7 @@ from app.wings.mcp.models import (
 from app.wiring import Services
 from app.wiring.build import search
 from chains.citations.sources import external_urls
-from chains.naming import cited_by_number, place_name, unsupported_sentences
+from chains.naming import cited_by_number, passage_markdown, place_name, unsupported_sentences
 from chains.state import Answer, Citation, ClosestPassage, Passage, Question
 from chains.tool import content_of, numbered_text
 
@@ -113,9 +113,10 @@ def _source(citation: Citation, number: int) -> AnswerSource:
 
 def _closest(closest: ClosestPassage) -> AnswerPassage:
     fields: dict[str, Any] = {
-        name: closest[name] for name in ("title", "section", "page", "doc_id", "url", "quote", "score")
+        name: closest[name] for name in ("title", "section", "page", "doc_id", "url", "marked", "score")
     }
-    return AnswerPassage(**fields, resource=address_of(closest["doc_id"]))
+    quote = passage_markdown(closest["quote"], closest["table_head"])
+    return AnswerPassage(**fields, quote=quote, resource=address_of(closest["doc_id"]))
 
 
 def _passage(passage: Passage) -> FoundPassage:

@@ -39,7 +39,7 @@ class OfflineAnswer(NamedTuple):
     """The words of an answer, and the probability that its first statement answers the question.
 
     `text` quotes statements; it is empty where none is near. `closest` are the places of the entries that come closest,
-    best first; `given` is False where the answer is not sure enough, and `unsure` is True where it is quoted all the same.
+    best first; `given` is False where the answer is not sure enough, `unsure` True where it is quoted all the same.
     """
 
     text: str

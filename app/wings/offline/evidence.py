@@ -240,7 +240,7 @@ class Evidence:
             rows = [self.statements[at].statement for at in places]
             ranges[places] = ranged(rows, self.question.quantities)
             for at, is_other in zip(places, self._other_rows(rows, self._alone[places]), strict=True):
-                others[at] = is_other
+                others[at] = bool(is_other)
         return others, ranges
 
     def _other_rows(self, rows: Sequence[Statement], alone: Matrix) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

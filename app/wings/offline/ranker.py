@@ -16,6 +16,7 @@ STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meanin
 """Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
 AHEAD: Final = "ahead"
 """The feature that the ranker itself measures."""
+FEWEST_COMPARED: Final = 2
 FARTHEST: Final = 3.0
 """A feature further away from its mean than so many standard deviations tells no more."""
 
@@ -75,6 +76,8 @@ class Ranker:
 
     def with_lead(self, values: Matrix) -> Matrix:
         """Return the values with each statement's share of all: how far it is ahead of the others of its question."""
+        if len(values) < FEWEST_COMPARED:
+            return values
         scores = self.scores(values)
         shares = np.exp(scores - scores.max(initial=-np.inf))
         found = values.copy()

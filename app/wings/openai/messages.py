@@ -1,5 +1,6 @@
 """Convert OpenAI's messages to a question, and an answer to a chat completion."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any, Literal
@@ -8,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
-from chains.naming import cited_by_number, place_name, unsupported_sentences
+from chains.naming import cited_by_number, listed_markdown, passages_by_place, place_name, unsupported_sentences
 from chains.question import check_question
 from chains.state import Answer, Citation, ClosestPassage, Question
 from chains.text.letters import escape_brackets, one_line
@@ -17,6 +18,7 @@ SOURCES, CLOSEST = "\n\nSources:\n\n", "\n\nClosest passages:\n\n"
 UNSUPPORTED = "\n\nNo passage supports:\n\n"
 WITHDRAWN = "\n\n---\n\nThe answer above is withdrawn. "
 _TURNS = ("user", "assistant")
+_PAIR_OR_BRACKET = re.compile(r"\\.|(?=[\[\]])")
 
 
 class TextPart(BaseModel):
@@ -91,9 +93,13 @@ def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
     return list(takewhile(fits, reversed(said)))[::-1]
 
 
-def _quoted(text: str) -> str:
-    """Return words of a document on one line, escaped so that markdown shows no link, image or tag."""
-    return escape_brackets(one_line(text)).replace("<", "&lt;")
+def _harmless(passage: ClosestPassage) -> ClosestPassage:
+    """Return a passage whose markdown is escaped so that it shows no link, image or tag."""
+    quote, head = (
+        _PAIR_OR_BRACKET.sub(lambda found: found[0] or "\\", text).replace("<", "&lt;")
+        for text in (passage["quote"], passage["table_head"])
+    )
+    return {**passage, "quote": quote, "table_head": head}
 
 
 def _words(text: str) -> str:
@@ -113,8 +119,13 @@ def message_of(answer: Answer) -> dict[str, Any]:
     }
 
 
-def below(answer: Answer) -> str:
-    """Return the lists below the answer: sources, unsupported sentences, closest passages."""
+def below(answer: Answer, *, replaced: bool = False) -> str:
+    """Return the lists below the answer: sources, unsupported sentences, closest passages.
+
+    Where a stream was `replaced` by words that are no answer, it is withdrawn and these words come before.
+    """
+    if replaced and answer["outcome"] not in {"answered", "unsure"}:
+        return WITHDRAWN + answer["answer"] + closest_text(answer["closest"])
     return sources_text(answer["citations"]) + unsupported_text(answer) + closest_text(answer["closest"])
 
 
@@ -133,9 +144,10 @@ def sources_text(citations: Sequence[Citation]) -> str:
 def closest_text(closest: Sequence[ClosestPassage]) -> str:
     """Return the closest passages as a numbered markdown list with a heading; empty if there are none."""
     lines = [
-        f"{number}. {_link(one, one['url'])}: “{_quoted(one['quote'])}”" for number, one in enumerate(closest, start=1)
+        listed_markdown(_link(passages[0], passages[0]["url"]), map(_harmless, passages), f"{number}. ")
+        for number, passages in enumerate(passages_by_place(closest), start=1)
     ]
-    return CLOSEST + "\n".join(lines) if lines else ""
+    return CLOSEST + "\n\n".join(lines) if lines else ""
 
 
 def annotations_of(citations: Sequence[Citation]) -> list[dict[str, Any]]:

@@ -16,11 +16,9 @@ from pydantic import BaseModel, Field, StrictBool
 
 from app.http.errors import RequestRefusedError, logged_reply, openai_error
 from app.wings.openai.messages import (
-    WITHDRAWN,
     Message,
     annotations_of,
     below,
-    closest_text,
     extension_of,
     finish_reason_of,
 )
@@ -170,10 +168,7 @@ async def events(request: Request, parts: AsyncIterator[Any], model: str) -> Asy
 def _ending(reply: "_Reply", seen: list[Any]) -> Iterator[str]:
     answer = merge(seen)
     replaced = any("replacement" in part for part in seen)
-    last = below(answer)
-    if replaced and answer["outcome"] != "answered":
-        last = WITHDRAWN + answer["answer"] + closest_text(answer["closest"])
-    if last:
+    if last := below(answer, replaced=replaced):
         yield reply.delta(last)
     annotations = [] if replaced else annotated(answer)  # Otherwise the offsets would not match.
     for number, annotation in enumerate(annotations):

@@ -19,12 +19,10 @@ from app.http.policy import KILOBYTE, Policy
 from app.http.questions import bad_request_route, run_config
 from app.wings.openai import responses
 from app.wings.openai.messages import (
-    WITHDRAWN,
     Message,
     Usage,
     annotations_of,
     below,
-    closest_text,
     extension_of,
     finish_reason_of,
     message_of,
@@ -295,10 +293,7 @@ async def _events(
 def _ending(head: dict[str, Any], seen: Sequence[Any], *, usage: bool) -> list[str]:
     answer = merge(seen)
     replaced = any("replacement" in part for part in seen)
-    if replaced and answer["outcome"] != "answered":
-        last: dict[str, Any] = {"content": WITHDRAWN + answer["answer"] + closest_text(answer["closest"])}
-    else:
-        last = {"content": below(answer)}
+    last: dict[str, Any] = {"content": below(answer, replaced=replaced)}
     if not replaced:  # Otherwise the offsets would not match.
         last |= {"annotations": annotations_of(answer["citations"])}
     extended = head | {"waypoint": extension_of(answer)}

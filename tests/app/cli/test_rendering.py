@@ -13,7 +13,13 @@ from chains.ingestion.index import FileChange, Report
 
 def citation(section: str, **values: Any) -> dict[str, Any]:
     plain = {"title": "Guide", "section": section, "page": None, "doc_id": "guide", "number": None, "support": 1.0}
-    return plain | {"matched": True, "attributed": False, "contradicted": False} | values
+    words = {"quote": "Nine percent.", "source_urls": []}
+    return plain | words | {"matched": True, "attributed": False, "contradicted": False} | values
+
+
+def passage(quote: str, **values: Any) -> dict[str, Any]:
+    plain = {"doc_id": "guide", "title": "Guide", "section": "Rate", "page": 3, "url": "https://example.org/g"}
+    return plain | {"quote": quote, "marked": "", "table_head": ""} | values
 
 
 METADATA = {"query": "Thanks! And VAT?", "search_query": "And VAT?", "model": "m", "latency_ms": 12.3}
@@ -58,24 +64,50 @@ def test_a_replaced_answer_is_withdrawn_in_words():
     assert "The answer above is withdrawn: I could not find it." in text
 
 
-def test_the_closest_passages_stand_below_an_answer_that_is_none():
-    closest = {
-        "title": "Guide",
-        "section": "Rate",
-        "page": 3,
-        "url": "https://example.org/g",
-        "quote": "The rate\n is 9 %.",
-    }
-    text = "".join(answer_text(parts(outcome="declined", closest=[closest])))
+def test_a_source_is_named_once_with_the_quotes_that_the_answer_does_not_say():
+    quotes = ["Nine percent.", "| Import | 9 % |", "| Import | 9 % |"]
+    cited = [citation("Rate", number=1, quote=quote, source_urls=["https://example.org/g"]) for quote in quotes]
+    text = "".join(answer_text(parts(citations=cited)))
 
-    assert "\n\nI found no reliable answer. Closest passages:\n  Guide > Rate, page 3, https://example.org/g\n" in text
-    assert "\n    The rate is 9 %.\n" in text
+    assert "Citations:\n  [1] Guide > Rate (support 1.00)\n      https://example.org/g\n      “Import: 9 %”\n\n" in text
+
+
+def test_two_numbers_of_one_place_stand_before_its_name_and_another_page_is_another_place():
+    cited = [citation("Rate", number=number, page=page) for number, page in ((1, 3), (2, 3), (3, 4))]
+    text = "".join(answer_text(parts(citations=cited)))
+
+    assert "[1] [2] Guide > Rate, page 3 (support 1.00)\n  [3] Guide > Rate, page 4 (support 1.00)\n" in text
+
+
+def test_the_closest_passages_of_a_section_stand_below_its_name_with_the_best_statement_marked():
+    row = "| Dog | £52 |"
+    closest = [
+        passage("Prices are\n per visit.\n\n- **Cash** only.", marked="Prices are\n per visit."),
+        passage(f"{row}\n| Cat | £53 |", table_head="| Animal | Price |\n|---|---|", marked=row),
+    ]
+    text = "".join(answer_text(parts(outcome="declined", closest=closest)))
+
+    assert text.partition("Closest passages:\n")[2].startswith(
+        "  Guide > Rate, page 3, https://example.org/g\n"
+        "    > Prices are per visit.\n"
+        "    - Cash only.\n"
+        "    > Dog – Price: £52.\n"
+        "      Cat – Price: £53.\n"
+        "\n"
+    )
+
+
+def test_an_unsure_answer_is_not_withdrawn_where_its_first_line_is_translated():
+    text = "".join(answer_text(parts(outcome="unsure", replacement="Am nächsten kommt:\n\nNine percent.")))
+
+    assert text.startswith("Nine percent.\n\n")
+    assert "withdrawn" not in text
 
 
 def test_what_no_document_says_is_named_below_the_answer():
     text = "".join(answer_text(parts(answer="It is 9 %. Elephants fly.", unsupported=[[11, 25]])))
 
-    assert "The model wrote this; the documents do not say it:\n  Elephants fly.\n" in text
+    assert "No passage says this:\n  Elephants fly.\n" in text
 
 
 def test_what_is_no_answer_to_rate_shows_no_confidence():

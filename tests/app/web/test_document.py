@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.web.document import Quote, render
+from app.web.document import Quote, passage, render
 from chains.library import DocumentPart
 from tests.app.web.test_answer import TAG
 
@@ -81,3 +81,28 @@ def test_a_very_long_row_of_signs_is_shown_and_marked_around(sign):
     html, marked = render([DocumentPart(text, 0)], "markdown", Quote("The rate is 9 %.", len(text) - 16))
     assert marked
     assert '<mark class="quote" id="quote">The rate is 9 %.</mark>' in html
+
+
+def test_a_passage_is_drawn_with_the_head_of_its_table_and_the_best_row_marked():
+    row = "| Cat | £53 |"
+    html = passage(f"| Dog | £52 |\n{row}\n\n#### Note\n\n- **Cash** only", row, "| Animal | Price |\n|---|---|")
+
+    assert "<th>Animal</th>\n<th>Price</th>" in html
+    assert '<td><mark class="quote">Cat</mark></td>\n<td><mark class="quote">£53</mark></td>' in html
+    assert "<h4>Note</h4>" in html
+    assert "<li><strong>Cash</strong> only</li>" in html
+    assert " id=" not in html
+
+
+def test_a_table_without_a_known_head_is_a_table_all_the_same_and_nothing_is_marked():
+    html = passage("| Dog | £52 |\n| Cat | £53 |", "", "")
+
+    assert html.count("<tr>") == 3
+    assert "|" not in html
+    assert "<mark" not in html
+
+
+def test_a_passage_holds_nothing_active():
+    html = passage("<script>x</script> ![b](http://198.51.100.7/b) [a](javascript:x)", "", "<svg onload=x>")
+
+    assert not {tag.lower() for tag in re.findall(r"<([a-z]+)", html)} & ACTIVE

@@ -125,7 +125,7 @@ function content(citation, passage) {
 
 /** Return a source's words without the signs of its markdown; a line stands between the cells of a table.
  * @param {string} text */
-export function withoutSigns(text) {
+function withoutSigns(text) {
   return text.replace(RULES, "").split(SIGNS).map((piece, at) => (at % 2 ? piece.trim() === "|" && element("span", { class: "faint", text: " | " }) : piece)).filter(Boolean);
 }
 

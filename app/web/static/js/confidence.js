@@ -1,20 +1,18 @@
 // How far an answer can be trusted: a badge at its top, and a card with the reason and with how the answer was made.
 import { explain } from "./chips.js";
 import { element } from "./elements.js";
-import { levelOf } from "./sources.js";
+import { isAnswer, levelOf } from "./sources.js";
 import { has, language, t } from "./words.js";
-
-/** Outcomes that are no answer have no badge. */
-const RATED = ["answered", "degraded"];
 
 /** Return the badge, and beside it what to check where the answer is not sure; null where nothing is rated.
  * @param {import("./records.js").Exchange} exchange */
-export function confidence({ confidence: found, metadata, outcome = "answered" }) {
-  if (!found || !RATED.includes(outcome)) return null;
+export function confidence(exchange) {
+  const { confidence: found, metadata, outcome } = exchange;
+  if (!found || !isAnswer(exchange)) return null;
   const level = levelOf(found.level);
   const badge = element("button", { type: "button", class: "badge", text: t(`confidence.${level}`) });
   explain(badge, () => card(found, metadata));
-  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && found.reason && outcome === "answered" && element("span", { class: "reason", ...reason(found.reason) }));
+  return element("p", { class: "confidence", data: { level } }, badge, level !== "high" && found.reason && outcome !== "degraded" && element("span", { class: "reason", ...reason(found.reason) }));
 }
 
 /** @param {any} found @param {any} metadata */

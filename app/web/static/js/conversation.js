@@ -133,7 +133,7 @@ function take(view, whole, part) {
 /** Keep what the page needs of the answer object. @param {Exchange} exchange @param {Record<string, any>} whole */
 function settle(exchange, whole) {
   const { outcome, sources, related_docs, closest, confidence, metadata, documents, replacement } = whole;
-  const replaced = typeof replacement === "string" && whole.answer.trim() !== "";
+  const replaced = typeof replacement === "string" && whole.answer.trim() !== "" && outcome !== "unsure"; // Of an unsure answer the first line is translated.
   const written = typeof replacement === "string" ? replacement : whole.answer;
   const { answer, citations, sentences } = withoutUnsupported(written, whole.citations ?? [], whole.unsupported);
   const draft = [whole.draft, ...sentences].filter(Boolean).join("\n");

@@ -11,7 +11,7 @@ import { foldingButton } from "./folding.js";
 import { Growing, replace } from "./growing.js";
 import { banner, isExplained, nextSteps, offersDocuments, removed, searched } from "./outcomes.js";
 import { partsSummary, related, sources } from "./parts.js";
-import { isUnanswered, levelOf, sourcesOf, timeOf } from "./sources.js";
+import { isAnswer, levelOf, sourcesOf, timeOf } from "./sources.js";
 import { unsupported } from "./unsupported.js";
 import { t } from "./words.js";
 
@@ -34,6 +34,8 @@ export class ExchangeView {
     this.summary = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.waiting = undefined;
+    /** @type {string[]} */
+    this.drawn = [];
     this.status = element("p", { class: "status" });
     this.above = element("div", { class: "above" });
     this.answer = element("div", { class: "answer" });
@@ -94,7 +96,7 @@ export class ExchangeView {
   #surround() {
     const { exchange } = this;
     this.above.replaceChildren(.../** @type {Node[]} */ ([removed(exchange), searched(exchange, this.steps), this.summary, confidence(exchange), banner(exchange)].filter(Boolean)));
-    const below = exchange.state === "done" ? [sources(exchange), closest(exchange), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
+    const below = exchange.state === "done" ? [sources(exchange), closest(exchange, this.drawn), unsupported(exchange), nextSteps(exchange, this.steps), !offersDocuments(exchange) && related(exchange)] : [this.#broken()];
     const taken = actions(exchange, this.answer, this.steps);
     this.below.replaceChildren(.../** @type {Node[]} */ ([...below, taken].filter(Boolean)));
     this.#mark();
@@ -125,7 +127,10 @@ export class ExchangeView {
     const final = exchange.state === "done";
     try {
       const citations = final ? (exchange.citations ?? []) : [];
-      const { html, numbers, parts } = await request("page/render", { method: "POST", body: { answer, citations, final, question: exchange.question } });
+      const near = (exchange.closest ?? []).map(({ quote, marked, table_head }) => ({ quote, marked, table_head }));
+      const body = { answer, citations, closest: near, final, question: exchange.question };
+      const { html, numbers, parts, closest: drawn } = await request("page/render", { method: "POST", body });
+      this.drawn = drawn;
       if (final) exchange.numbers = numbers;
       replace(this.answer, html);
       this.summary = parts > 1 ? partsSummary(this.answer) : null;
@@ -165,7 +170,7 @@ export class ExchangeView {
     if (words instanceof HTMLElement) words.querySelectorAll(".chip").forEach((chip) => chip.remove());
     const count = sourcesOf(exchange).length;
     const sources = count && t("answer.sources", { count });
-    const confidence = exchange.confidence && !isUnanswered(exchange.outcome) && t(`confidence.${levelOf(exchange.confidence.level)}`);
+    const confidence = exchange.confidence && isAnswer(exchange) && t(`confidence.${levelOf(exchange.confidence.level)}`);
     const near = exchange.closest?.length && t("answer.closest", { count: exchange.closest.length });
     return [removed(exchange)?.textContent, outcome, words.textContent?.trim(), sources, near, confidence].filter(Boolean).map((part) => part?.replace(/\.$/, "")).join(". ");
   }

@@ -13,7 +13,7 @@ export function markRest(answer) {
     if (/^H\d$/.test(block.tagName)) led = false;
     else if (led) block.classList.add("more");
     else {
-      led = true;
+      led = !/:\s*$/.test(block.textContent ?? "") || endOfSentence(block) !== null; // A line that only announces is no answer.
       if (block.tagName === "P") splitAfterSentence(block);
     }
   }

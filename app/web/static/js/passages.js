@@ -25,11 +25,11 @@ export function passagesOf(citations, documents) {
   });
 }
 
-/** Return the closest passages with the source's words around their quotes.
+/** Return the closest passages with the places of their best words in the documents.
  * @param {any[]} closest
  * @param {any[]} documents What was retrieved */
 export function closestOf(closest, documents) {
-  const words = passagesOf(closest.map((one) => ({ ...one, matched: true })), documents);
+  const words = passagesOf(closest.map((one) => ({ ...one, quote: one.marked || one.quote, matched: true })), documents);
   return closest.map((one, index) => ({ ...one, ...words[index], quote: one.quote }));
 }
 

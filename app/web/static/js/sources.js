@@ -48,8 +48,9 @@ export function dateOf(date) {
 /** Return a level of confidence as one of the names `high`, `medium`, `low` and `very_low`. @param {string} [level] */
 export const levelOf = (level = "low") => level.toLowerCase().replace(/\W/g, "_");
 
-/** Return whether an outcome is a reply without an answer, which has no confidence. @param {string} [outcome] */
-export const isUnanswered = (outcome = "answered") => ["declined", "no_results", "unsure", "ungrounded"].includes(outcome);
+/** Return whether a reply says something of the documents, sure or not; others have no confidence.
+ * @param {import("./records.js").Exchange} exchange */
+export const isAnswer = ({ outcome = "answered", citations }) => ["answered", "degraded"].includes(outcome) || (outcome === "unsure" && Boolean(citations?.length));
 
 /** Return a date and time as its reader writes it. @param {number} [when] In milliseconds since 1970 */
 export const timeOf = (when) => new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }).format(when);

@@ -1,4 +1,4 @@
-// What the model wrote and no document says: taken out of the answer, and shown folded below it, where no copy takes it along.
+// What no document says: taken out of the answer, and shown folded below it, where no copy takes it along.
 import { element } from "./elements.js";
 import { t } from "./words.js";
 
@@ -40,7 +40,7 @@ function wholeLine(letters, [start, end]) {
   return alone ? [first, last] : [start, end];
 }
 
-/** Return what the model wrote and no document says, folded; null where there is nothing.
+/** Return what no document says, folded; null where there is nothing.
  * @param {import("./records.js").Exchange} exchange */
 export function unsupported({ draft }) {
   if (!draft) return null;

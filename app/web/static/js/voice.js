@@ -2,7 +2,7 @@
 import { announce } from "./announce.js";
 import { embedded } from "./api.js";
 import { byId, button } from "./elements.js";
-import { isUnanswered } from "./sources.js";
+import { isAnswer } from "./sources.js";
 import { state } from "./state.js";
 import { language, t } from "./words.js";
 
@@ -81,7 +81,7 @@ function mark(on) {
 /** Return a button that reads an answer aloud, and stops; null where the browser does not speak.
  * @param {import("./records.js").Exchange} exchange
  * @param {() => string} words */
-export function readButton({ outcome }, words) {
+export function readButton(exchange, words) {
   if (!speech || embedded) return null;
   const made = button(t("voice.read"), read, { icon: "speaker", alone: true, class: "quiet voiced", does: "read" });
   const rest = () => made.setAttribute("aria-pressed", "false");
@@ -91,7 +91,7 @@ export function readButton({ outcome }, words) {
     if (reads) return rest();
     const spoken = new SpeechSynthesisUtterance(words());
     // Without a language model an answer is a quotation in English.
-    spoken.lang = tag(isUnanswered(outcome) || state.me?.model ? language : "en");
+    spoken.lang = tag(isAnswer(exchange) && !state.me?.model ? "en" : language);
     spoken.voice = speech.getVoices().find(({ lang, localService }) => localService && lang.startsWith(spoken.lang.slice(0, 2))) ?? null;
     for (const over of ["end", "error"]) spoken.addEventListener(over, rest);
     made.setAttribute("aria-pressed", "true");

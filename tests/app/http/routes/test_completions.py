@@ -14,7 +14,7 @@ import prompts
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
 from app.http.server import create_app
-from app.wings.openai.messages import Message, closest_text, history_of, question_of
+from app.wings.openai.messages import WITHDRAWN, Message, below, closest_text, history_of, question_of
 from chains.state import ClosestPassage
 from tests.access import key_entry, serving, settings_over
 from tests.fakes import MODEL, FakeGroq, Reply, fake_groq
@@ -112,7 +112,19 @@ def test_a_stream_shows_nothing_that_no_passage_supports(client, groq):
     assert annotations == []
 
 
-CLOSEST = "\n\nClosest passages:\n\n1. [GST Guide > Rate](https://example.org/gst): “The rate of GST"
+def passage(quote: str, *, section: str | None = None, table_head: str = "") -> ClosestPassage:
+    place: Any = {"doc_id": "d", "title": "T", "section": section, "page": None, "url": None}
+    return place | {
+        "quote": quote,
+        "start": 0,
+        "end": len(quote),
+        "marked": "",
+        "table_head": table_head,
+        "score": None,
+    }
+
+
+CLOSEST = "\n\nClosest passages:\n\n1. [GST Guide > Rate](https://example.org/gst)\n\n   The rate of GST"
 
 
 def test_the_closest_passages_stand_below_a_decline_and_in_the_extension(client, groq):
@@ -127,12 +139,26 @@ def test_the_closest_passages_stand_below_a_decline_and_in_the_extension(client,
 
 
 def test_what_a_document_says_is_no_markup_of_the_message():
-    quote = "See [here](https://evil.example)\n<img src=x>"
-    one = ClosestPassage(
-        doc_id="d", title="T", section=None, page=None, url=None, quote=quote, start=0, end=len(quote), score=None
+    quote = "See \\\\[here](https://evil.example)\n\\[sic\\] <img src=x>"
+
+    assert closest_text([passage(quote)]).endswith(
+        "1. T\n\n   See \\\\\\[here\\](https://evil.example)\n   \\[sic\\] &lt;img src=x>"
     )
 
-    assert closest_text([one]).endswith("1. T: “See \\[here\\](https://evil.example) &lt;img src=x>”")
+
+def test_passages_of_one_place_stand_below_its_name_and_tables_have_their_head():
+    passages = [passage("Prices:"), passage("| Dog | £52 |", table_head="| Animal | Price |\n|---|---|")]
+
+    assert closest_text([*passages, passage("Other.", section="Hours")]).endswith(
+        "1. T\n\n   Prices:\n\n   | Animal | Price |\n   |---|---|\n   | Dog | £52 |\n\n2. T > Hours\n\n   Other."
+    )
+
+
+def test_an_unsure_answer_is_corrected_and_not_withdrawn():
+    answer: Any = {"answer": "Am nächsten kommt:", "outcome": "unsure", "citations": [], "closest": []}
+
+    assert below(answer, replaced=True) == ""
+    assert below(answer | {"outcome": "ungrounded"}, replaced=True).startswith(WITHDRAWN)
 
 
 def test_the_closest_passages_are_no_part_of_the_conversation_that_follows():

@@ -40,6 +40,14 @@ def test_an_answer_is_rendered_with_its_chips(client):
     assert '<strong>9 %</strong> <button type="button" class="chip" data-citation="0"' in response.json()["html"]
 
 
+def test_closest_passages_are_drawn_with_the_answer(client):
+    near = {"quote": "| Cat | £53 |", "marked": "| Cat | £53 |", "table_head": "| Animal | Price |\n|---|---|"}
+    told = client.post("/page/render", json={"answer": "x", "closest": [near, {"quote": "*Kept* before 2026"}]}).json()
+
+    assert [passage.partition(">")[0] for passage in told["closest"]] == ['<div class="scroll" tabindex="0"', "<p"]
+    assert '<mark class="quote">£53</mark>' in told["closest"][0]
+
+
 def test_the_language_is_that_of_the_address_and_kept_from_then_on(client):
     first = client.get("/", headers={"Accept-Language": "id-ID, en;q=0.5"})
     asked = client.get("/?lang=en", headers={"Accept-Language": "id"})
@@ -94,6 +102,7 @@ def test_what_is_no_file_of_the_page_is_a_404(client, path):
         ({"answer": "x", "citations": [{"start": 10**9, "end": 10**10}]}, 200),
         ({"answer": "x", "citations": [{"start": 1, "end": 0}] * 500}, 200),
         ({"answer": "x", "citations": [{"start": 0, "end": 1}] * 501}, 400),
+        ({"answer": "x", "closest": [{"quote": "x"}] * 11}, 400),
         ({"answer": "x" * 70_000}, 413),
         ({}, 400),
         ([], 400),

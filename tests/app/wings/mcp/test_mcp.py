@@ -143,7 +143,8 @@ async def test_a_decline_names_the_closest_passages_that_the_caller_may_see(url,
         asked = await session.call_tool("ask", {"question": QUESTION})
 
     told = asked.structuredContent or {}
-    assert [(one["doc_id"], one["quote"]) for one in told["closest"]] == [(PUBLIC, "The surcharge on weekends is 5 %.")]
+    quote = "The surcharge on weekends is 5 %."
+    assert [(one["doc_id"], one["quote"], one["marked"]) for one in told["closest"]] == [(PUBLIC, quote, quote)]
     assert "Closest passages:\n- 01_regulatory guide > Rate" in text_of(asked)
 
 

@@ -38,6 +38,11 @@ TAX = """[Tax Guide \\[2024\\] (Singapore) > Rates]
 And this sentence about the GST rate breaks off in the"""
 
 
+def is_not_sure(answer: str) -> bool:
+    """Return whether an answer declines, or says itself that it is not sure."""
+    return answer == DECLINE or answer.startswith(UNSURE)
+
+
 def ask(
     question: str, *entries: str, model: OfflineChatModel | None = None, scores: Sequence[float | None] = ()
 ) -> str:

@@ -1,4 +1,4 @@
-"""A deployment's own texts, in PROMPTS_PATH, are said where nothing is quoted."""
+"""A deployment's own texts, in PROMPTS_PATH, are said where nothing is sure."""
 
 import json
 from pathlib import Path
@@ -7,20 +7,18 @@ import pytest
 
 from tests.fakes import Reply
 
-GUIDE = "# Thailand Guide\n\n## Tax\n\nThe VAT rate in Thailand is 7 %.\n"
-DECLINE, UNSURE, PART = "Please ask Ann at the desk.", "Nothing sure; see below.", "Not sure of this part."
-LAOS, CUP, BOTH = (
-    "What is the VAT rate in Laos?",
-    "Who won the world cup in 1998?",
-    "What is the VAT rate in Thailand? What is the VAT rate in Laos?",
-)
+GUIDE = "# Thailand Guide\n\n## Tax\n\nThe VAT rate in Thailand is 7 %. A late return costs a fine of 2,000 baht.\n"
+DECLINE, UNSURE = "Please ask Ann at the desk.", "Nothing sure; see below."
+CUP = "Who won the world cup in 1998?"
+LATE = "Do we get money back from the Thais when our partner forgot to file?"
+BOTH = f"What is the VAT rate in Thailand? {LATE}"
 
 
 @pytest.fixture
 def own_texts(waypoint, monkeypatch) -> None:
     folder = Path("texts")
     folder.mkdir()
-    for name, text in {"decline": DECLINE, "unsure": UNSURE, "unsure_part": PART}.items():
+    for name, text in {"decline": DECLINE, "unsure": UNSURE}.items():
         (folder / f"{name}.txt").write_text(f"{text}\n")
     Path("desk").mkdir()
     Path("desk/guide.md").write_text(GUIDE)
@@ -30,13 +28,13 @@ def own_texts(waypoint, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "outcome", "text"), [(LAOS, "unsure", UNSURE), (CUP, "declined", DECLINE), (BOTH, "answered", PART)]
+    ("question", "outcome", "text"), [(LATE, "unsure", UNSURE), (CUP, "declined", DECLINE), (BOTH, "answered", UNSURE)]
 )
-def test_the_texts_of_the_deployment_are_said_where_nothing_is_quoted(waypoint, own_texts, question, outcome, text):
+def test_the_texts_of_the_deployment_are_said_where_nothing_is_sure(waypoint, own_texts, question, outcome, text):
     answer = json.loads(waypoint("ask", "--json", question)[1])
     shown = waypoint("ask", question)[1]
 
-    assert (answer["outcome"], answer["answer"].endswith(text), text in shown) == (outcome, True, True)
+    assert (answer["outcome"], text in answer["answer"], text in shown) == (outcome, True, True)
 
 
 def test_a_model_that_says_the_sentence_of_the_deployment_declines(waypoint, own_texts, groq, monkeypatch):

@@ -28,20 +28,28 @@ def test_weights_of_another_version_are_refused_with_the_command_that_fits_them(
         read_ranker(json.dumps(kept), FEATURES)
 
 
-@pytest.mark.parametrize("name", ["near", "names", "pairs", "definition", "score", "meaning"])
+@pytest.mark.parametrize("name", ["near", "pairs", "range", "score", "meaning"])
 def test_more_of_what_speaks_for_a_statement_makes_it_likelier(name):
     ranker = packaged_ranker(FEATURES)
 
-    assert ranker.probability(values(**{name: 1.0})[0]) > ranker.probability(values(**{name: 0.0})[0])
+    assert ranker.probabilities(values(**{name: 1.0})) > ranker.probabilities(values(**{name: 0.0}))
 
 
 def test_an_unknown_similarity_is_taken_to_be_as_good_as_the_words():
     ranker = packaged_ranker(FEATURES)
     unknown = {"score": np.nan, "meaning": np.nan, "meaning_above": np.nan}
 
-    well, badly = (ranker.probability(values(near=near, **unknown)[0]) for near in (1.0, 0.0))
-    assert well > ranker.probability(values(near=1.0)[0])
-    assert badly < ranker.probability(values(near=0.0)[0])
+    well, badly = (ranker.probabilities(values(near=near, **unknown)) for near in (1.0, 0.0))
+    assert well > ranker.probabilities(values(near=1.0))
+    assert badly < ranker.probabilities(values(near=0.0))
+
+
+def test_a_statement_far_ahead_of_the_others_of_its_question_is_likelier():
+    ranker = packaged_ranker(FEATURES)
+    alone = ranker.probabilities(np.concatenate([values(near=1.0), values(near=0.0)]))
+    beside = ranker.probabilities(np.concatenate([values(near=1.0), values(near=0.95)]))
+
+    assert alone[0] > beside[0]
 
 
 def test_a_feature_far_from_its_mean_tells_no_more_than_one_at_the_border():

@@ -1,0 +1,109 @@
+"""A passage is read once: what its statements are, what stands over each, and where it stands."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chains.text.statements import read_statements
+
+PRICES = """## Prices
+
+Prices hold from March. They include tax.
+
+| Service | Dog | Cat |
+|---|---|---|
+| Grooming | £52 | £53 |
+| **Extras** | | |
+| Nails | £9 | £8 |
+"""
+
+
+def said(text: str, head: str = "") -> list[tuple[str, str]]:
+    return [(one.kind, one.said) for one in read_statements(text, head)]
+
+
+def test_sentences_rows_and_labels_are_told_apart():
+    assert said(PRICES) == [
+        ("heading", "Prices"),
+        ("sentence", "Prices hold from March."),
+        ("sentence", "They include tax."),
+        ("head", "Service – Dog: Dog; Cat: Cat."),
+        ("row", "Grooming – Dog: £52; Cat: £53."),
+        ("label", "Extras"),
+        ("row", "Extras, Nails – Dog: £9; Cat: £8."),
+    ]
+
+
+def test_a_statement_knows_what_stands_over_it():
+    items = "You need:\n\n- an invoice\n- a list\n  of packages"
+    text = f"# Guide\n\n## Papers\n\n{items}\n\n**Note**\nAsk us.\n\nWhat else?\n\nA permit."
+    assert [
+        (one.said, one.headings, one.lead) for one in read_statements(text) if one.kind in {"item", "sentence"}
+    ] == [
+        ("an invoice", ("Guide", "Papers"), "You need"),
+        ("a list of packages", ("Guide", "Papers"), "You need"),
+        ("Ask us.", ("Guide", "Papers"), "Note"),
+        ("A permit.", ("Guide", "Papers"), "What else?"),
+    ]
+
+
+def test_two_rows_of_names_are_one_head_and_a_name_spans_the_blanks_to_its_right():
+    names = "|  | Year ended March 31, |  | Change |\n|---|---|---|---|\n|  | 2018 | 2017 |  |"
+    text = f"{names}\n|  |  | (in thousands) |  |\n| Interest | 1,310 | 510 | 800 |"
+    assert said(text)[-1] == (
+        "row",
+        "Interest – Year ended March 31, 2018: 1,310; Year ended March 31, 2017: 510; Change: 800.",
+    )
+
+
+def test_a_blank_first_cell_is_the_label_above_it_but_not_beside_figures():
+    text = "| Region | Goods | Rate |\n|---|---|---|\n| North | Frozen | 17 % |\n|  | Chilled | 11 % |\n|  | 28 | 30 |"
+    assert [words for kind, words in said(text) if kind == "row"] == [
+        "North – Goods: Frozen; Rate: 17 %.",
+        "North – Goods: Chilled; Rate: 11 %.",
+        "Goods: 28; Rate: 30",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"), [("✓", "✗"), ("✔", ""), ("x", ""), ("x", "-"), ("●", ""), ("☑", "☐"), ("✅", "❌"), ("✓", "x")]
+)
+def test_ticks_are_said_as_yes_and_no(yes, no):
+    text = f"| Ticket | House | Boat |\n|---|---|---|\n| Day | {yes} | {no} |\n| Evening | {no} | {yes} |"
+    assert [words for kind, words in said(text) if kind == "row"] == [
+        "Day – House: yes; Boat: no.",
+        "Evening – House: no; Boat: yes.",
+    ]
+
+
+def test_a_table_that_goes_on_has_the_columns_of_its_head():
+    head = "| Service | Fee |\n|---|---|"
+    assert said("| Storage | 12 |\n| Demurrage | 90 |", head) == [
+        ("row", "Storage – Fee: 12."),
+        ("row", "Demurrage – Fee: 90."),
+    ]
+
+
+@pytest.mark.parametrize("text", ["|", "| |", "||||", "|---|", "| a |\n|", "```\n|\n", "> |", "- |", "#", "**"])
+def test_odd_lines_are_no_error(text):
+    read_statements(text)
+
+
+def test_the_last_cell_of_a_row_may_hold_two_sentences():
+    text = "| Item | Note |\n|---|---|\n| Paper | It is free. Ask the desk. |"
+    assert said(text)[-1] == ("row", "Paper – Note: It is free. Ask the desk.")
+
+
+MARKDOWN = st.text(alphabet="ab1 .?:|#*->`_\n\t\u2713é[]()", max_size=300)
+
+
+@given(MARKDOWN)
+def test_every_character_belongs_to_one_statement_or_is_markup(text):
+    end = 0
+    for one in read_statements(text):
+        assert not set(text[end : one.start]) & set("abé\u2713"), text[end : one.start]
+        assert end <= one.start < one.end
+        assert one.words == text[one.start : one.end]
+        assert all(one.start <= cell.start <= cell.end <= one.end for cell in one.cells)
+        end = one.end
+    assert not set(text[end:]) & set("abé\u2713")
