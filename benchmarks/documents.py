@@ -3,11 +3,14 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from xml.sax.saxutils import escape
 
 from fpdf import FPDF, XPos, YPos
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, StreamObject
+
+from chains.ingestion.tables import Cell
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -77,8 +80,8 @@ def laid_out_pdf(*pages: Sequence[str], by_column: bool = False) -> bytes:
     return bytes(document.output())
 
 
-def docx(body: str, *, title: str = "", modified: str = "") -> bytes:
-    """Return a Word document of this WordprocessingML; `heading`, `paragraph` and `table` make it."""
+def docx(body: str, *, title: str = "", modified: str = "", more: Mapping[str, str] | None = None) -> bytes:
+    """Return a Word document of what `heading`, `paragraph` and `table` make; `more` are further parts."""
     core = (
         f'<cp:coreProperties xmlns:cp="{_PACKAGE}/metadata/core-properties"'
         ' xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/">'
@@ -97,7 +100,7 @@ def docx(body: str, *, title: str = "", modified: str = "") -> bytes:
     }
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        for name, text in parts.items():
+        for name, text in {**parts, **(more or {})}.items():
             archive.writestr(name, text)
     return file.getvalue()
 
@@ -116,3 +119,18 @@ def table(*rows: Sequence[str]) -> str:
     """Return a table; its first row is the header."""
     cells = ["".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) for row in rows]
     return "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in cells) + "</w:tbl>"
+
+
+def merged_table(cells: Sequence[tuple[int, int, Cell]]) -> str:
+    """Return a table of cells at their rows and columns, each over as many rows and columns as it spans."""
+    count = max((row + cell.rows for row, _, cell in cells), default=0)
+    rows: list[dict[int, str]] = [{} for _ in range(count)]
+    for number, column, cell in cells:
+        for down in range(cell.rows):
+            merge = f'<w:vMerge w:val="{"continue" if down else "restart"}"/>' if cell.rows > 1 else ""
+            words = paragraph("" if down else escape(cell.text))
+            rows[number + down][column] = (
+                f'<w:tc><w:tcPr><w:gridSpan w:val="{cell.columns}"/>{merge}</w:tcPr>{words}</w:tc>'
+            )
+    lines = ("".join(row[column] for column in sorted(row)) for row in rows)
+    return "<w:tbl>" + "".join(f"<w:tr>{line}</w:tr>" for line in lines) + "</w:tbl>"

@@ -19,9 +19,9 @@ Pairs = Sequence[tuple[Any, Any]]
 class YamlError(ValueError):
     """The text cannot be read: `problem` continues "the file ...", and `line` counts from 1."""
 
-    def __init__(self, problem: str, line: int = 1) -> None:
+    def __init__(self, problem: str, line: int = 1, *, is_too_large: bool = False) -> None:
         super().__init__(f"line {line}: it {problem}")
-        self.problem, self.line = problem, line
+        self.problem, self.line, self.is_too_large = problem, line, is_too_large
 
 
 def read_values(text: str, *, most_values: int = MOST_VALUES, object_pairs_hook: Callable[[Pairs], Any] = dict) -> Any:
@@ -48,7 +48,7 @@ def read_nodes(text: str, *, most_values: int = MOST_VALUES) -> Node | None:
     """
     if len(text) > MOST_CHARACTERS:
         msg = f"is longer than {MOST_CHARACTERS:,} characters"
-        raise YamlError(msg)
+        raise YamlError(msg, is_too_large=True)
     try:
         _check_size(text, most_values)
         return yaml.compose(text, Loader=_LOADER)
@@ -80,7 +80,7 @@ def _check_size(text: str, most_values: int) -> None:
             anchors[event.anchor] = 1
         if sizes[-1] > most_values or len(opened) > MAX_DEPTH:
             msg = f"has more than {most_values} values or is nested too deeply"
-            raise YamlError(msg, event.start_mark.line + 1 if event.start_mark else 1)
+            raise YamlError(msg, event.start_mark.line + 1 if event.start_mark else 1, is_too_large=True)
 
 
 def _value(node: Node | None, object_pairs_hook: Callable[[Pairs], Any]) -> Any:

@@ -1,6 +1,6 @@
 """`waypoint ingest`: bring files into the index; also opens a non-empty index for the other commands."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -104,8 +104,14 @@ def _sample_path(settings: Settings) -> str:
 
 def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
     for tell in hooks.each("ingested"):
-        with side_step(tell.__name__):
-            yield from tell(services, paths)
+        yield from _told(tell, services, paths)
+
+
+def _told(tell: Callable[..., Iterable[str]], services: "Services", paths: Sequence[str]) -> Sequence[str]:
+    """Return what a step after an ingestion says; one that fails is named, and the report stands."""
+    with side_step(tell.__name__):
+        return list(tell(services, paths))
+    return [f"The step {tell.__name__!r} failed, the log says where; the documents are in the index."]
 
 
 def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report":

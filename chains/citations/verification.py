@@ -116,7 +116,7 @@ def _gives_a_figure_to_another_subject(
     repeated = [word for word in words if word.key in asked.repeatable and word.weight >= CONTENT]
     if len(repeated) < FEWEST_FOREIGN:
         return False
-    held = match(repeated, evidence, similarity).max(axis=0)
+    held = match(repeated, evidence, similarity).max(axis=0, initial=0)  # A rule has no words.
     near = zip(repeated, held, strict=True)
     lacking = {word.key for word, cosine in near if cosine < NEAR and word.key not in evidence.heading}
     return len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown

@@ -27,6 +27,7 @@ ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 LOOKS_LIKE_HEADING = re.compile(r"[.!?]?(?<!\s)\s++(?=#{1,6}\s)")
 START = attrgetter("start")
 LONGEST = 4  # In chunk sizes: a longer heading is cut like any text, and a longer head of a table is not repeated.
+_RULE = re.compile(r"[-*_=\s]+")  # Between two parts of a text; it says nothing.
 FIRST_CHARACTER = re.compile(r"\s*\S")
 
 # The splitter returns strings without offsets. It therefore gets an encoded text: each character is replaced by one
@@ -138,6 +139,8 @@ class Chunker:
             names = tuple(above.text for above in path if above.level > 1 or above.text != title)
             for span in self._cut_section(source, heading, following.start, tables):
                 context = self._context(source, span, tables)
+                if _RULE.fullmatch(source, *span):
+                    continue
                 chunks.append(Chunk(source[span.start : span.end], *span, heading.text, names, context))
         return chunks
 

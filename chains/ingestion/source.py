@@ -1,7 +1,7 @@
 """The text that a loader extracts from a file, and the checks that all loaders share."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +10,16 @@ from chains.errors import IngestionError
 
 # Every chunk carries the title and the name of its section; what is longer is no name that a reader would know.
 MAX_NAME = 300
+MAX_SHOWN = 60  # Of a text that is named in a warning.
 
+_WORD = re.compile(r"[^\W\d_]{2}")
+_NO_TITLE = re.compile(
+    r"(?:untitled(?: document)?|anonymous|unnamed|unknown|no title|none|null|title|document|slide"
+    r"|(?:powerpoint )?presentation)\s*\d*$"
+    r"|(?:new )?microsoft (?:word|excel|powerpoint)[\w ]*$|[\w./\\ -]+\.(?:exe|tmp|dvi|ps|indd|qxd|cdr|dwg)$"
+    r"|(?:about:blank|file:|https?:)|(?:scan|img|image|dsc|page)[ _-]?\d+$",
+    re.IGNORECASE,
+)
 _NO_CHARACTERS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -84,6 +93,19 @@ def without_controls(text: str) -> str:
     return _NO_CHARACTERS.sub("", text)
 
 
+def left_out(texts: Iterable[str], why: str) -> tuple[str, ...]:
+    """Return the warning that texts were not read, with the first words of the first; nothing where there are none."""
+    first, *others = [*filter(None, texts)] or [""]
+    words = first if len(first) <= MAX_SHOWN else f"{first[:MAX_SHOWN]}..."
+    more = f" and {len(others)} more" if others else ""
+    return (f"text that is {why} is left out: {words!r}{more}",) if first else ()
+
+
 def title_of(path: Path) -> str:
     """Return a title made of the file's name."""
     return path.stem.replace("_", " ").title()
+
+
+def is_title(text: str) -> bool:
+    """Say whether a title that a program wrote names the document: not `untitled`, `10811.exe` or a row of numbers."""
+    return bool(_WORD.search(text)) and not _NO_TITLE.match(text.strip(" .()[]<>\"'-_"))

@@ -21,6 +21,7 @@ _DECORATION = " \t>#*_-+|<!/;%~\"'`{}[]()=.,•·"
 _COMMENT = re.compile(r"\s(?:#|//|--+>|<!--).*")
 _AUDIENCE = re.compile(r"audience[\"'*_`\s]*(?::=?|=>?)\s*(.*)")
 _NAMED = re.compile(r"\w[\w .-]{0,40}[\"'*_`]*\s*[:=]")
+_BARS, _RULE = re.compile(r"(?<!\\)\|"), re.compile(r":?-+:?")
 _ROW = re.compile(r"(?:^- |; )audience: ([^;\n]+)", re.MULTILINE)
 
 # Goods may be restricted and vehicles private: then the word says nothing of the document.
@@ -107,8 +108,26 @@ def audiences_in(text: str, *, rows: bool = False) -> list[str]:
         value = _COMMENT.sub("", stated[1]).strip(_DECORATION) if stated else ""
         if value and not is_public(value) and (number < head or _SAYS_INTERNAL.search(value)):
             found.append(value)
-    values = (one[1].strip(_DECORATION) for one in _ROW.finditer(folded(text))) if rows else ()
+    values = (value.strip(_DECORATION) for value in _row_values(folded(text))) if rows else ()
     return [*found, *(value for value in values if value and not is_public(value))]
+
+
+def _row_values(text: str) -> Iterator[str]:
+    """Yield what the rows of a text in lower case say of their audience: `- audience: staff`, or a table's column."""
+    yield from (row[1] for row in _ROW.finditer(text))
+    if "audience" not in text:
+        return
+    column, is_first = None, True
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            column, is_first = None, True
+            continue
+        cells = [cell.strip() for cell in _BARS.split(line)[1:-1]]
+        names = [cell.rpartition(": ")[2] for cell in cells] if is_first else []
+        column = names.index("audience") if "audience" in names else column
+        if not is_first and column is not None and column < len(cells) and not _RULE.fullmatch(cells[column]):
+            yield cells[column]
+        is_first = False
 
 
 def mark_in(text: str) -> str:

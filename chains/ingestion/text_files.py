@@ -5,19 +5,25 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from markdown_it import MarkdownIt
+
+from chains.audience import INTERNAL
 from chains.errors import IngestionError
+from chains.ingestion.shown_markdown import shown_markdown
 from chains.ingestion.source import MAX_NAME, SourceText, require_words, title_of, without_controls
 from chains.ingestion.statements import Stated, plain_name, strings
-from chains.regular_files import read_text
+from chains.regular_files import read_any_text
 from chains.safe_yaml import Pairs, YamlError, read_values
 from chains.source_urls import not_links, source_urls
 from chains.text.letters import visible
 
 Parse = Callable[[str, Stated], dict[str, Any]]
 
+FRONT_MATTER = "the front matter"  # Every fault of one is told in words that begin so.
 # A block that has none of these is text between two lines, and no front matter.
 NAMES = frozenset(
     {"audience", "category", "jurisdiction", "last_updated", "retrieval_keywords", "source_organization", "source_type"}
@@ -69,40 +75,67 @@ MOST_WARNINGS, MAX_SHOWN = 5, 80
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPENED = re.compile(r"\A\ufeff?---[ \t]*\n[ \t]*[\w-]+[ \t]*:")
-_TITLE = re.compile(r"^#[ \t](.*)$", re.MULTILINE)
-_CLOSING = re.compile(r"(?:^|[ \t])#+$")
+_LINES = re.compile(r"^([ \t{-]*)[\"']?(\w[\w -]{0,40}?)[\"']?[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+
+
+class FrontMatterError(IngestionError):
+    """What stands between the two lines of dashes is no list of names and values."""
 
 
 def load_markdown(path: Path) -> SourceText:
     """Read a markdown file with optional YAML front matter; line ends are read as line feeds.
 
     Raises:
-        IngestionError: the file cannot be read, is not UTF-8 text, is empty, or its front matter is broken.
+        IngestionError: the file cannot be read, is no text, is empty, or its front matter holds too much.
     """
-    text = read_text(path)
+    text, warnings = read_any_text(path)
     stated = Stated()
-    values, start = _front_matter(text, stated)
+    values, start, faults = _readable_front_matter(text, stated)
+    shown, unseen = shown_markdown(text[start:])
+    require_words(shown)
+    metadata = _metadata(values, shown, path) | stated.strictest()
+    return SourceText(text[:start] + shown, start, metadata, warnings=(*warnings, *faults, *unseen, *_warnings(values)))
+
+
+def _readable_front_matter(text: str, stated: Stated) -> tuple[dict[str, Any], int, tuple[str, ...]]:
+    """Return the values of the front matter, where the text below it begins, and what of it could not be read.
+
+    A front matter that is no YAML is read line by line; two rules with text between them are text.
+    """
+    try:
+        values, start = _front_matter(text, stated)
+    except FrontMatterError as error:
+        found = _FRONT_MATTER.match(text)
+        if found is None or not _OPENED.match(text):
+            return {}, 0, ()
+        return _values_of_lines(found[1], stated), found.end(), (f"{error}; its lines are read one by one",)
     if start == 0 and _OPENED.match(text):
-        msg = "the front matter opened by '---' is never closed; end it with a line of three dashes"
-        raise IngestionError(msg)
-    require_words(text[start:])
-    metadata = _metadata(values, text[start:], path) | stated.strictest()
-    return SourceText(text, start, metadata, warnings=tuple(_warnings(values)))
+        _values_of_lines(text.partition("\n\n")[0][:MAX_FRONT_MATTER], stated)
+        return values, 0, (f"{FRONT_MATTER} opened by '---' is never closed and is read as text",)
+    return values, start, ()
+
+
+def _values_of_lines(block: str, stated: Stated) -> dict[str, str]:
+    """Return the values of the lines `name: value`; no value of who may see the document is internal."""
+    lines = [(line[1], plain_name(line[2]), line[3].strip("\"'")) for line in _LINES.finditer(block)]
+    for _, name, value in lines:
+        stated.note(name, value or INTERNAL)
+    return {name: value for indent, name, value in reversed(lines) if not indent}
 
 
 def load_plain(path: Path) -> SourceText:
     """Read a file of plain text; line ends are read as line feeds. Of a front matter only what decides who sees it.
 
     Raises:
-        IngestionError: the file cannot be read, is not UTF-8 text, or is empty.
+        IngestionError: the file cannot be read, is no text, or is empty.
     """
-    text = read_text(path)
+    text, warnings = read_any_text(path)
     start = len(text) - len(text.removeprefix("\ufeff"))
     require_words(text[start:])
     stated = Stated()
     with suppress(IngestionError):  # What only begins like a front matter is text.
         _front_matter(text, stated)
-    return SourceText(text, start, {"title": title_of(path)} | stated.strictest(), plain=True)
+    return SourceText(text, start, {"title": title_of(path)} | stated.strictest(), plain=True, warnings=warnings)
 
 
 LOADERS = {
@@ -136,11 +169,11 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
     try:
         values = read_values(front_matter, most_values=MAX_VALUES, object_pairs_hook=mapping)
     except YamlError as error:
-        msg = f"the front matter {error.problem} at line {error.line + 1}"
-        raise IngestionError(msg) from error
+        msg = f"{FRONT_MATTER} {error.problem} at line {error.line + 1}"
+        raise (IngestionError if error.is_too_large else FrontMatterError)(msg) from error
     if not isinstance(values or {}, dict):
-        msg = f"the front matter is a {type(values).__name__}; it must be a list of `name: value` lines"
-        raise IngestionError(msg)
+        msg = f"{FRONT_MATTER} is a {type(values).__name__}; it must be a list of `name: value` lines"
+        raise FrontMatterError(msg)
     return values or {}
 
 
@@ -160,8 +193,16 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
 
 
 def _first_heading(body: str) -> str:
-    headings = (_plain(_CLOSING.sub("", found[1].strip())) for found in _TITLE.finditer(body))
-    return next(filter(None, headings), "")[:MAX_NAME]
+    """Return the first heading of level 1; comments in code are none."""
+    if "#" not in body and "==" not in body:
+        return ""
+    tokens = MarkdownIt("commonmark").disable("inline").parse(body)
+    names = (
+        _plain(content.content)
+        for opening, content in pairwise(tokens)
+        if opening.type == "heading_open" and opening.tag == "h1" and opening.level == 0
+    )
+    return next(filter(None, names), "")[:MAX_NAME]
 
 
 def _plain(value: Any) -> str:

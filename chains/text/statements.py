@@ -171,7 +171,7 @@ class _Reader:
         self.paragraph: list[_Line] = []
         self.columns: tuple[str, ...] = ()
         self.rows: list[Sequence[Cell]] = []
-        self.head = _names(_cells(head.splitlines()[0], 0)) if head.strip() else ()
+        self.head = _names(_cells(head.splitlines()[0], 0)) if head.strip(" |:-\n") else ()
 
     def read(self) -> list[Statement]:
         """Return the statements in the order of the text."""
@@ -264,12 +264,13 @@ class _Reader:
         if is_ruled or not (bare.startswith("|") or self.rows or self.columns):
             self.columns = _names(cells)
             self._add("head", start, end, cells)
+        elif _spans(cells):
+            if not cells[0].text.endswith(_CLOSED):
+                self.group = cells[0].text.rstrip(": ")
+            self._add("label", start, end, cells[:1])
         elif not self.rows and self._names_columns(place, cells):
             self.columns = _joined(self.columns, cells)
             self._add("head", start, end, cells)
-        elif len(cells) > 1 and cells[0].text and not any(cell.text for cell in cells[1:]):
-            self.group = cells[0].text.rstrip(": ")
-            self._add("label", start, end, cells)
         else:
             if self.rows and not cells[0].text and not _FIGURE.search("".join(cell.text for cell in cells[1:2])):
                 cells[0] = cells[0]._replace(text=self.rows[-1][0].text)
@@ -340,6 +341,12 @@ def _cells(row: str, offset: int) -> list[Cell]:
             break
         place = end + 1
     return found
+
+
+def _spans(cells: Sequence[Cell]) -> bool:
+    """Return whether a row is a label over all columns: its other cells are blank, or repeat its words."""
+    label, others = cells[0].text, {cell.text for cell in cells[1:]}
+    return bool(label) and (others == {""} or (others == {label} and any(map(str.isalpha, label))))
 
 
 def _names(cells: Sequence[Cell]) -> tuple[str, ...]:

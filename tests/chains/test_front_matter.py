@@ -2,6 +2,7 @@
 
 import pytest
 
+from chains.ingestion.text_files import load_markdown
 from tests.shelf import Shelf
 
 
@@ -84,3 +85,49 @@ def test_a_heading_of_a_megabyte_is_no_name_that_every_chunk_carries(shelf):
     shelf.write("02_carriers/line.md", "# " + "long " * 20_000 + "\n\nWords.\n\n## Part\n\n" + "Sails weekly. " * 500)
     shelf.ingest()
     assert max(len(chunk["section_path"]) for chunk in shelf.metadata()) < 1000
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "title", "warning"),
+    [
+        (
+            "---\ntitle: Ferry: the rules\nauthor: @ann\n---\n",
+            "Ferry: the rules",
+            ") at line 2; its lines are read one by one",
+        ),
+        ("---\ntitle: Ferries\ntags:\n\t- sea\n---\n", "Ferries", "not valid YAML"),
+        ("---\ntitle: [x\n---\n", "[x", "not valid YAML"),
+        ("---\ntitle: *nowhere\n---\n", "*nowhere", "undefined alias"),
+        ("---\ntitle: Ferries\n\n", "Line", "is never closed and is read as text"),
+    ],
+)
+def test_a_front_matter_that_does_not_parse_leaves_the_text_and_warns(shelf, front_matter, title, warning):
+    shelf.write("02_carriers/line.md", f"{front_matter}# Line\n\nSails weekly.")
+    report = shelf.ingest()
+
+    assert {chunk["title"] for chunk in shelf.metadata() if chunk["doc_id"] == "02_carriers_line"} == {title}
+    assert any(warning in one.reason for one in report.warnings)
+
+
+@pytest.mark.parametrize("text", ["\n# Line\n\nSails weekly.\n\n", "- a\n- b\n"])
+def test_a_text_between_two_rules_is_no_front_matter(tmp_path, text):
+    file = tmp_path / "line.md"
+    file.write_text(f"---\n{text}---\n\nAt noon.")
+    source = load_markdown(file)
+    assert (source.body_start, source.warnings) == (0, ())
+
+
+@pytest.mark.parametrize(
+    "front_matter",
+    [
+        "---\ntitle: Line: rates\naudience: internal\n---\n",
+        "---\ntitle: Line: rates\naudience:\n  - internal\n---\n",
+        "---\ntitle: Line: rates\nmeta:\n  audience: staff\n---\n",
+        '---\ntitle: Line: rates\n"audience": directors\n---\n',
+        "---\ntitle: x\naudience:\n - internal\n\n",
+        "---\ntitle: x\nAudience: staff\n\n",
+    ],
+)
+def test_a_front_matter_that_does_not_parse_still_decides_who_sees_the_text(shelf, front_matter):
+    shelf.write("02_carriers/line.md", f"{front_matter}# Line\n\nSails weekly.")
+    assert shelf.ingest().internal == 1

@@ -7,23 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup, Comment, Tag
-from markdownify import MarkdownConverter
 
-from app.adapters.documents.rows import one_line
-from chains.errors import IngestionError
-from chains.ingestion.source import SourceText, require_words, storable, title_of
+from chains.ingestion.markup import HEADINGS, PARSER, STRUCK, markdown_of
+from chains.ingestion.source import SourceText, is_title, left_out, title_of
 from chains.ingestion.statements import audiences_in, plain_name, strictest
+from chains.ingestion.tables import one_line
 from chains.regular_files import read_bytes
 from chains.source_urls import is_link
 
-PARSER = "lxml"  # Python's own does not know where a tag ends that its author left open.
-NON_CONTENT = "script, style, noscript, template, head, svg, iframe, object, form, button, select, [hidden]"
-BOILERPLATE = (
-    "nav, aside, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search], [aria-hidden=true]"
+NON_CONTENT = (
+    "script, style, noscript, template, head, svg, iframe, object, select, textarea, [hidden]:not([hidden=until-found])"
 )
+# A button names what it opens where it stands in a heading, or says so.
+OPENS = "h1 *, h2 *, h3 *, h4 *, h5 *, h6 *, summary *, dt *, [aria-expanded], [aria-controls], [class*=accordion]"
+# A form that only asks; others are pages as old servers send them, all of it within one form.
+FORM = "form:not(:has(p, h1, h2, h3, h4, table, li, dd, article))"
+BOILERPLATE = "nav, footer, [role=navigation], [role=banner], [role=contentinfo], [role=search]"
 
-_LOOKS_LIKE_MARKUP = re.compile(r"^([^\S\n]*+)(#{1,6}(?=\s|$)|[-=]++[^\S\n]*$|\||```|~~~)", re.MULTILINE)
-_EMPTY_LINES = re.compile(r"\n{3,}")
+_SENTENCE = re.compile(r"(?:\w+\W+){3,}\w+[.!?:]")
+_SURROUNDS = re.compile(
+    r"sidebar|related|advert|promo|share|social|newsletter|cookie|\b(?:ad|ads|toc|nav|menu)\b", re.IGNORECASE
+)
+_UNSEEN = re.compile(
+    r"visibility:\s*hidden|opacity:\s*0(?![.\d])|font-size:\s*0(?![.\d])|(?:left|top|indent):\s*-\d{4}"
+)
 
 
 def load_html(path: Path) -> SourceText:
@@ -34,55 +41,46 @@ def load_html(path: Path) -> SourceText:
     """
     page = BeautifulSoup(read_bytes(path), PARSER)
     metadata = _metadata(page, path)
-    return SourceText(markdown_of(main_part(page)), 0, metadata)
+    warnings = tuple(without_unseen(page))
+    return SourceText(markdown_of(main_part(page)), 0, metadata, warnings=warnings)
 
 
-def markdown_of(page: Tag) -> str:
-    """Return the text below a tag as markdown.
-
-    Raises:
-        IngestionError: there is none, or the tags are nested beyond reason.
-    """
-    try:
-        text = str(_Converter().convert_soup(page))
-    except RecursionError as error:
-        msg = "the tags of the page are nested too deeply to be read"
-        raise IngestionError(msg) from error
-    lines = (line.rstrip() for line in storable(text).split("\n"))
-    text = _EMPTY_LINES.sub("\n\n", "\n".join(lines)).strip() + "\n"
-    require_words(text)
-    return text
-
-
-class _Converter(MarkdownConverter):
-    """Writes words as they are: only what would be taken for a heading, a table or a code block gets a backslash."""
-
-    def __init__(self) -> None:
-        super().__init__(heading_style="ATX", bullets="-", table_infer_header=True, strip=["a", "img"])
-
-    def escape(self, text: str, parent_tags: set[str]) -> str:
-        marked = text.replace("|", "\\|") if parent_tags & {"td", "th"} else text
-        return _LOOKS_LIKE_MARKUP.sub(r"\1\\\2", marked)
-
-    def convert_strong(self, node: Tag, text: str, parent_tags: set[str]) -> str:
-        return text
-
-    convert_b = convert_em = convert_i = convert_strong
+def without_unseen(page: Tag) -> Iterator[str]:
+    """Remove what is struck out and what a style hides for good, and yield what was left out."""
+    for words, tags in (
+        ("struck out", page.select(STRUCK)),
+        ("hidden by its style", [tag for tag in page.select("[style]") if _UNSEEN.search(str(tag["style"]))]),
+    ):
+        texts = [words_of(tag) for tag in tags if not tag.decomposed]
+        for tag in tags:
+            tag.decompose()
+        yield from left_out(texts, words)
 
 
 def main_part(page: BeautifulSoup) -> Tag:
     """Return the part of a page that is its content; what surrounds it is removed from the page."""
-    for tag in page.select(NON_CONTENT):
+    for tag in page.select(f"{NON_CONTENT}, {FORM}, button:not({OPENS})"):
         tag.decompose()
+    for button in page.select("button"):
+        button.name = "span" if button.find_parent(HEADINGS) else "p"
     parts = page.select("main, [role=main]") or page.select("article")
     if len(parts) == 1 and parts[0].get_text(strip=True):
         return parts[0]
-    for tag in page.select(BOILERPLATE):
+    for tag in [*page.select(BOILERPLATE), *filter(_surrounds, page.select("aside, [aria-hidden=true]"))]:
         tag.decompose()
     for header in page.select("header"):
         if not header.select("h1"):
             header.decompose()
     return page
+
+
+def _surrounds(aside: Tag) -> bool:
+    """Say whether a part stands beside the text, such as a list of links; a remark of whole sentences is text."""
+    if aside.decomposed:
+        return True
+    links = sum(len(words_of(link)) for link in aside.select("a"))
+    text, names = words_of(aside), f"{aside.get('class')} {aside.get('id')}"
+    return bool(_SURROUNDS.search(names)) or links * 2 > len(text) or not _SENTENCE.search(text)
 
 
 def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
@@ -91,7 +89,7 @@ def _metadata(page: BeautifulSoup, path: Path) -> dict[str, str]:
     url = str(link["href"]) if link else ""
     found = {
         "audience": strictest(_audiences(page)),
-        "title": words_of(page.title) or words_of(heading) or title_of(path),
+        "title": next(filter(is_title, (words_of(page.title), words_of(heading))), title_of(path)),
         "source_org": _meta(page, "og:site_name"),
         "source_urls": json.dumps([url]) if is_link(url) else "",
         "last_updated": _meta(page, "article:modified_time")[:10],

@@ -8,7 +8,6 @@ from typing import Any
 import pypdfium2
 
 from app.adapters.documents.pdf import open_pdf, page_lines
-from app.adapters.documents.pdf_lines import text_of
 from app.adapters.documents.picture import MOST_PIXELS, drawn_page
 from app.adapters.documents.process import run
 from chains.text.letters import letters, placed_letters
@@ -40,8 +39,9 @@ def _is_unchanged(document: pypdfium2.PdfDocument, number: int, chunks: list[str
     """Say whether the page still has the words of its chunks; a scanned one has none that could be compared."""
     if not 0 < number <= len(document):
         return False
-    text, _ = text_of(page_lines(document, number - 1) or [])
-    return not text or (bool(chunks) and all(chunk in text for chunk in chunks))
+    lines, _ = page_lines(document, number - 1) or ([], [])
+    text = letters("".join(line.text for line in lines))
+    return not text or (bool(chunks) and all(letters(chunk) in text for chunk in chunks))
 
 
 def _picture(page: pypdfium2.PdfPage, width: int) -> dict[str, Any]:

@@ -9,18 +9,41 @@ from typing import NamedTuple, Protocol
 import pypdfium2
 from pypdfium2 import raw
 
-from app.adapters.documents.pdf_headings import headings, is_cover, report_title, without_running
-from app.adapters.documents.pdf_lines import Line, read_lines, text_of
-from app.adapters.documents.pdf_tables import tables
+from app.adapters.documents.pdf_columns import in_reading_order, with_tables
+from app.adapters.documents.pdf_form import with_values
+from app.adapters.documents.pdf_headings import (
+    FoundHeading,
+    headings,
+    is_cover,
+    report_title,
+    without_contents,
+    without_running,
+)
+from app.adapters.documents.pdf_lines import Line, joined, read_lines, text_of
+from app.adapters.documents.pdf_tables import FoundTable, tables
+from app.adapters.documents.pdf_unseen import PART_OF_PAGE, picture_part
 from chains.errors import IngestionError
-from chains.ingestion.source import Heading, Page, SourceText, Table, title_of, without_controls
+from chains.ingestion.source import (
+    MAX_NAME,
+    Heading,
+    Page,
+    SourceText,
+    Table,
+    is_title,
+    left_out,
+    title_of,
+    without_controls,
+)
 from chains.regular_files import open_file
 
 PAGE_BREAK = "\n\f\n"
 # The pages on which a report says whose it is, and of which year.
 COVER_PAGES = 2
+PART_OF_LETTERS = 0.05  # Of a page that is a scan, with a stamp or a page number in letters.
 
 _PRINTED_FROM = re.compile(r"^Microsoft (?:Word|Excel|PowerPoint) - |\.(?:docx?|xlsx?|pptx?|rtf|pdf)$", re.IGNORECASE)
+# A name of three words says more than a first heading such as `Annex A`.
+_SAYS_MUCH = re.compile(r"(?:[^\W\d_]{2,}[ _-]+){2,}[^\W\d_]{2,}")
 _DATE = re.compile(r"^(?:D:)?(\d{4})-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])")
 
 
@@ -44,6 +67,7 @@ class ReadPage(NamedTuple):
 
     lines: list[Line]
     warning: str = ""
+    unseen: tuple[str, ...] = ()
 
 
 def load_pdf(path: Path, *, recognition: TextRecognition | None = None) -> SourceText:
@@ -60,21 +84,36 @@ def load_pdf(path: Path, *, recognition: TextRecognition | None = None) -> Sourc
 
 
 def _read(document: pypdfium2.PdfDocument, number: int, recognition: TextRecognition | None) -> ReadPage:
-    lines = page_lines(document, number)
-    if lines:
-        return ReadPage(lines)
-    if lines is None:
+    read = page_lines(document, number)
+    if read is None:
         return ReadPage([], "cannot be read")
-    if recognition is None:
-        return ReadPage([], "has no text; it may be a scanned image")
+    lines, unseen = read
     page = document[number]
     try:
+        if lines and not _is_scan(page, lines):
+            return ReadPage(lines, unseen=tuple(unseen))
+        what = "is mostly a picture" if lines else "has no text"
+        if recognition is None:
+            return ReadPage(lines, f"{what}; it may be a scanned image")
         found = recognition.lines(page)
     except RecognitionError as error:
-        return ReadPage([], f"has no text; it may be a scanned image, and {error}")
+        return ReadPage(lines, f"{what}; it may be a scanned image, and {error}")
     finally:
         page.close()
-    return ReadPage(found, "is a picture; its words were recognized and may be wrong" if found else "has no text")
+    if _words(found) <= _words(lines):
+        return ReadPage(lines, "" if lines else what, tuple(unseen))
+    return ReadPage(found, "is a picture; its words were recognized and may be wrong")
+
+
+def _is_scan(page: pypdfium2.PdfPage, lines: Sequence[Line]) -> bool:
+    """Say whether a picture covers most of the page, and the letters next to nothing of it, as a stamp on a scan."""
+    wide, high = page.get_size()
+    written = sum((line.right - line.left) * (line.top - line.bottom) for line in lines)
+    return written < PART_OF_LETTERS * wide * high and picture_part(page) >= PART_OF_PAGE
+
+
+def _words(lines: Sequence[Line]) -> int:
+    return sum(len(line.text.split()) for line in lines)
 
 
 @contextmanager
@@ -96,17 +135,20 @@ def open_pdf(path: Path) -> Iterator[pypdfium2.PdfDocument]:
                 raise IngestionError(msg) from error
             raise
         with document:
+            if document.get_formtype() != raw.FORMTYPE_NONE:
+                document.init_forms()
             yield document
 
 
-def page_lines(document: pypdfium2.PdfDocument, number: int) -> list[Line] | None:
-    """Return the lines of a page, counted from 0; None where it cannot be read."""
+def page_lines(document: pypdfium2.PdfDocument, number: int) -> tuple[list[Line], list[str]] | None:
+    """Return the lines of a page, counted from 0, and the words on it that nobody sees; None if it cannot be read."""
     try:
         page = document[number]
     except pypdfium2.PdfiumError:
         return None
     try:
-        return read_lines(page)
+        lines, unseen = read_lines(page)
+        return with_values(document, page, in_reading_order(lines)), unseen
     except pypdfium2.PdfiumError:
         return None
     finally:
@@ -117,19 +159,28 @@ def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceT
     if not any(page.lines for page in pages):
         msg = f"none of its {len(pages)} pages has text; if it is a scan, install tesseract (see INGEST_OCR)"
         raise IngestionError(msg)
-    kept = without_running([page.lines for page in pages])
+    kept, contents = without_contents(joined(without_running([page.lines for page in pages])))
+    kept, written = with_tables(kept)
+    found = list(headings(kept))
     texts = [text_of(lines) for lines in kept]
     places = list(_places([text for text, _ in texts]))
     covers = {number for number, (text, _) in enumerate(texts[:COVER_PAGES]) if is_cover(text)}
     return SourceText(
         PAGE_BREAK.join(text for text, _ in texts),
         0,
-        _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES])),
+        _metadata(about, path, "\n".join(text for text, _ in texts[:COVER_PAGES]), _title_in(found)),
         pages=tuple(page for page, (text, _) in zip(places, texts, strict=True) if text),
-        headings=tuple(_headings(kept, places, [starts for _, starts in texts], covers)),
-        tables=tuple(_tables(kept, places, [starts for _, starts in texts])),
-        warnings=tuple(f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning),
+        headings=tuple(_headings(found, places, [starts for _, starts in texts], covers)),
+        tables=tuple(sorted(_tables([*written, *tables(kept)], places, [starts for _, starts in texts]))),
+        warnings=tuple(_warnings(pages, contents)),
     )
+
+
+def _warnings(pages: Sequence[ReadPage], contents: Sequence[int]) -> Iterator[str]:
+    yield from (f"page {number} {page.warning}" for number, page in enumerate(pages, start=1) if page.warning)
+    yield from left_out((text for page in pages for text in page.unseen), "white, without ink or off the page")
+    if contents:
+        yield f"the table of contents on page {contents[0] + 1} is left out"
 
 
 def _places(texts: Sequence[str]) -> Iterator[Page]:
@@ -140,29 +191,41 @@ def _places(texts: Sequence[str]) -> Iterator[Page]:
 
 
 def _headings(
-    pages: Sequence[Sequence[Line]], places: Sequence[Page], starts: Sequence[list[int]], covers: Collection[int]
+    found: Sequence[FoundHeading], places: Sequence[Page], starts: Sequence[list[int]], covers: Collection[int]
 ) -> Iterator[Heading]:
     """Yield the headings with their places in the text; those of a cover are none."""
-    for found in (one for one in headings(pages) if one.page not in covers):
-        before, begins = places[found.page].start, starts[found.page]
-        end = begins[found.end] if found.end < len(begins) else places[found.page].end - before
-        yield Heading(without_controls(found.text), found.level, before + begins[found.first], before + end)
+    for one in found:
+        if one.page not in covers:
+            before, begins = places[one.page].start, starts[one.page]
+            end = begins[one.end] if one.end < len(begins) else places[one.page].end - before
+            yield Heading(without_controls(one.text), one.level, before + begins[one.first], before + end)
 
 
-def _tables(pages: Sequence[Sequence[Line]], places: Sequence[Page], starts: Sequence[list[int]]) -> Iterator[Table]:
+def _tables(tables: Sequence[FoundTable], places: Sequence[Page], starts: Sequence[list[int]]) -> Iterator[Table]:
     """Yield the tables with their places in the text."""
 
     def place(page: int, line: int) -> int:
         return places[page].start + starts[page][line] if line < len(starts[page]) else places[page].end
 
-    for found in tables(pages):
-        head, body = place(found.page, found.head), place(found.page, found.head + 1)
+    for found in tables:
+        head, body = place(found.page, found.head), place(found.page, found.head + found.heads)
         yield Table(head, body, place(found.last_page, found.end))
 
 
-def _metadata(about: dict[str, str], path: Path, cover: str) -> dict[str, str]:
+def _title_in(found: Sequence[FoundHeading]) -> str:
+    """Return the heading that stands above all others at the beginning; empty where several are of its level."""
+    alone = found and found[0].page == 0 and all(one.level > found[0].level for one in found[1:])
+    return without_controls(found[0].text)[:MAX_NAME] if alone else ""
+
+
+def _metadata(about: dict[str, str], path: Path, cover: str, heading: str) -> dict[str, str]:
     named = _PRINTED_FROM.sub("", _plain(about.get("Title", "")))
-    title = report_title(cover) or named or title_of(path)
+    title = (
+        report_title(cover)
+        or (named if is_title(named) else "")
+        or (heading if not _SAYS_MUCH.match(path.stem) else "")
+        or title_of(path)
+    )
     date = day(_plain(about.get("ModDate", ""))) or day(_plain(about.get("CreationDate", "")))
     found = {"title": title, "author": _plain(about.get("Author", "")), "last_updated": date}
     return {name: value for name, value in found.items() if value}

@@ -58,6 +58,12 @@ NUMBERED, UNNUMBERED = 1, 4
 # An italic heading stands below the upright ones of its size.
 ITALIC = 4
 
+# Of a table of contents.
+FEWEST_ENTRIES = 3
+_CONTENTS = re.compile(r"(?:table of )?contents|inhalt(?:sverzeichnis)?|sommaire|índice", re.IGNORECASE)
+_LEADERS = re.compile(r"(?:[.·…_]\s?){4,}\s*(?:\d{1,4}|[ivxlc]{1,6})\s*$", re.IGNORECASE)
+_LAST_NUMBER = re.compile(r"\d+(?=\s*$)")
+_ENTRY = re.compile(r"[^\W\d_]{2}.*\s\d{1,4}$")
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]")
 _PAGE_NUMBER = re.compile(
@@ -105,6 +111,27 @@ def without_running(pages: Sequence[list[Line]]) -> list[list[Line]]:
         )
     }
     return [_kept(lines, repeated if number else set()) for number, lines in enumerate(pages)]
+
+
+def without_contents(pages: Sequence[list[Line]]) -> tuple[list[list[Line]], list[int]]:
+    """Return the pages without the lines of tables of contents, and the numbers of those that had some.
+
+    Such lines have leaders, or stand below a line that says `Contents`, and end with page numbers that do not fall.
+    """
+    kept, found = [], []
+    for number, lines in enumerate(pages):
+        title = next((place for place, line in enumerate(lines) if _CONTENTS.fullmatch(line.text)), len(lines))
+        entries = {place for place, line in enumerate(lines) if _LEADERS.search(line.text)}
+        entries |= {place for place in range(title + 1, len(lines)) if _ENTRY.search(lines[place].text)}
+        ends = [int(end[0]) for place in sorted(entries) if (end := _LAST_NUMBER.search(lines[place].text))]
+        of_pages = ends == sorted(ends) and (title < len(lines) or max(ends, default=0) <= 2 * len(pages))
+        if len(entries) >= FEWEST_ENTRIES and len(pages) > 1 and of_pages:
+            found.append(number)
+            entries.add(title)
+        else:
+            entries.clear()
+        kept.append([line for place, line in enumerate(lines) if place not in entries])
+    return kept, found
 
 
 def _kept(lines: list[Line], repeated: set[str]) -> list[Line]:

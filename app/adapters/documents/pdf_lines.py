@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pypdfium2
 from pypdfium2 import raw
 
+from app.adapters.documents.pdf_unseen import Unseen
 from chains.ingestion.source import storable
 
 _BOLD = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
@@ -16,8 +17,10 @@ _ITALIC = re.compile(r"italic|oblique", re.IGNORECASE)
 _FORCE_BOLD = 1 << 18  # In the flags of a font (PDF 32000, 9.8.2).
 _NAME_BYTES = 200
 _LINE_ENDS = "\r\n\f\v"
+HYPHEN = "\xad"  # At the end of a line; `joined` decides whether it belongs to the word.
+BAR = "| "  # A row of a table begins so.
 # How pdfium writes a hyphen at the end of a line, whose two halves it joins.
-_HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\xa0": " "})
+_HYPHENS = str.maketrans({"\x02": HYPHEN, "\ufffe": HYPHEN, "\xa0": " "})
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\S+")
 _NUMBER = re.compile(r"\d")
@@ -28,6 +31,14 @@ ROW_TOLERANCE = 0.35
 PARAGRAPH_GAP = 0.5
 # A gap of so many heights of a line stands between the cells of a table; a longer line is not looked at.
 CELL_GAP, LONGEST_HEADING = 1.5, 200
+
+
+class Piece(NamedTuple):
+    """A part of a line that stands apart from the next one, and its edges."""
+
+    left: float
+    right: float
+    text: str
 
 
 class Line(NamedTuple):
@@ -41,6 +52,7 @@ class Line(NamedTuple):
     right: float
     top: float
     italic: bool = False
+    pieces: tuple[Piece, ...] = ()  # Where there are gaps as between columns.
     cells: bool = False  # Its words stand apart like the cells of a table; looked at where they might be a heading.
 
     @property
@@ -49,11 +61,14 @@ class Line(NamedTuple):
         return sum(1 for word in self.text.split() if _NUMBER.search(word))
 
 
-def read_lines(page: pypdfium2.PdfPage) -> list[Line]:
-    """Return the lines in the order in which the file draws them."""
+def read_lines(page: pypdfium2.PdfPage) -> tuple[list[Line], list[str]]:
+    """Return the lines in the order in which the file draws them, and the words that nobody sees."""
     text = page.get_textpage()
     try:
-        return _rows([line for span in _spans(text) if (line := _line(text, *span))])
+        unseen = Unseen(page, text)
+        spans = ((start, unseen.without(start, letters)) for start, letters in _spans(text))
+        lines = [line for start, letters in spans if (line := _line(text, start, letters))]
+        return _rows(lines), unseen.texts
     finally:
         text.close()
 
@@ -72,6 +87,8 @@ def text_of(lines: Sequence[Line]) -> tuple[str, list[int]]:
 
 def _follows(above: Line, line: Line) -> bool:
     """Say whether a line belongs to the paragraph of the one before it."""
+    if BAR in (above.text[:2], line.text[:2]):
+        return above.text[:2] == line.text[:2]
     gap = above.bottom - line.top
     return -above.size <= gap < PARAGRAPH_GAP * max(above.size, line.size)
 
@@ -100,7 +117,25 @@ def _line(text: pypdfium2.PdfTextPage, start: int, letters: str) -> Line | None:
     fonts, size = (_font(text, first), _font(text, last)), round(2 * (top - bottom)) / 2
     bold, italic = all(font.bold for font in fonts), all(font.italic for font in fonts)
     cells = (bold or shown.isupper()) and len(shown) <= LONGEST_HEADING and _has_cells(text, start, letters, size)
-    return Line(shown, size, bold, left, min(bottom, low), max(left, right), max(top, high), italic, cells)
+    pieces = tuple(_pieces(text, start, letters, size))
+    right, top, bottom = max(left, right), max(top, high), min(bottom, low)
+    return Line(shown, size, bold, left, bottom, right, top, italic, pieces, cells)
+
+
+def _pieces(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float) -> Iterator[Piece]:
+    """Yield the parts of a line between gaps that the file does not fill with blanks; nothing where it has no gap."""
+    edges: list[tuple[int, int]] = [(0, 0)]
+    for place, letter in enumerate(letters[1:-1], start=1):
+        if letter == " " and raw.FPDFText_IsGenerated(text, start + place) == 1:
+            before, after = (text.get_charbox(start + near) for near in (place - 1, place + 1))
+            edges += [(place, place + 1)] * (after[0] - before[2] > CELL_GAP * size)
+    if len(edges) == 1:
+        return
+    for (_, first), (end, _) in pairwise([*edges, (len(letters), 0)]):
+        words = letters[first:end]
+        if shown := _SPACES.sub(" ", storable(words.translate(_HYPHENS))).strip():
+            places = (start + first + len(words) - len(words.lstrip()), start + first + len(words.rstrip()) - 1)
+            yield Piece(text.get_charbox(places[0])[0], text.get_charbox(places[1])[2], shown)
 
 
 def _has_cells(text: pypdfium2.PdfTextPage, start: int, letters: str, size: float) -> bool:
@@ -165,3 +200,53 @@ def _joined(one: Line, other: Line) -> Line:
         max(one.top, other.top),
         cells=True,
     )
+
+
+# Words that a hyphen follows, and words that one stands before: three-phase, duty-free.
+_FIRST = re.compile(
+    r"(?:self|non|ex|cross|high|low|long|short|well|full|half|semi|multi|mid|two|three|four|five|six|ten|one|all|first"
+    r"|second|third|on|off|in|up|\w*\d)$",
+    re.IGNORECASE,
+)
+_SECOND = re.compile(r"(?:based|free|phase|term|time|level|related|specific|wide|to|of|by|up|off|in|out|down|the)\b")
+_HALVES = re.compile(rf"(\w+){HYPHEN}\s?(\w+)|{HYPHEN}")
+
+
+def joined(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Return the pages with words that are parted at the end of a line in one piece, as the document has them."""
+    parted = [list(_whole_words(lines)) for lines in pages]
+    texts = [line.text for lines in parted for line in lines]
+    if not any(HYPHEN in text for text in texts):
+        return parted
+    known = {word.casefold() for text in texts for word in _HYPHENED.findall(text)}
+
+    def word(halves: re.Match[str]) -> str:
+        if not halves[1]:
+            return ""
+        whole, hyphened = (f"{halves[1]}{between}{halves[2]}" for between in ("", "-"))
+        if whole.casefold() in known:
+            return whole
+        stays = hyphened.casefold() in known or _FIRST.match(halves[1]) or _SECOND.match(halves[2])
+        return hyphened if stays or not halves[2][0].islower() else whole
+
+    return [[line._replace(text=_HALVES.sub(word, line.text)) for line in lines] for lines in parted]
+
+
+_HYPHENED = re.compile(r"\w+(?:-\w+)*")
+_PARTED = re.compile(rf"[^\W\d_]{{2}}[-\u2010{HYPHEN}]$")
+
+
+def _whole_words(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines; one that ends within a word gets the rest of it from the next line of its paragraph."""
+    rest: Line | None = None
+    for line in lines:
+        if rest is not None and _PARTED.search(rest.text) and line.text[0].islower() and _follows(rest, line):
+            word, _, others = line.text.partition(" ")
+            yield rest._replace(text=f"{rest.text[:-1]}{HYPHEN}{word}")
+            rest = line._replace(text=others) if others else None
+        else:
+            if rest is not None:
+                yield rest
+            rest = line
+    if rest is not None:
+        yield rest

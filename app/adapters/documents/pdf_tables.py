@@ -23,6 +23,7 @@ class FoundTable(NamedTuple):
     head: int
     last_page: int
     end: int
+    heads: int = 1  # Lines of its head, with the rule below it where it is written in Markdown.
 
 
 def tables(pages: Sequence[Sequence[Line]]) -> list[FoundTable]:

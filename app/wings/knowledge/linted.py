@@ -11,8 +11,8 @@ from chains.citations.claim_words import SUPERSEDED
 from chains.errors import IngestionError
 from chains.ingestion.files import SourceFile, find_files
 from chains.ingestion.parsing import Parsed, Parser
-from chains.ingestion.text_files import LOADERS
-from chains.regular_files import read_text
+from chains.ingestion.text_files import FRONT_MATTER, LOADERS
+from chains.regular_files import read_any_text
 
 if TYPE_CHECKING:
     from chains.ingestion.chunks import Chunk
@@ -105,7 +105,9 @@ class Reading:
         for number, file in enumerate(found.files, start=1):
             try:
                 parsed = self.parser.parse(file.path)
-                yield Document(file, parsed, read_text(file.path) if file.path.suffix.lower() in LOADERS else "")
+                faults = [warning for warning in parsed.warnings if warning.startswith(FRONT_MATTER)]
+                self.findings += [Finding(shown(file.path), 0, "unreadable", fault) for fault in faults]
+                yield Document(file, parsed, read_any_text(file.path)[0] if file.path.suffix.lower() in LOADERS else "")
             except IngestionError as error:
                 self.findings.append(Finding(shown(file.path), 0, "unreadable", str(error)))
             if progress:

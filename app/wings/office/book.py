@@ -10,9 +10,10 @@ from zipfile import ZipFile
 
 from bs4 import BeautifulSoup
 
-from app.adapters.documents.html import PARSER, main_part, markdown_of, words_of
+from app.adapters.documents.html import main_part, words_of
 from app.wings.office.office import open_archive
 from chains.errors import IngestionError
+from chains.ingestion.markup import HEADINGS, PARSER, markdown_of
 from chains.ingestion.source import SourceText, require_words, title_of
 from chains.regular_files import open_file
 
@@ -21,7 +22,6 @@ RIGHTS = "META-INF/rights.xml"
 # What is not unpacked: pictures, sounds and fonts.
 MEDIA = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".mp3", ".mp4", ".ttf", ".otf", ".woff", ".woff2")
 CHAPTERS = {"application/xhtml+xml", "text/html"}
-HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 
 
 def load_epub(path: Path) -> SourceText:

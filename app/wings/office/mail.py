@@ -1,71 +1,183 @@
 """Read e-mails (.eml) by Python's own email package: the subject as title, the sender and the day as metadata."""
 
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from email import message_from_bytes, policy
-from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup
 
-from app.adapters.documents.html import PARSER, main_part, markdown_of
-from app.adapters.documents.rows import one_line
+from app import hooks
+from app.adapters.documents.html import main_part, without_unseen
+from chains.errors import IngestionError, WaypointError
+from chains.ingestion.markup import PARSER, as_markdown, markdown_of
 from chains.ingestion.source import SourceText, require_words, storable, title_of
-from chains.ingestion.statements import strictest
+from chains.ingestion.statements import audiences_in, strictest
+from chains.ingestion.tables import one_line
+from chains.ingestion.text_files import LOADERS
 from chains.regular_files import read_bytes
 
 MOST_NAMES = 20
+MOST_ATTACHMENTS, MOST_FORWARDS = 20, 10
 SHOWN = ("From", "To", "Cc", "Date")
+# Beside these the HTML of a message holds more than its plain part, which then is a stub.
+FEWEST_WORDS, STUB, MUCH_MORE = 4, 0.5, 4
+
+_WORD = re.compile(r"\w+")
+_TEXTS = {"text/plain", "text/html"}
 
 
 def load_eml(path: Path) -> SourceText:
-    """Read an e-mail: who wrote what to whom and when; its attachments are named, and not read.
+    """Read an e-mail: who wrote what to whom and when, forwarded messages, and below them its attachments.
+
+    Each attachment is a section that is called by its file name; one that no reader reads is named in a warning.
 
     Raises:
         IngestionError: the file cannot be read, or has no text. Other errors mean damage.
     """
     message: Any = message_from_bytes(read_bytes(path), policy=policy.default)
-    body, plain = _body(message)
-    require_words(body)
-    attached = _attached(message)
-    lines = [f"{name}: {one_line(message[name])}" for name in SHOWN if message[name]]
-    lines += [f"Attachments: {attached}"] * bool(attached)
+    mail = _Mail()
+    mail.take(message)
+    texts, plain = mail.text()
+    require_words("".join(texts))
+    lines = _about(message)
+    attached = mail.attached
+    names = ", ".join(attached[:MOST_NAMES] + [f"and {len(attached) - MOST_NAMES} more"] * (len(attached) > MOST_NAMES))
+    lines += [f"Attachments: {names}"] * bool(attached)
     metadata = {
-        "audience": strictest(one_line(message[name]) for name in ("Audience", "X-Audience")),
+        "audience": strictest([*(one_line(message[name]) for name in ("Audience", "X-Audience")), *mail.audiences]),
         "title": one_line(message["Subject"]) or title_of(path),
         "author": one_line(message["From"]),
         "last_updated": _day(message),
     }
     return SourceText(
-        "\n\n".join(filter(None, [("\n" if plain else "\n\n").join(lines), body.strip()])) + "\n",
+        "\n\n".join(filter(None, [("\n" if plain else "\n\n").join(lines), *texts])) + "\n",
         0,
         {name: value for name, value in metadata.items() if value},
         plain=plain,
-        warnings=(f"attachments are not read ({attached}); save them as files beside the e-mail",) * bool(attached),
+        warnings=tuple(mail.warnings),
     )
 
 
-def _body(message: EmailMessage) -> tuple[str, bool]:
-    """Return the text, and whether it is plain; an e-mail that is only HTML becomes markdown."""
-    part = message.get_body(("plain", "html"))
-    if part is None:
-        return "", True
-    content = storable(_content(part)).replace("\r\n", "\n").replace("\r", "\n")
-    if part.get_content_subtype() == "html":
-        return markdown_of(main_part(BeautifulSoup(content, PARSER))), False
-    return content, True
+@dataclass
+class _Mail:
+    """The texts of a message, each with whether it is plain; the others are markdown."""
+
+    texts: list[tuple[str, bool]] = field(default_factory=list)
+    attached: list[str] = field(default_factory=list)
+    audiences: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def take(self, message: Any) -> None:
+        """Read the parts of a message; attachments come behind its text."""
+        for kind, part in sorted(_parts(message), key=lambda one: one[0] == "attachment"):
+            if kind == "forwarded":
+                self.texts.append(("\n".join(["Forwarded message:", *_named(part, "Subject"), *_about(part)]), True))
+            elif kind == "text":
+                self._read(part)
+            else:
+                self._attach(part)
+
+    def text(self) -> tuple[list[str], bool]:
+        """Return the texts, and whether all of them are plain."""
+        plain = all(is_plain for _, is_plain in self.texts)
+        texts = [as_markdown(text) if is_plain and not plain else text for text, is_plain in self.texts]
+        return list(filter(None, (text.strip() for text in texts))), plain
+
+    def _read(self, part: Any) -> None:
+        content = storable(_content(part)).replace("\r\n", "\n").replace("\r", "\n")
+        if part.get_content_type() != "text/html":
+            self.texts.append((content, True))
+            return
+        page = BeautifulSoup(content, PARSER)
+        self.warnings += without_unseen(page)
+        with suppress(IngestionError):  # It has no words, only pictures.
+            self.texts.append((markdown_of(main_part(page)), False))
+
+    def _attach(self, part: Any) -> None:
+        name = one_line(part.get_filename()) or "one without a name"
+        self.attached.append(name)
+        if len(self.attached) > MOST_ATTACHMENTS:
+            self.warnings.append(f"the attachment {name} is not read: the e-mail has more than {MOST_ATTACHMENTS}")
+            return
+        try:
+            source = _read(name, part.get_payload(decode=True) or b"")
+        except Exception as error:  # Whatever an attachment makes a library do, the message is read.
+            reason = str(error) if isinstance(error, WaypointError) else "it is damaged"
+            self.warnings.append(f"the attachment {name} is not read: {reason}")
+            return
+        self.audiences += [source.metadata.get("audience", ""), *audiences_in(source.text, rows=True)]
+        self.warnings += [f"the attachment {name}: {warning}" for warning in source.warnings]
+        text = source.text[source.body_start :].replace("\f", "\n").strip()
+        self.texts.append((f"# {name}\n\n{as_markdown(text) if source.plain or source.headings else text}", False))
+
+
+def _parts(message: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield the texts, the forwarded messages and the attachments of a message in their order."""
+    kind = message.get_content_type()
+    if kind == "message/rfc822" and depth < MOST_FORWARDS:
+        for inner in message.iter_parts():
+            yield "forwarded", inner
+            yield from _parts(inner, depth + 1)
+    elif kind == "multipart/alternative":
+        yield from _parts(_best(list(message.iter_parts())), depth + 1) if list(message.iter_parts()) else ()
+    elif message.is_multipart():
+        for part in message.iter_parts():
+            yield from _parts(part, depth + 1) if depth < MOST_FORWARDS else ()
+    elif kind in _TEXTS and message.get_content_disposition() != "attachment" and not message.get_filename():
+        yield "text", message
+    elif message.get_content_maintype() != "image" or message.get_content_disposition() == "attachment":
+        yield "attachment", message
+
+
+def _best(parts: list[Any]) -> Any:
+    """Return the form of a text that holds it: the plain one, unless the HTML says much more."""
+    plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
+    others = [part for part in parts if part is not plain]
+    if plain is None or not others:
+        return plain or others[-1]
+    words = _WORD.findall(_content(plain))
+    shown = _WORD.findall(" ".join(_words_of_html(part) for part in others[-1].walk()))
+    is_stub = len(set(words) & set(shown)) < STUB * len(set(words)) or len(shown) > MUCH_MORE * len(words)
+    return others[-1] if shown and (len(words) < FEWEST_WORDS or is_stub) else plain
+
+
+def _words_of_html(part: Any) -> str:
+    return BeautifulSoup(_content(part), PARSER).get_text(" ") if part.get_content_type() == "text/html" else ""
+
+
+def _read(name: str, content: bytes) -> SourceText:
+    """Read an attachment by the reader of its ending.
+
+    Raises:
+        WaypointError: no reader reads such files, or it cannot be read. Other errors mean damage.
+    """
+    ending = Path(name).suffix.lower()
+    load = LOADERS.get(ending) or hooks.load("readers", ending.removeprefix("."))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"attachment{ending}"
+        path.write_bytes(content)
+        source: SourceText = load(path)
+        return source
+
+
+def _about(message: Any) -> list[str]:
+    return [line for name in SHOWN for line in _named(message, name)]
+
+
+def _named(message: Any, name: str) -> list[str]:
+    return [f"{name}: {one_line(message[name])}"] if message[name] else []
 
 
 def _content(part: Any) -> str:
     try:
         return str(part.get_content())
-    except LookupError:  # It names an encoding that nobody knows.
-        return bytes(part.get_payload(decode=True)).decode("utf-8", "replace")
-
-
-def _attached(message: EmailMessage) -> str:
-    names = [one_line(part.get_filename()) or "one without a name" for part in message.iter_attachments()]
-    more = [f"and {len(names) - MOST_NAMES} more"] * (len(names) > MOST_NAMES)
-    return ", ".join(names[:MOST_NAMES] + more)
+    except (LookupError, KeyError):  # It names an encoding that nobody knows.
+        return bytes(part.get_payload(decode=True) or b"").decode("utf-8", "replace")
 
 
 def _day(message: Any) -> str:

@@ -6,17 +6,16 @@ from typing import Any
 
 from pptx import Presentation
 
-from app.adapters.documents.rows import one_line, rows_text
 from app.wings.office.office import office_properties, open_archive
 from chains.errors import IngestionError
-from chains.ingestion.source import MAX_NAME, Page, SourceText, storable, title_of
+from chains.ingestion.source import MAX_NAME, Page, SourceText, is_title, left_out, storable, title_of
+from chains.ingestion.tables import Cell, grid_of, markdown_tables, one_line, table_text, values_grid
 from chains.regular_files import open_file
 
 SLIDE_BREAK = "\n\f\n"
 MEDIA = ("ppt/media/", "ppt/embeddings/", "ppt/fonts/")
-# What programs write where the author gave no title.
-NO_TITLES = {"powerpoint presentation", "presentation"}
 MAX_DEPTH = 50
+DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
 def load_pptx(path: Path) -> SourceText:
@@ -31,6 +30,7 @@ def load_pptx(path: Path) -> SourceText:
         show = Presentation(file)
     slides = list(show.slides)
     hidden = {number for number, slide in enumerate(slides, start=1) if slide.element.get("show") in {"0", "false"}}
+    struck = [words for slide in slides for words in _strike_out(slide)]
     texts = ["" if number in hidden else _text(slide) for number, slide in enumerate(slides, start=1)]
     if not any(texts):
         msg = f"none of its {len(texts)} slides has text to index"
@@ -42,10 +42,23 @@ def load_pptx(path: Path) -> SourceText:
         if not text
     ]
     pages = tuple(_pages(texts, titles))
-    if properties.get("title", "").lower() in NO_TITLES:
-        del properties["title"]
+    if not is_title(properties.get("title", "")):
+        properties.pop("title", None)
     metadata = {"title": next(filter(None, titles), "") or title_of(path)} | properties
-    return SourceText(SLIDE_BREAK.join(texts), 0, metadata, pages=pages, warnings=tuple(warnings))
+    text = SLIDE_BREAK.join(texts)
+    tables = tuple(markdown_tables(text))
+    return SourceText(
+        text, 0, metadata, pages=pages, tables=tables, warnings=(*warnings, *left_out(struck, "struck out"))
+    )
+
+
+def _strike_out(slide: Any) -> Iterator[str]:
+    """Remove the words of a slide that are struck out, and yield them."""
+    for run in slide.element.iter(f"{DRAWING}r"):
+        shape, words = run.find(f"{DRAWING}rPr"), run.find(f"{DRAWING}t")
+        if shape is not None and words is not None and shape.get("strike", "noStrike") != "noStrike":
+            yield one_line(words.text)
+            words.text = ""
 
 
 def _pages(texts: Iterable[str], titles: Iterable[str]) -> Iterator[Page]:
@@ -70,7 +83,33 @@ def _parts(shapes: Iterable[Any], depth: int = 0) -> Iterator[str]:
         elif shape.has_text_frame:
             yield shape.text_frame.text
         elif getattr(shape, "has_table", False):
-            yield rows_text([cell.text for cell in row.cells] for row in shape.table.rows)
+            yield table_text(grid_of(_rows(shape.table)))
+        elif getattr(shape, "has_chart", False):
+            yield _chart(shape.chart)
+
+
+def _rows(table: Any) -> Iterator[list[Cell]]:
+    for number, row in enumerate(table.rows):
+        yield [
+            Cell(cell.text, cell.span_height, cell.span_width, table.first_row and number == 0)
+            for cell in row.cells
+            if not cell.is_spanned
+        ]
+
+
+def _chart(chart: Any) -> str:
+    """Return the numbers that a chart draws, a row for each of its categories."""
+    title = one_line(chart.chart_title.text_frame.text) if chart.has_title and chart.chart_title.has_text_frame else ""
+    tables = []
+    for plot in chart.plots:
+        series = list(plot.series)
+        names = list(plot.categories) or range(1, max((len(one.values) for one in series), default=0) + 1)
+        rows = [["", *(one.name for one in series)]]
+        for number, name in enumerate(names):
+            values = (one.values[number] if number < len(one.values) else None for one in series)
+            rows.append([name, *("" if value is None else f"{value:.15g}" for value in values)])
+        tables.append(table_text(values_grid(rows)))
+    return "\n\n".join(filter(None, [title, *tables]))
 
 
 def _title(slide: Any) -> str:

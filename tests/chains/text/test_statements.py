@@ -84,6 +84,24 @@ def test_a_table_that_goes_on_has_the_columns_of_its_head():
     ]
 
 
+def test_a_table_without_names_of_columns_is_said_cell_by_cell():
+    rows = "| Monday | open | whole day |\n| Sunday | 3 h | 12 EUR |\n| Holiday | 2 h | 15 EUR |"
+    expected = [("row", "Monday: open; whole day"), ("row", "Sunday: 3 h; 12 EUR"), ("row", "Holiday: 2 h; 15 EUR")]
+    head = "|  |  |  |\n| --- | --- | --- |\n"
+    assert said(head + rows) == said(rows, head) == expected
+
+
+def test_a_label_that_spans_a_table_names_the_rows_below_it():
+    text = "| Service | Dog | Cat |\n|---|---|---|\n| Extras | Extras | Extras |\n| Nails | £9 | £8 |\n| 7 | 7 | 7 |"
+    assert said(text + "\n| All hold. | All hold. | All hold. |\n| Bath | £5 | £4 |")[1:] == [
+        ("label", "Extras"),
+        ("row", "Extras, Nails – Dog: £9; Cat: £8."),
+        ("row", "Extras, 7 – Dog: 7; Cat: 7."),
+        ("label", "All hold."),
+        ("row", "Extras, Bath – Dog: £5; Cat: £4."),
+    ]
+
+
 @pytest.mark.parametrize("text", ["|", "| |", "||||", "|---|", "| a |\n|", "```\n|\n", "> |", "- |", "#", "**"])
 def test_odd_lines_are_no_error(text):
     read_statements(text)

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.documents.html import load_html, markdown_of
+from app.adapters.documents.html import load_html
 from app.adapters.documents.pdf import day, load_pdf
 from app.adapters.documents.worker import LOADERS
 from app.wings.office.docx import load_docx
 from benchmarks.documents import docx, heading, paragraph, pdf, table
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
+from chains.ingestion.markup import markdown_of
 from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import SourceText
 
@@ -58,7 +59,7 @@ def test_headings_of_a_page_become_sections_and_what_surrounds_its_text_goes(wri
         "last_updated": "2026-01-31",
     }
     assert [(chunk.section, chunk.section_path, chunk.text) for chunk in chunks_of(source)] == [
-        ("GST Guide", (), "# GST Guide\n\nWords before the\nfirst section."),
+        ("GST Guide", (), "# GST Guide\n\nWords before the\nfirst section (https://example.org)."),
         (
             "Rate",
             ("Rate",),
@@ -221,7 +222,8 @@ def test_the_real_pdfs_are_read_page_by_page(shared):
 
     pages = [len(source.pages) for source in sources.values()]
     assert pages == [9, 2, 1, 4, 2, 2, 1, 1]
-    assert not any(source.warnings for source in sources.values())
+    assert {name for name, source in sources.items() if source.warnings} == {"average_cept_atiga_tariff_rates"}
+    assert "text that is white, without ink" in sources["average_cept_atiga_tariff_rates"].warnings[0]
     guidelines = chunks_of(sources["asean_import_licensing_guidelines"])
     assert guidelines[0].text.startswith("Guidelines for the Implementation of\n")
     assert {chunk.page for chunk in guidelines} == set(range(1, 10))

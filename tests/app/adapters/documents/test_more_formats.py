@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.documents.rows import rows_text
 from app.adapters.documents.worker import LOADERS
 from benchmarks.documents import docx, paragraph
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.parsing import Parsed, parse_file
 from chains.ingestion.source import SourceText
+from chains.ingestion.tables import sheet_text
 from tests.office_documents import eml, epub, pptx, slide_table, xlsx
 
 
@@ -57,7 +57,7 @@ def test_a_slide_is_a_page_and_its_title_the_section(load):
 
 def test_tables_and_groups_of_a_slide_are_read(load):
     assert load("x.pptx", slide_table(["Goods", "Rate"], ["Gold", "nil"])).text == (
-        "In a group\n\n- Goods: Gold; Rate: nil"
+        "In a group\n\n| Goods | Rate |\n| --- | --- |\n| Gold | nil |"
     )
 
 
@@ -87,8 +87,8 @@ def test_every_row_of_a_sheet_stands_with_the_names_of_its_columns(load):
 
     assert source.metadata["title"] == "Duty Rates"
     assert source.text == (
-        "## Duty\n\n- Tariff of 2026\n- Country: Laos; Duty: 5%; Column 3: x; From: 2026-01-31\n"
-        "- Country: Peru; Duty: 3\n\n## Ports\n\n- Vientiane\n"
+        "## Duty\n\n- Tariff of 2026\n\n| Country | Duty |  | From |\n| --- | --- | --- | --- |\n"
+        "| Laos | 5% | x | 2026-01-31 |\n| Peru | 3 |  |  |\n\n## Ports\n\n- Vientiane\n"
     )
     assert [chunk.section for chunk in chunks_of(source)] == ["Duty", "Ports"]
 
@@ -112,7 +112,8 @@ def test_rows_of_a_long_table_stay_whole(load):
     source = load("long.xlsx", xlsx({"All": rows}))
 
     lines = {line for chunk in chunks_of(source, size=300) for line in chunk.text.split("\n")}
-    assert lines == {"## All", "", *(f"- Number: {number}; Goods: Item number {number}" for number in range(200))}
+    head = {"## All", "", "| Number | Goods |", "| --- | --- |"}
+    assert lines == head | {f"| {number} | Item number {number} |" for number in range(200)}
 
 
 @pytest.mark.parametrize(
@@ -124,13 +125,15 @@ def test_rows_of_a_long_table_stay_whole(load):
     ],
 )
 def test_a_file_of_values_is_read_whatever_stands_between_them(load, name, content):
-    assert load(name, content.encode()).text == "- Goods: Gold; Rate: nil; or less\n- Goods: Silver; Rate: 3\n"
+    assert load(name, content.encode()).text == (
+        "| Goods | Rate |\n| --- | --- |\n| Gold | nil; or less |\n| Silver | 3 |\n"
+    )
 
 
 @given(st.lists(st.lists(st.none() | st.integers() | st.text(max_size=9), max_size=4), max_size=6))
 @settings(max_examples=60, deadline=None)
 def test_no_value_of_a_table_is_lost(rows):
-    text = rows_text([["A", "B", "C"], *rows])
+    text = sheet_text([["A", "B", "C"], *rows]).replace("\\|", "|")
     values = {word for row in rows for value in row for word in str("" if value is None else value).split()}
     printable = {word for word in values if word.isprintable()}
     assert all(word in text for word in printable)
@@ -150,7 +153,7 @@ def test_an_email_says_who_wrote_it_and_when(load):
         "last_updated": "2026-02-02",
     }
     assert source.text.endswith("Attachments: list.pdf\n\n# The fee is 12.\n")
-    assert source.warnings == ("attachments are not read (list.pdf); save them as files beside the e-mail",)
+    assert source.warnings == ("the attachment list.pdf is not read: it is damaged",)
     assert [chunk.section for chunk in chunks_of(source)] == [""]
 
 
@@ -193,7 +196,7 @@ def test_a_line_of_json_is_a_section_or_a_row(load):
         ("x.pptx", pptx(("", "")), "none of its 1 slides has text"),
         ("x.xlsx", b"no zip", "damaged, or not of the type that its extension says"),
         ("x.xlsx", xlsx({"Empty": []}), "empty"),
-        ("x.csv", b"\xff\xfe", "not UTF-8 text"),
+        ("x.csv", b"\xff\x00\x00\x00\x00\x02", "not UTF-8 text"),
         ("x.csv", b",,,\n,,\n", "empty"),
         ("x.eml", eml(""), "empty"),
         ("x.epub", epub("<p>words", more={"META-INF/rights.xml": "x"}), "protected against copying"),

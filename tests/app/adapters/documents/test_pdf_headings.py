@@ -131,7 +131,7 @@ def test_a_table_that_is_drawn_column_by_column_is_read_row_by_row(tmp_path):
     file = tmp_path / "table.pdf"
     file.write_bytes(laid_out_pdf(["| Net sales | 1,577 | 1,373", "| Net earnings | 371 | 346"], by_column=True))
     with pypdfium2.PdfDocument(file) as document:
-        text, _ = text_of(read_lines(document[0]))
+        text, _ = text_of(read_lines(document[0])[0])
 
     assert text == "Net sales 1,577 1,373\nNet earnings 371 346"
 

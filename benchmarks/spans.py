@@ -1,0 +1,136 @@
+"""Count the rows of tables with merged cells that the readers of HTML, Word, Excel and PowerPoint get right.
+
+usage: python -m benchmarks.spans FOLDER
+
+Each table of the folder is a page `NAME.html` beside its rows with every span filled, `NAME.tsv`, whose first line
+names the columns. It is also written as a document of each Office format, and read again by the readers.
+"""
+
+import io
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+from bs4 import BeautifulSoup
+from pptx import Presentation
+
+from app.adapters.documents.worker import LOADERS
+from benchmarks.documents import docx, heading, merged_table
+from chains.errors import IngestionError
+from chains.ingestion.tables import Cell
+
+_ROW = re.compile(r"(?<!\\)\|")
+
+Rows = Sequence[Sequence[Cell]]
+
+
+def cells_of(page: str) -> list[list[Cell]]:
+    """Return the cells of the first table of a page with their spans."""
+    table = BeautifulSoup(page, "lxml").table
+    rows = table.find_all("tr") if table else []
+    return [[_cell(cell) for cell in row.find_all(["td", "th"])] for row in rows]
+
+
+def _cell(tag: Any) -> Cell:
+    rows, columns = (int(tag.get(name) or 1) for name in ("rowspan", "colspan"))
+    return Cell(" ".join(tag.get_text(" ").split()), rows, columns, tag.name == "th")
+
+
+def placed(rows: Rows) -> list[tuple[int, int, Cell]]:
+    """Return each cell with the row and the column that it begins in; none reaches below the last row."""
+    found, taken = [], set()
+    for number, row in enumerate(rows):
+        column = 0
+        for cell in row:
+            while (number, column) in taken:
+                column += 1
+            down = min(cell.rows, len(rows) - number)
+            right = next((step for step in range(cell.columns) if (number, column + step) in taken), cell.columns)
+            taken |= {(number + y, column + x) for y in range(down) for x in range(right)}
+            found.append((number, column, cell._replace(rows=down, columns=right)))
+    return found
+
+
+def as_xlsx(rows: Rows) -> bytes:
+    """Return a workbook with the table."""
+    book = openpyxl.Workbook()
+    sheet: Any = book.active
+    for number, column, cell in placed(rows):
+        target = sheet.cell(number + 1, column + 1)
+        target.value, target.data_type = cell.text, "s"
+        if cell.rows * cell.columns > 1:
+            sheet.merge_cells(None, number + 1, column + 1, number + cell.rows, column + cell.columns)
+    return _saved(book)
+
+
+def as_pptx(rows: Rows) -> bytes:
+    """Return a presentation with the table on its slide."""
+    show = Presentation()
+    cells = placed(rows)
+    width = max(column + cell.columns for _, column, cell in cells)
+    shape = show.slides.add_slide(show.slide_layouts[6]).shapes.add_table(len(rows), width, 0, 0, 9, 9)
+    for number, column, cell in cells:
+        first, last = shape.table.cell(number, column), (number + cell.rows - 1, column + cell.columns - 1)
+        first.text = cell.text
+        if cell.rows * cell.columns > 1:
+            first.merge(shape.table.cell(*last))
+    return _saved(show)
+
+
+def as_docx(rows: Rows) -> bytes:
+    """Return a Word document with the table."""
+    return docx(heading("Table", 1) + merged_table(placed(rows)))
+
+
+FORMATS: dict[str, Callable[[Rows], bytes]] = {"docx": as_docx, "xlsx": as_xlsx, "pptx": as_pptx}
+
+
+def rows_right(text: str, expected: Sequence[Sequence[str]]) -> int:
+    """Return how many of the expected rows stand in the tables of a text; empty cells do not count."""
+    lines = [line.strip().strip("|") for line in text.splitlines() if line.startswith("|")]
+    read = [_keys(_ROW.split(line)) for line in lines]
+    return sum(any(row == wanted for row in read) for wanted in map(_keys, expected))
+
+
+def _keys(cells: Sequence[str]) -> list[str]:
+    return [key for cell in cells if (key := re.sub(r"[\W_]+", "", cell.lower()))]
+
+
+def _saved(document: Any) -> bytes:
+    file = io.BytesIO()
+    document.save(file)
+    return file.getvalue()
+
+
+def main(folder: str) -> None:
+    """Print the rows and the tables that each reader gets right."""
+    print("| format | rows right | tables wholly right |\n|---|---|---|")
+    pages = sorted(Path(folder).glob("*.html"))
+    for ending, write in {"html": None, **FORMATS}.items():
+        right, total, whole = 0, 0, 0
+        for page in pages:
+            lines = page.with_suffix(".tsv").read_text().splitlines()[1:]
+            expected = [line.split("\t") for line in lines]
+            content = page.read_bytes() if write is None else write(cells_of(page.read_text()))
+            hits = rows_right(read(content, ending), expected)
+            right, total, whole = right + hits, total + len(expected), whole + (hits == len(expected))
+        print(f"| {ending} | {right} of {total} ({right / max(1, total):.3f}) | {whole} of {len(pages)} |")
+
+
+def read(content: bytes, ending: str) -> str:
+    """Return the text that a reader makes of a file; nothing where it refuses it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"table.{ending}"
+        path.write_bytes(content)
+        try:
+            return LOADERS[path.suffix](path).text
+        except IngestionError:
+            return ""
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,141 @@
+"""Workbooks and presentations as their readers see them: merged cells, formats, hidden rows, charts."""
+
+import io
+import re
+import zipfile
+from datetime import datetime, time, timedelta
+from typing import Any
+
+import openpyxl
+import pytest
+from openpyxl.styles import Font
+from pptx import Presentation
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+
+from app.wings.office.slides import load_pptx
+from app.wings.office.spreadsheet import load_xlsx
+from benchmarks.spans import FORMATS, read, rows_right
+from chains.ingestion.source import SourceText
+from chains.ingestion.tables import Cell
+
+
+@pytest.fixture
+def book(tmp_path):
+    def book(fill: Any) -> SourceText:
+        workbook = openpyxl.Workbook()
+        fill(workbook.active)
+        workbook.save(tmp_path / "book.xlsx")
+        return load_xlsx(tmp_path / "book.xlsx")
+
+    return book
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_merged_cells_are_filled_in_every_format(ending):
+    head = [[Cell("Port", 2), Cell("Fee", 1, 2)], [Cell("2031"), Cell("2032")]]
+    body = [[Cell("Tema", 2), Cell("3"), Cell("4")], [Cell("5", 1, 2)], [Cell("Lagos"), Cell("6"), Cell("7")]]
+    text = read(FORMATS[ending]([*head, *body]), ending)
+    assert rows_right(text, [["Tema", "3", "4"], ["Tema", "5", "5"], ["Lagos", "6", "7"]]) == 3
+    assert "| Port | Fee: 2031 | Fee: 2032 |" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "shown"),
+    [
+        (1, "0%", "100%"),
+        (0.075, "0.0%", "7.5%"),
+        (1234.5, '#,##0.00 "EUR"', "1,234.50 EUR"),
+        (1234.5, "[$€-407] #,##0", "€ 1,235"),
+        (-3, "#,##0;(#,##0)", "(3)"),
+        (7, "000", "007"),
+        (5550100, "000-0000", "5550100"),
+        (12.345, "General", "12.345"),
+        (9, ";;;", ""),
+        (datetime.fromisoformat("2031-03-04T14:30"), "dd/mm/yyyy hh:mm", "2031-03-04 14:30"),
+        (datetime.fromisoformat("2031-03-04"), "dd/mm/yyyy", "2031-03-04"),
+        (time(9, 5), "h:mm", "09:05"),
+        (timedelta(hours=26), "[h]:mm", "26:00"),
+    ],
+)
+def test_a_value_is_read_as_it_is_shown(book, value, shape, shown):
+    def fill(sheet: Any) -> None:
+        sheet.append(["Port", "Goods", "Value"])
+        sheet.append(["Tema", "Fish", value])
+        sheet["C2"].number_format = shape
+
+    assert f"| Tema | Fish | {shown} |" in book(fill).text.replace("| Tema | Fish |\n", "| Tema | Fish |  |\n")
+
+
+def test_hidden_rows_columns_and_struck_cells_are_left_out_and_named(book):
+    def fill(sheet: Any) -> None:
+        for row in (
+            ["Port", "Goods", "Margin", "Fee"],
+            ["Tema", "Fish", 9, 3],
+            ["Lagos", "Fish", 8, 5],
+            ["Cotonou", "Fish", 7, 6],
+        ):
+            sheet.append(row)
+        sheet.row_dimensions[3].hidden = True
+        sheet.column_dimensions["C"].hidden = True
+        sheet["D4"].font = Font(strike=True)
+
+    source = book(fill)
+    assert "| Port | Goods | Fee |\n| --- | --- | --- |\n| Tema | Fish | 3 |\n| Cotonou | Fish |  |" in source.text
+    assert source.warnings == (
+        "hidden rows of the sheet 'Sheet' are not read (1)",
+        "hidden columns of the sheet 'Sheet' are not read (1)",
+        "text that is struck out in the sheet 'Sheet' is left out: '6'",
+    )
+
+
+def test_a_formula_without_a_value_is_named_and_one_with_a_value_is_read(book, tmp_path):
+    def fill(sheet: Any) -> None:
+        sheet.append(["Port", "Fee", "Sum"])
+        sheet.append(["Tema", "=1+2", "=1+3"])
+
+    book(fill)
+    with zipfile.ZipFile(tmp_path / "book.xlsx") as old, zipfile.ZipFile(tmp_path / "new.xlsx", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, re.sub(rb"(<f>1\+3</f>)<v *(?:/>|></v>)", rb"\1<v>4</v>", old.read(name)))
+    source = load_xlsx(tmp_path / "new.xlsx")
+    assert "| Tema |  | 4 |" in source.text
+    assert source.warnings == (
+        "formulas of the sheet 'Sheet' have no computed value (B2); open and save it in a spreadsheet",
+    )
+
+
+def test_the_numbers_of_a_chart_are_a_table(tmp_path):
+    show, data = Presentation(), CategoryChartData()
+    data.categories = ["2031", "2032"]
+    data.add_series("Ships", (12, 15.5))
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 9, 9, data)
+    show.save(str(tmp_path / "show.pptx"))
+    assert load_pptx(tmp_path / "show.pptx").text == "|  | Ships |\n| --- | --- |\n| 2031 | 12 |\n| 2032 | 15.5 |"
+
+
+def test_a_long_table_of_a_slide_keeps_its_head_in_every_chunk(tmp_path):
+    from chains.ingestion.chunks import Chunker
+
+    rows = [[Cell("Port"), Cell("Fee")], *[[Cell(f"Port {number}"), Cell(str(number))] for number in range(60)]]
+    (tmp_path / "show.pptx").write_bytes(FORMATS["pptx"](rows))
+    first, *others = Chunker(size=300, overlap=0).split(load_pptx(tmp_path / "show.pptx"))
+    assert first.text.startswith("| Port | Fee |")
+    assert {chunk.context for chunk in others} == {"| Port | Fee |\n| --- | --- |"}
+
+
+def test_words_of_a_slide_that_are_struck_out_are_left_out(tmp_path):
+    show = Presentation()
+    box = show.slides.add_slide(show.slide_layouts[6]).shapes.add_textbox(0, 0, 9, 9)
+    for words in ("It costs 5.", "It cost 4."):
+        box.text_frame.add_paragraph().add_run().text = words
+    show.save(str(tmp_path / "show.pptx"))
+    with zipfile.ZipFile(tmp_path / "show.pptx") as old, zipfile.ZipFile(changed := io.BytesIO(), "w") as new:
+        for name in old.namelist():
+            new.writestr(
+                name, old.read(name).replace(b"<a:r><a:t>It cost 4", b"<a:r><a:rPr strike='sngStrike'/><a:t>It cost 4")
+            )
+    (tmp_path / "show.pptx").write_bytes(changed.getvalue())
+    source = load_pptx(tmp_path / "show.pptx")
+    assert (source.text, source.warnings) == ("It costs 5.", ("text that is struck out is left out: 'It cost 4.'",))

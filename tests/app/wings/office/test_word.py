@@ -1,0 +1,80 @@
+"""What a reader of a Word document sees: merged cells, formulas and page heads, without what Word hides."""
+
+import pytest
+
+from app.wings.office.docx import load_docx
+from benchmarks.documents import docx, heading, merged_table, paragraph
+from chains.ingestion.source import SourceText
+from chains.ingestion.tables import Cell
+
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(body: str, **parts: str) -> SourceText:
+        path = tmp_path / "depot.docx"
+        path.write_bytes(docx(body, more={f"word/{name}.xml": text for name, text in parts.items()}))
+        return load_docx(path)
+
+    return read
+
+
+def run(words: str, properties: str) -> str:
+    return f"<w:p><w:r><w:rPr>{properties}</w:rPr><w:t>{words}</w:t></w:r></w:p>"
+
+
+def part(kind: str, *paragraphs: str) -> str:
+    words = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    return f"<w:{kind} {words}>{''.join(map(paragraph, paragraphs))}</w:{kind}>"
+
+
+def test_merged_cells_of_a_table_are_filled(read):
+    cells = [(0, 0, Cell("Port")), (0, 1, Cell("Fee", 1, 2)), (1, 0, Cell("Tema", 2))]
+    cells += [(row, column, Cell(f"{row}{column}")) for row in (1, 2) for column in (1, 2)]
+    assert "| Tema | 11 | 12 |\n| Tema | 21 | 22 |" in read(heading("Fees", 1) + merged_table(cells)).text
+
+
+def test_a_table_within_a_cell_keeps_its_rows(read):
+    cells = [(row, column, Cell(f"{'ab'[column]}{row}")) for row in range(3) for column in range(2)]
+    body = (
+        f"<w:tbl><w:tr><w:tc>{paragraph('Fees')}</w:tc><w:tc>{merged_table(cells)}{paragraph('')}</w:tc></w:tr></w:tbl>"
+    )
+    assert "| a0 | b0 |\n| --- | --- |\n| a1 | b1 |\n| a2 | b2 |" in read(heading("Fees", 1) + body).text
+
+
+@pytest.mark.parametrize(
+    "properties", ["<w:vanish/>", "<w:strike/>", "<w:dstrike/>", '<w:rStyle w:val="Secret"/>', "<w:b/><w:vanish/>"]
+)
+def test_what_word_hides_or_strikes_out_is_left_out_and_named(read, properties):
+    style = '<w:style w:type="character" w:styleId="Secret"><w:rPr><w:vanish/></w:rPr></w:style>'
+    styles = f"{part('styles').removesuffix('</w:styles>')}{style}</w:styles>"
+    source = read(paragraph("The crew is four.") + run("The crew was nine.", properties), styles=styles)
+    assert source.text == "The crew is four.\n"
+    assert ["'The crew was nine.'" in warning for warning in source.warnings] == [True]
+
+
+def test_what_is_said_not_to_be_hidden_is_read(read):
+    assert read(run("The crew is four.", '<w:vanish w:val="0"/>')).text == "The crew is four.\n"
+
+
+def test_heads_and_feet_of_pages_are_read_once_without_page_numbers(read):
+    edges = {"header1": part("hdr", "Valid from 3 May"), "header2": part("hdr", "Valid from 3 May")}
+    source = read(heading("Gate", 1) + paragraph("Text."), **edges, footer1=part("ftr", "Page 3 of 9", "Owner: Ann"))
+    assert source.text == "# Gate\n\nValid from 3 May\n\nText.\n\nOwner: Ann\n"
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("<m:r><m:t>F = m</m:t></m:r>", "F = m"),
+        ("<m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>", "(a+b)/2"),
+        ("<m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>", "x^2"),
+        ("<m:rad><m:deg/><m:e><m:r><m:t>x</m:t></m:r></m:e></m:rad>", "sqrt(x)"),
+        ("<m:d><m:e><m:r><m:t>x</m:t></m:r></m:e></m:d>", "(x)"),
+    ],
+)
+@pytest.mark.parametrize("block", ["{}", "<m:oMathPara>{}</m:oMathPara>"])
+def test_a_formula_is_text(read, formula, expected, block):
+    body = f"<w:p {MATH}><w:r><w:t>Load: </w:t></w:r>{block.format(f'<m:oMath>{formula}</m:oMath>')}</w:p>"
+    assert read(body).text == f"Load: {expected}\n"
