@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence
+from chains.citations.markers import inside
+from chains.text.quantities import quantities
 from chains.text.statements import Statement
-from chains.text.tokens import MONTHS, ORDINALS, WEIGHTS, Token
+from chains.text.tokens import MONTHS, ORDINALS, WEIGHTS, Token, tokens
 from chains.text.words import stem, word_set
 
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
@@ -29,6 +31,10 @@ _LABELS: Final = word_set(
 _MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
 _CURRENCY: Final = re.compile(r"(?:[A-Z]{0,2}[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")
 _PERCENT: Final = re.compile(r"\s?(?:%|per ?cent\b)")
+A_WORD: Final = 0.55  # Less than what a word says that names something, and more than one that does not.
+_LISTED: Final = frozenset({"row", "item"})
+_ZERO: Final = frozenset({"0"})
+_DASHES: Final = " -–—"
 _FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
 _YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 
@@ -94,21 +100,43 @@ def compare_numbers(
     return "misplaced" if clashing <= evidence.numbers else "contradicted"
 
 
-def in_another_row(sentence: Sequence[Token], question: Sequence[Token], evidence: Evidence) -> bool:
-    """Return whether a number of the sentence stands in a row of a table, and another row speaks more of its words.
+def in_another_cell(sentence: str, words: Sequence[Token], question: Sequence[Token], evidence: Evidence) -> bool:
+    """Return whether a number of the sentence stands in a row, item or column, and another speaks more of its words.
 
     The words of the question count as well: "5 days" answers it only from the row that it asks about. A word that the
-    row denies ("bill not issued") counts only where sentence or question deny it too.
+    row denies ("bill not issued") counts only where sentence or question deny it too. A row or cell whose own number
+    the sentence gives as well is no rival.
     """
-    rows = [place for place, statement in enumerate(evidence.statements) if statement.kind == "row"]
-    stated = {word.key for word in sentence if word.kind == "number"} - {word.key for word in question}
-    if not rows or not stated:
+    known = {word.key for word in question}
+    stated = [(span, keys) for span, keys in _figures(sentence, words) if not keys <= known]
+    entries = [statement for statement in evidence.statements if statement.kind in _LISTED]
+    if not stated or not entries:
         return False
-    weights = {word.key: word.weight for word in (*sentence, *question) if word.key not in stated}
-    also_denied = denied(sentence) | denied(question)
-    held = {place: _weight_held(evidence.statements[place].tokens, weights, also_denied) for place in rows}
-    homes = (set(evidence.occurrences.get(number, ())) for number in stated)
-    return any(home and home <= held.keys() and _least_better(held, home) for home in homes)
+    also_denied = denied(words) | denied(question)
+    said = [keys for _, keys in stated] + [_ZERO for _ in also_denied]
+    for span, keys in stated:
+        homes = [statement for statement in evidence.statements if keys <= statement.keys]
+        if not homes or any(home.kind not in _LISTED for home in homes):
+            continue
+        blocks = {home.block for home in homes}
+        rivals = [entry for entry in entries if entry.block in blocks and not any(
+            keys <= numbers for keys in said for numbers in _values(entry))]  # fmt: skip
+        around = (word for word in words if not inside(word.start, [span]))
+        weights = {word.key: word.weight for word in (*around, *question)}
+        mine = max(_weight_held(home.tokens, weights, also_denied) for home in homes) + A_WORD
+        if any(_weight_held(rival.tokens, weights, also_denied) >= mine for rival in rivals):
+            return True
+        if all(_in_another_column(home, keys, said, weights) for home in homes):
+            return True
+    return False
+
+
+def _figures(text: str, words: Sequence[Token]) -> list[tuple[tuple[int, int], frozenset[str]]]:
+    """Return the place of each figure, date or time of a text, and the keys of its numbers."""
+    spans = [(figure.start, figure.end) for figure in quantities(text, words)]
+    numbers = [word for word in words if word.kind == "number"]
+    spans += [(word.start, word.end) for word in numbers if not inside(word.start, spans)]
+    return [(span, frozenset(word.key for word in numbers if inside(word.start, [span]))) for span in spans]
 
 
 def _weight_held(row: Sequence[Token], weights: Mapping[str, float], also_denied: Collection[str]) -> float:
@@ -116,9 +144,30 @@ def _weight_held(row: Sequence[Token], weights: Mapping[str, float], also_denied
     return sum(weights.get(key, 0.0) for key in keys)
 
 
-def _least_better(held: Mapping[int, float], home: Collection[int]) -> bool:
-    """Return whether some row holds at least a word more than each of the number's own."""
-    return max(held.values()) >= max(held[place] for place in home) + WEIGHTS["word"]
+def _values(statement: Statement) -> list[frozenset[str]]:
+    """Return the numbers of each cell of a row, or of an item: those of a row's subject name it."""
+    texts = [cell.text for cell in statement.cells[1:]] or [statement.words]
+    return [_numbers(text) for text in texts]
+
+
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(word.key for word in tokens(text) if word.kind == "number")
+
+
+def _in_another_column(
+    row: Statement, keys: frozenset[str], said: Sequence[frozenset[str]], weights: Mapping[str, float]
+) -> bool:
+    """Return whether a figure stands in a cell, and the sentence speaks more of the column of one that it leaves out."""
+    if not row.cells or len(row.columns) != len(row.cells):
+        return False
+    mine, theirs = [], []
+    for column, cell, numbers in zip(row.columns[1:], row.cells[1:], _values(row), strict=True):
+        worth = sum(weights.get(name, 0.0) for name in {word.key for word in tokens(column)})
+        if keys <= numbers:
+            mine.append(worth)
+        elif (numbers or not cell.text.strip(_DASHES)) and not any(given <= numbers for given in said):
+            theirs.append(worth)
+    return bool(mine and theirs) and max(theirs) >= max(mine) + A_WORD
 
 
 def _home(number: str, evidence: Evidence, coverage: NDArray[np.float32]) -> float:
@@ -204,12 +253,12 @@ def is_denied(
 
 def _denied_here_alone(words: Sequence[Token], others: Sequence[Token]) -> bool:
     said = {word.key for word in others} - denied(others)
-    return bool(denied(words) & said) and not _holds(others, _DENIALS)
+    return bool(denied(words) & said) and not _holds(others, _DENIALS) and all(word.key != "0" for word in others)
 
 
 def denied(words: Sequence[Token]) -> set[str]:
     """Return the words that a negation before them denies, outside conditions."""
-    places = [place for place, word in enumerate(words) if _is_negation(word)]
+    places = [place for place, word in enumerate(words) if is_negation(word)]
     sure = [place for place in places if not _holds(words[max(0, place - REACH) : place], _CONDITIONS)]
     return {key for place in sure if (key := _next_content(words[place + 1 : place + 1 + REACH]))}
 
@@ -218,7 +267,7 @@ def _holds(words: Sequence[Token], some: frozenset[str]) -> bool:
     return any(word.text.lower() in some for word in words)
 
 
-def _is_negation(word: Token) -> bool:
+def is_negation(word: Token) -> bool:
     text = word.text.lower()
     return text in _NEGATIONS or text.endswith(_CONTRACTIONS)
 

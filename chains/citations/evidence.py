@@ -63,7 +63,7 @@ def _index(text: str, statements: Iterable[Statement], heading: str = "") -> Evi
     return Evidence(text, worded, {key: tuple(places) for key, places in found.items()}, numbers, in_heading)
 
 
-_YES_OR_NO = word_set("yes no")
+YES_OR_NO = word_set("yes no")
 CONTENT = 0.6  # The weight from which a word says something: a verb does, "several" does not.
 _ALIKE = 2  # Words that two titles share beside the names of their subjects.
 
@@ -96,7 +96,7 @@ class Asked:
         """Return whether the sentence says nothing beyond the question, as "Yes, ..." and its words do."""
         known = {word.key for word in self.words}
         added = (word for word in tokens(sentence) if word.weight >= CONTENT and word.key not in known)
-        return bool(known) and all(word.text.lower() in _YES_OR_NO for word in added)
+        return bool(known) and all(word.text.lower() in YES_OR_NO for word in added)
 
 
 NOTHING_ASKED = Asked("", (), frozenset())

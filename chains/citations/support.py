@@ -18,11 +18,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_row
-from chains.citations.evidence import NOTHING_ASKED, Asked, Evidence
+from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_cell, is_negation
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence
 from chains.ports import WordSimilarity
 from chains.text.letters import letters
 from chains.text.sentences import MARKER
+from chains.text.statements import Statement
 from chains.text.tokens import Token, fold, tokens
 
 Matrix = NDArray[np.float32]
@@ -69,6 +70,10 @@ def support(
         return Support(0.0, "", 0, 0, contradicted=False)
     if (verbatim := _find_verbatim(sentence, evidence)) is not None:
         return Support(1.0, evidence.text[slice(*verbatim)], *verbatim, contradicted=False)
+    if cell := read_cell(everything, evidence):
+        row, agrees = cell
+        score = 1.0 if agrees else CLASH_FACTORS["contradicted"]
+        return Support(score, row.words, row.start, row.end, contradicted=not agrees)
     weights = weigh(words, evidence)
     strengths = match(words, evidence, similarity)
     if not strengths.any():
@@ -80,7 +85,7 @@ def support(
     lacking = missing(words, strengths, evidence, repeated)
     score = packaged_losses().support(aligned, lacking)
     clash = find_clash(sentence, everything, words, evidence, strengths, asked=[word.key for word in asked.words])
-    if clash == "none" and in_another_row(everything, tokens(asked.text), evidence):
+    if clash == "none" and in_another_cell(sentence, everything, tokens(asked.text), evidence):
         clash = "misplaced"
     start, end = quote(strengths, weights, evidence)
     score = round(score * CLASH_FACTORS[clash], 4)
@@ -98,6 +103,21 @@ def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
             return start, end
     said = letters(sentence)
     return next(((one.start, one.end) for one in evidence.statements if one.cells and one.letters == said), None)
+
+
+def read_cell(words: Sequence[Token], evidence: Evidence) -> tuple[Statement, bool] | None:
+    """Return the row whose "yes" or "no" a sentence gives, in no words but the row's and the column's, and whether it does."""
+    content = {word.key for word in words if word.weight >= CONTENT} - YES_OR_NO
+    says_no = any(word.key == "no" or is_negation(word) for word in words)
+    for row in evidence.statements:
+        for column, cell in list(zip(row.columns, row.cells, strict=False))[1:]:
+            verdict = cell.text.partition(" ")[0].strip(".,;").lower()
+            subject, name = (
+                {word.key for word in tokens(text) if word.weight >= CONTENT} for text in (row.cells[0].text, column)
+            )
+            if verdict in YES_OR_NO and subject and name and content == subject | name:
+                return row, says_no == (verdict == "no")
+    return None
 
 
 def ceiling(words: Sequence[Token], evidence: Evidence) -> float:
