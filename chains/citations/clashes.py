@@ -11,7 +11,7 @@ from chains.citations.evidence import Evidence
 from chains.citations.markers import inside
 from chains.text.quantities import quantities
 from chains.text.statements import Statement
-from chains.text.tokens import MONTHS, ORDINALS, WEIGHTS, Token, tokens
+from chains.text.tokens import MONTHS, ORDINALS, Token, tokens
 from chains.text.words import stem, word_set
 
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
@@ -157,7 +157,7 @@ def _numbers(text: str) -> frozenset[str]:
 def _in_another_column(
     row: Statement, keys: frozenset[str], said: Sequence[frozenset[str]], weights: Mapping[str, float]
 ) -> bool:
-    """Return whether a figure stands in a cell, and the sentence speaks more of the column of one that it leaves out."""
+    """Return whether a figure stands in one cell, and the sentence speaks more of the column of another."""
     if not row.cells or len(row.columns) != len(row.cells):
         return False
     mine, theirs = [], []
@@ -268,6 +268,7 @@ def _holds(words: Sequence[Token], some: frozenset[str]) -> bool:
 
 
 def is_negation(word: Token) -> bool:
+    """Return whether a word denies what follows it."""
     text = word.text.lower()
     return text in _NEGATIONS or text.endswith(_CONTRACTIONS)
 

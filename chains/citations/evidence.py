@@ -38,7 +38,7 @@ def prepare(text: str, heading: str = "", table_head: str = "") -> Evidence:
 def evidence_of(passage: Passage) -> Evidence:
     """Return a passage prepared, its title and section as its heading."""
     metadata = passage["metadata"]
-    heading = f"{metadata.get('title') or ''}\n{metadata.get('section') or ''}"
+    heading = "\n".join(str(metadata.get(name) or "") for name in ("title", "section", "jurisdiction"))
     return prepare(passage["content"], heading, str(metadata.get("table_head") or ""))
 
 

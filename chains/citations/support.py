@@ -93,7 +93,7 @@ def support(
 
 
 def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
-    """Return where the passage says the sentence word for word, if the quote is not too long, or restates it as a row."""
+    """Return where the passage says the sentence: word for word, if the quote is not too long, or as a restated row."""
     text = evidence.text
     for wanted in (sentence.strip(), sentence.strip(" .")):
         start = text.find(wanted) if len(wanted) <= QUOTE_LIMIT else -1
@@ -106,18 +106,20 @@ def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
 
 
 def read_cell(words: Sequence[Token], evidence: Evidence) -> tuple[Statement, bool] | None:
-    """Return the row whose "yes" or "no" a sentence gives, in no words but the row's and the column's, and whether it does."""
-    content = {word.key for word in words if word.weight >= CONTENT} - YES_OR_NO
+    """Return the row whose "yes" or "no" a sentence gives in the words of row and column alone, and if it agrees."""
+    content = _content(words) - YES_OR_NO
     says_no = any(word.key == "no" or is_negation(word) for word in words)
     for row in evidence.statements:
         for column, cell in list(zip(row.columns, row.cells, strict=False))[1:]:
             verdict = cell.text.partition(" ")[0].strip(".,;").lower()
-            subject, name = (
-                {word.key for word in tokens(text) if word.weight >= CONTENT} for text in (row.cells[0].text, column)
-            )
+            subject, name = _content(tokens(row.cells[0].text)), _content(tokens(column))
             if verdict in YES_OR_NO and subject and name and content == subject | name:
                 return row, says_no == (verdict == "no")
     return None
+
+
+def _content(words: Sequence[Token]) -> set[str]:
+    return {word.key for word in words if word.weight >= CONTENT}
 
 
 def ceiling(words: Sequence[Token], evidence: Evidence) -> float:
