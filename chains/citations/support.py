@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from chains.citations.cited_sentences import LONGEST_SENTENCE
 from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_cell, is_negation
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence
 from chains.ports import WordSimilarity
@@ -64,6 +65,8 @@ def support(
             against it where the evidence lacks them, but for names.
     """
     sentence = MARKER.sub("", sentence, count=1)
+    if len(sentence) > LONGEST_SENTENCE:  # No passage says as much.
+        return Support(0.0, "", 0, 0, contradicted=False)
     everything = tokens(sentence)
     words = [word for word in everything if word.weight > 0]
     if not words or not evidence.statements:
