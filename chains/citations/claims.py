@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from chains.citations.cited_sentences import LONGEST_SENTENCE
 from chains.citations.claim_words import (
     EVERYWHERE,
     EXAMPLE,
@@ -16,7 +17,6 @@ from chains.citations.claim_words import (
     OF_PERIODS,
     SINGLE,
 )
-from chains.citations.cited_sentences import LONGEST_SENTENCE
 from chains.citations.clashes import denied
 from chains.citations.markers import inside
 from chains.text.letters import letters
