@@ -1,6 +1,5 @@
 """Detect evidence that contradicts a sentence: another number for the same thing, or a negation."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
@@ -9,34 +8,22 @@ from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence
 from chains.citations.markers import inside
-from chains.text.quantities import quantities
+from chains.text.quantities import Quantity, quantities
 from chains.text.statements import Statement
-from chains.text.tokens import MONTHS, ORDINALS, Token, tokens
-from chains.text.words import stem, word_set
+from chains.text.tokens import Token, tokens
+from chains.text.words import word_set
 
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
 
 CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "denied": 0.55, "contradicted": 0.25}
 CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
 YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
-# An estimate, a bound or a sum need not stand in the evidence to be true of it.
-_HEDGES: Final = word_set(
-    "about around approximately roughly nearly almost over than least under below above between circa total sum "
-    "combined equals exceeding"
-)
-_LABELS: Final = word_set(
-    "step section chapter article rule page table figure phase no item form class part version incoterms number "
-    "annex appendix option level clause paragraph source line"
-)
-_MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
-_CURRENCY: Final = re.compile(r"(?:[A-Z]{0,2}[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")
-_PERCENT: Final = re.compile(r"\s?(?:%|per ?cent\b)")
 A_WORD: Final = 0.55  # Less than what a word says that names something, and more than one that does not.
 _LISTED: Final = frozenset({"row", "item"})
 _ZERO: Final = frozenset({"0"})
 _DASHES: Final = " -–—"
+_YEAR: Final = 364  # Days between its first and its last.
 _FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
-_YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 
 
 def find_clash(
@@ -71,16 +58,15 @@ def compare_numbers(
     number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
     is `contradicted` where the evidence has it nowhere, `misplaced` where it has it only beside other words.
     """
-    stated = [place for place, word in enumerate(everything) if word.kind == "number" and _states(everything, place)]
+    figures = quantities(sentence, everything)
+    stated = [(one, _keys(one, everything)) for one in figures if one.bound == "exact" and not one.label]
+    stated = [(one, keys) for one, keys in stated if keys]
     if not stated:
         return "none"
-    if own := [place for place in stated if everything[place].key not in asked]:
-        homes = [span for place in own for span in evidence.occurrences.get(everything[place].key, ())]
-        repeated = [place for place in stated if place not in own]
-        if homes and any(
-            all(_clashes(sentence, everything, place, evidence, evidence.statements[home]) for home in homes)
-            for place in repeated
-        ):
+    if own := [(one, keys) for one, keys in stated if not keys.issubset(asked)]:
+        homes = [statement for statement in evidence.statements if any(keys <= statement.keys for _, keys in own)]
+        repeated = [one for one, keys in stated if keys.issubset(asked)]
+        if homes and any(all(_clashes(one, figures, home) for home in homes) for one in repeated):
             return "misplaced"
         stated = own
     weights = np.array([0.0 if word.kind == "number" else word.weight for word in words], dtype=np.float32)
@@ -88,16 +74,17 @@ def compare_numbers(
     best = int(coverage.argmax())
     if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
         return "none"
-    clashing = {
-        everything[place].key
-        for place in stated
-        if coverage[best] >= (YEAR_CLASH_COVERAGE if _YEAR.match(everything[place].key) else CLASH_COVERAGE)
-        and 2 * _home(everything[place].key, evidence, coverage) < coverage[best]
-        and _clashes(sentence, everything, place, evidence, evidence.statements[best])
-    }
+    clashing = [
+        keys
+        for one, keys in stated
+        if coverage[best]
+        >= (YEAR_CLASH_COVERAGE if one.high - one.low >= _YEAR and one.measure == "date" else CLASH_COVERAGE)
+        and 2 * _home(keys, evidence, coverage) < coverage[best]
+        and _clashes(one, figures, evidence.statements[best])
+    ]
     if not clashing:
         return "none"
-    return "misplaced" if clashing <= evidence.numbers else "contradicted"
+    return "misplaced" if all(keys <= evidence.numbers for keys in clashing) else "contradicted"
 
 
 def in_another_cell(sentence: str, words: Sequence[Token], question: Sequence[Token], evidence: Evidence) -> bool:
@@ -170,57 +157,25 @@ def _in_another_column(
     return bool(mine and theirs) and max(theirs) >= max(mine) + A_WORD
 
 
-def _home(number: str, evidence: Evidence, coverage: NDArray[np.float32]) -> float:
-    """Return the best coverage among the evidence sentences that state the number."""
-    return max((float(coverage[place]) for place in evidence.occurrences.get(number, ())), default=0.0)
+def _home(keys: frozenset[str], evidence: Evidence, coverage: NDArray[np.float32]) -> float:
+    """Return the best coverage among the statements that hold the numbers."""
+    homes = (place for place, statement in enumerate(evidence.statements) if keys <= statement.keys)
+    return max((float(coverage[place]) for place in homes), default=0.0)
 
 
-def _states(everything: Sequence[Token], place: int) -> bool:
-    """Return whether a number states a quantity exactly: no label (`Step 3`), no estimate, no rank."""
-    before = [word.text.lower() for word in everything[max(0, place - 3) : place]]
-    labelled = bool(before) and before[-1] in _LABELS
-    ordinal = place == 0 and len(everything) > 1 and everything[1].start - everything[0].end > 1
-    ranked = everything[place].text.lower() in ORDINALS
-    return not labelled and not ranked and not ordinal and not _HEDGES.intersection(before)
+def _keys(figure: Quantity, words: Sequence[Token]) -> frozenset[str]:
+    return frozenset(word.key for word in words if word.kind == "number" and figure.start <= word.start < figure.end)
 
 
-def _clashes(sentence: str, everything: Sequence[Token], place: int, evidence: Evidence, span: Statement) -> bool:
-    """Return whether the span gives only other numbers of the same measure, none of which the sentence says too."""
-    said = {word.key for word in everything if word.kind == "number"}
-    measure = _measure(sentence, everything, place)
-    passage = span.compared
-    numbers = [other for other, word in enumerate(span.tokens) if word.kind == "number"]
-    rivals = [
-        span.tokens[other].key for other in numbers if measure.intersection(_measure(passage, span.tokens, other))
-    ]
-    return bool(rivals) and not said.intersection(rivals) and not _within(everything[place].key, rivals)
+def _clashes(figure: Quantity, said: Sequence[Quantity], statement: Statement) -> bool:
+    """Return whether a statement gives only other figures of the measure, none of which the sentence says too."""
+    rivals = [other for other in statement.quantities if figure.measure and other.measure == figure.measure]
+    return bool(rivals) and all(_differ(rival, mine) for rival in rivals for mine in (figure, *said))
 
 
-def _measure(text: str, words: Sequence[Token], place: int) -> frozenset[str]:
-    """Return what a number counts: a currency, a percentage, a year, a day of a month, or the nouns after it."""
-    word, around = words[place], words[max(0, place - 1) : place + 3]
-    if _PERCENT.match(text, word.end):
-        return frozenset({"%"})
-    if _CURRENCY.search(text, max(0, word.start - 4), word.start):
-        return frozenset({"currency"})
-    if months := _MONTH_KEYS.intersection(near.key for near in around[:3]):
-        return frozenset({"year"} if _YEAR.match(word.key) else {f"day of {month}" for month in months})
-    if _YEAR.match(word.key):
-        return frozenset({"year"})
-    if [near.text for near in words[place + 1 : place + 2]] == ["to"] and [
-        near.kind for near in words[place + 2 : place + 3]
-    ] == ["number"]:
-        return _measure(text, words, place + 2)
-    return frozenset(near.key for near in words[place + 1 : place + 3] if near.weight > 0 and near.kind != "number")
-
-
-def _within(key: str, rivals: Sequence[str]) -> bool:
-    """Return whether a number lies inside the range that the rivals span: `4` is no clash with `3-5 days`."""
-    try:
-        values = sorted(float(rival) for rival in rivals)
-        return len(values) > 1 and values[0] <= float(key) <= values[-1]
-    except ValueError:
-        return True
+def _differ(rival: Quantity, figure: Quantity) -> bool:
+    """Return whether two figures differ; "14 days" is not "at least 7 days", though both may hold."""
+    return rival.measure != figure.measure or rival.high < figure.low or figure.high < rival.low
 
 
 COVERAGE: Final = 0.7  # The share of the sentence's words that make a sentence of the evidence speak of the same.

@@ -87,7 +87,7 @@ _BEFORE: Final = re.compile(r"(?:([A-Z]{0,3}[$€£¥])\s?|\b([A-Z]{3}|RM|Rp)\.?
 _BEHIND: Final = re.compile(r"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>[A-Z]{3}\b|€)|°\s?(?P<degrees>[CF])\b)")
 _LABELS: Final = word_set(
     "step section chapter article rule page table figure phase no item form class part version incoterms number annex "
-    "appendix option level clause paragraph source line tier grade type method model zone grade un iso hs"
+    "appendix option level clause paragraph source line tier grade type method model zone un iso hs"
 )
 _JOINS: Final = re.compile(r"\s*(?:-|–|—|to|and|until|through)\s*(?:[A-Z]{0,3}[$€£¥]\s?|[A-Z]{3}\s)?$", re.IGNORECASE)
 _MONTH: Final = rf"(?P<month>{'|'.join(MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
