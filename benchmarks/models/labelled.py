@@ -42,17 +42,19 @@ def read() -> Iterator[tuple[str, str, list[Passage], str, bool]]:
 
 
 def is_supported(question: str, answer: str, shown: Sequence[Passage], similarity: WordSimilarity) -> bool:
-    """Return whether a passage supports the sentence that answers, and that gives what is asked for.
+    """Return whether a passage supports the sentence that answers, which gives what is asked for, or one before it.
 
     Where no sentence has a word of the question, each may answer it.
     """
     places = [(reference.start, reference.end) for reference in read_numbers(answer, shown)]
     asked, sentences = asked_about(question, shown), sentences_of(answer, places)
     lead = leading(sentences, asked)
-    if lead and not gives_what_is_asked(lead.words, question):
-        return False
-    claims = [lead] if lead else [sentence for sentence in sentences if sentence.is_claim]
-    return any(verify([claim.words], shown, similarity, asked).supported for claim in claims)
+    claims = [one for one in sentences if one.is_claim and (lead is None or one.start <= lead.start)]
+    return any(
+        verify([claim.words], shown, similarity, asked).supported
+        for claim in claims
+        if claim is not lead or gives_what_is_asked(claim.words, question)
+    )
 
 
 def main() -> None:

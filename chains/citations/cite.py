@@ -204,7 +204,10 @@ class CiteSources:
             (one.start, one.end) for one in bare if one.start not in stands and not says_nothing_found(one.words)
         ]
         lead = None if asked.parts else leading(sentences, asked)
-        leads = (lead.start in stands and gives_what_is_asked(lead.words, asked.text)) if lead else None
+        leads = None
+        if lead:  # A stream has shown what is supported before it.
+            is_right = lead.start in stands and gives_what_is_asked(lead.words, asked.text)
+            leads = is_right or any(start < lead.start for start in stands)
         return CitedText(_numbered(citations, self.style), unmarked, unsupported, leads)
 
     def _standing(self, citations: Sequence[Citation]) -> list[Citation]:

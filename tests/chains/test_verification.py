@@ -156,6 +156,12 @@ def test_nothing_passes_before_a_supported_sentence_and_then_all_that_waited():
     assert shown(pieces, supported="nothing") == []
 
 
+def test_nothing_passes_once_the_sentence_that_answers_is_not_supported():
+    gate = SentenceGate(lambda text: CheckedText("Right" in text, [], leads=None if "Right" in text else False))
+    pieces = ["A wrong statement stands here. ", "Right is this fee here. ", "Done with the answer."]
+    assert [part for piece in pieces for part in gate.feed(piece)] + list(gate.flush()) == []
+
+
 def test_words_without_the_end_of_a_sentence_are_not_held_for_ever():
     parts = shown(["Right words "] * 500)
     assert "".join(parts) == "Right words " * 500
