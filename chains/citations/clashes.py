@@ -15,6 +15,9 @@ from chains.text.words import word_set
 
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
 
+Stated = tuple[tuple[int, int], frozenset[str], Quantity | None]
+"""A figure of a sentence: its place, the keys of its numbers, and what it measures."""
+
 CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "denied": 0.55, "contradicted": 0.25}
 CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
 YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
@@ -28,26 +31,39 @@ _FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
 
 def find_clash(
     sentence: str,
-    everything: Sequence[Token],
     words: Sequence[Token],
     evidence: Evidence,
+    content: Sequence[Token],
     strengths: NDArray[np.float32],
     *,
-    asked: Collection[str] = (),
+    question: Sequence[Token],
 ) -> Clash:
-    """Return what in the evidence contradicts the sentence: a number first, or a negation."""
-    found = compare_numbers(sentence, everything, words, evidence, strengths, asked=asked)
-    return "denied" if found == "none" and is_denied(everything, words, evidence, strengths) else found
+    """Return what in the evidence contradicts the sentence: a number first, or a negation, or the place of a number.
+
+    Args:
+        sentence: the sentence of the answer.
+        words: all of its words.
+        evidence: the cited passage.
+        content: the words of the sentence that carry something.
+        strengths: how strongly each statement of the evidence holds each of these, shape (statements, words).
+        question: all words of the question.
+    """
+    stated = _figures(sentence, words)
+    weights = np.array([word.weight for word in content], dtype=np.float32)
+    clash = _compare_numbers(stated, {word.key for word in question}, evidence, content, strengths)
+    if clash == "none" and is_denied(words, evidence, (strengths == 1.0) @ weights / weights.sum()):
+        return "denied"
+    if clash == "none" and _in_another_cell(stated, words, question, evidence):
+        return "misplaced"
+    return clash
 
 
-def compare_numbers(
-    sentence: str,
-    everything: Sequence[Token],
-    words: Sequence[Token],
+def _compare_numbers(
+    stated: Sequence[Stated],
+    asked: Collection[str],
     evidence: Evidence,
+    content: Sequence[Token],
     strengths: NDArray[np.float32],
-    *,
-    asked: Collection[str] = (),
 ) -> Clash:
     """Return whether the evidence gives another number for what the sentence counts.
 
@@ -58,25 +74,22 @@ def compare_numbers(
     number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
     is `contradicted` where the evidence has it nowhere, `misplaced` where it has it only beside other words.
     """
-    figures = quantities(sentence, everything)
-    stated = [(one, _keys(one, everything)) for one in figures if one.bound == "exact" and not one.label]
-    stated = [(one, keys) for one, keys in stated if keys]
-    if not stated:
-        return "none"
-    if own := [(one, keys) for one, keys in stated if not keys.issubset(asked)]:
+    figures = [quantity for _, _, quantity in stated if quantity]
+    exact = [(one, keys) for _, keys, one in stated if keys and one and one.bound == "exact" and not one.label]
+    if own := [(one, keys) for one, keys in exact if not keys.issubset(asked)]:
         homes = [statement for statement in evidence.statements if any(keys <= statement.keys for _, keys in own)]
-        repeated = [one for one, keys in stated if keys.issubset(asked)]
+        repeated = [one for one, keys in exact if keys.issubset(asked)]
         if homes and any(all(_clashes(one, figures, home) for home in homes) for one in repeated):
             return "misplaced"
-        stated = own
-    weights = np.array([0.0 if word.kind == "number" else word.weight for word in words], dtype=np.float32)
+        exact = own
+    weights = np.array([0.0 if word.kind == "number" else word.weight for word in content], dtype=np.float32)
     coverage = np.where(strengths == 1.0, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
     best = int(coverage.argmax())
     if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
         return "none"
     clashing = [
         keys
-        for one, keys in stated
+        for one, keys in exact
         if coverage[best]
         >= (YEAR_CLASH_COVERAGE if one.high - one.low >= _YEAR and one.measure == "date" else CLASH_COVERAGE)
         and 2 * _home(keys, evidence, coverage) < coverage[best]
@@ -84,10 +97,12 @@ def compare_numbers(
     ]
     if not clashing:
         return "none"
-    return "misplaced" if all(keys <= evidence.numbers for keys in clashing) else "contradicted"
+    return "misplaced" if all(keys <= evidence.occurrences.keys() for keys in clashing) else "contradicted"
 
 
-def in_another_cell(sentence: str, words: Sequence[Token], question: Sequence[Token], evidence: Evidence) -> bool:
+def _in_another_cell(
+    stated: Sequence[Stated], words: Sequence[Token], question: Sequence[Token], evidence: Evidence
+) -> bool:
     """Return whether a number of the sentence stands in a row, item or column, and another speaks more of its words.
 
     The words of the question count as well: "5 days" answers it only from the row that it asks about. A word that the
@@ -95,13 +110,13 @@ def in_another_cell(sentence: str, words: Sequence[Token], question: Sequence[To
     the sentence gives as well is no rival.
     """
     known = {word.key for word in question}
-    stated = [(span, keys) for span, keys in _figures(sentence, words) if not keys <= known]
+    own = [(span, keys) for span, keys, _ in stated if not keys <= known]
     entries = [statement for statement in evidence.statements if statement.kind in _LISTED]
-    if not stated or not entries:
+    if not own or not entries:
         return False
     also_denied = denied(words) | denied(question)
-    said = [keys for _, keys in stated] + [_ZERO for _ in also_denied]
-    for span, keys in stated:
+    said = [keys for _, keys in own] + [_ZERO for _ in also_denied]
+    for span, keys in own:
         homes = [statement for statement in evidence.statements if keys <= statement.keys]
         if not homes or any(home.kind not in _LISTED for home in homes):
             continue
@@ -118,12 +133,15 @@ def in_another_cell(sentence: str, words: Sequence[Token], question: Sequence[To
     return False
 
 
-def _figures(text: str, words: Sequence[Token]) -> list[tuple[tuple[int, int], frozenset[str]]]:
-    """Return the place of each figure, date or time of a text, and the keys of its numbers."""
-    spans = [(figure.start, figure.end) for figure in quantities(text, words)]
+def _figures(text: str, words: Sequence[Token]) -> list[Stated]:
+    """Return the figures, dates and times of a text, and the numbers that are part of none."""
+    figures: list[tuple[tuple[int, int], Quantity | None]] = [
+        ((one.start, one.end), one) for one in quantities(text, words)
+    ]
     numbers = [word for word in words if word.kind == "number"]
-    spans += [(word.start, word.end) for word in numbers if not inside(word.start, spans)]
-    return [(span, frozenset(word.key for word in numbers if inside(word.start, [span]))) for span in spans]
+    spans = [span for span, _ in figures]
+    figures += [((word.start, word.end), None) for word in numbers if not inside(word.start, spans)]
+    return [(span, frozenset(word.key for word in numbers if inside(word.start, [span])), one) for span, one in figures]
 
 
 def _weight_held(row: Sequence[Token], weights: Mapping[str, float], also_denied: Collection[str]) -> float:
@@ -163,10 +181,6 @@ def _home(keys: frozenset[str], evidence: Evidence, coverage: NDArray[np.float32
     return max((float(coverage[place]) for place in homes), default=0.0)
 
 
-def _keys(figure: Quantity, words: Sequence[Token]) -> frozenset[str]:
-    return frozenset(word.key for word in words if word.kind == "number" and figure.start <= word.start < figure.end)
-
-
 def _clashes(figure: Quantity, said: Sequence[Quantity], statement: Statement) -> bool:
     """Return whether a statement gives only other figures of the measure, none of which the sentence says too."""
     rivals = [other for other in statement.quantities if figure.measure and other.measure == figure.measure]
@@ -194,15 +208,11 @@ _DENIALS: Final = word_set(
 )
 
 
-def is_denied(
-    everything: Sequence[Token], words: Sequence[Token], evidence: Evidence, strengths: NDArray[np.float32]
-) -> bool:
-    """Return whether the best-aligned sentence of the evidence uses a word of the sentence that one alone denies."""
-    weights = np.array([word.weight for word in words], dtype=np.float32)
-    coverage = (strengths == 1.0) @ weights / weights.sum()
+def is_denied(words: Sequence[Token], evidence: Evidence, coverage: NDArray[np.float32]) -> bool:
+    """Return whether the statement that covers a sentence best uses a word of it that one alone denies."""
     best = int(coverage.argmax())
     theirs = evidence.statements[best].tokens
-    differ = _denied_here_alone(everything, theirs) or _denied_here_alone(theirs, everything)
+    differ = _denied_here_alone(words, theirs) or _denied_here_alone(theirs, words)
     return differ and bool(coverage[best] >= COVERAGE)
 
 

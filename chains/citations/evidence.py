@@ -18,7 +18,6 @@ class Evidence:
     text: str
     statements: tuple[Statement, ...]
     occurrences: dict[str, tuple[int, ...]]
-    numbers: frozenset[str]
     heading: frozenset[str] = frozenset()
     """The words of the document's title and the passage's section, which say what the passage is about."""
 
@@ -56,11 +55,10 @@ def _index(text: str, statements: Iterable[Statement], heading: str = "") -> Evi
     worded = tuple(statement for statement in statements if statement.tokens)
     found: dict[str, list[int]] = {}
     for place, statement in enumerate(worded):
-        for key in {word.key for word in statement.tokens}:
+        for key in statement.keys:
             found.setdefault(key, []).append(place)
-    numbers = frozenset(word.key for statement in worded for word in statement.tokens if word.kind == "number")
     in_heading = frozenset(word.key for word in tokens(heading) if word.weight > 0)
-    return Evidence(text, worded, {key: tuple(places) for key, places in found.items()}, numbers, in_heading)
+    return Evidence(text, worded, {key: tuple(places) for key, places in found.items()}, in_heading)
 
 
 YES_OR_NO = word_set("yes no")

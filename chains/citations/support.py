@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_cell, is_negation
+from chains.citations.clashes import CLASH_FACTORS, find_clash, is_negation
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence
 from chains.ports import WordSimilarity
 from chains.text.letters import letters
@@ -87,9 +87,7 @@ def support(
     aligned = min(1.0, align(strengths, weights))
     lacking = missing(words, strengths, evidence, repeated)
     score = packaged_losses().support(aligned, lacking)
-    clash = find_clash(sentence, everything, words, evidence, strengths, asked=[word.key for word in asked.words])
-    if clash == "none" and in_another_cell(sentence, everything, tokens(asked.text), evidence):
-        clash = "misplaced"
+    clash = find_clash(sentence, everything, evidence, words, strengths, question=tokens(asked.text))
     start, end = quote(strengths, weights, evidence)
     score = round(score * CLASH_FACTORS[clash], 4)
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
