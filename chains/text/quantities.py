@@ -73,7 +73,8 @@ _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office"
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
 _CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€": "EUR", "£": "GBP", "A$": "AUD"}
 _MOST: Final = re.compile(
-    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under|less than|fewer than|within)|[<≤])\s*$"
+    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under|(?:less|fewer) than"
+    r"|within)|[<≤])\s*$"
 )
 _LEAST: Final = re.compile(
     r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|more than|over|above|exceed(?:s|ing)?|older than)|[>≥])\s*$"
