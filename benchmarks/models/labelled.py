@@ -2,7 +2,7 @@
 
 `answers.jsonl` holds answers that two models wrote to the project's own questions, the passages that they were shown
 (line numbers of `passages.jsonl`, in the order of their numbers), and whether each answer is right. The labels are the
-developers'. An answer counts as supported where a passage supports one of its statements. The first two groups are
+developers'. An answer counts as supported where a passage supports the sentence that answers. The first two groups are
 answers over three or four passages, the third those of a run through the service, over ten. All were seen when
 `LEAST_SUPPORT` and the rules around it were chosen, so unseen answers will do worse.
 """
@@ -17,7 +17,7 @@ from app.adapters.embeddings.onnx.words import WordVectors
 from benchmarks.tables import table
 from chains.citations.cited_sentences import sentences_of
 from chains.citations.references import read_numbers
-from chains.citations.verification import LEAST_SUPPORT, asked_about, verify
+from chains.citations.verification import asked_about, gives_what_is_asked, leading, verify
 from chains.ports import WordSimilarity
 from chains.state import Passage
 
@@ -41,13 +41,20 @@ def read() -> Iterator[tuple[str, str, list[Passage], str, bool]]:
             yield group, question["question"], shown, answer["text"], answer["right"]
 
 
-def best_support(question: str, answer: str, shown: Sequence[Passage], similarity: WordSimilarity) -> float:
-    """Return the best support, 0-1, of a statement of the answer by any passage."""
+def is_supported(question: str, answer: str, shown: Sequence[Passage], similarity: WordSimilarity) -> bool:
+    """Return whether a passage supports the sentence that answers, which gives what is asked for, or one before it.
+
+    Where no sentence has a word of the question, each may answer it.
+    """
     places = [(reference.start, reference.end) for reference in read_numbers(answer, shown)]
-    claims = [sentence for sentence in sentences_of(answer, places) if sentence.is_claim]
-    question_read = asked_about(question, shown)
-    found = (verify([claim.words], shown, similarity, question_read) for claim in claims)
-    return max((one.support for one in found if not one.contradicted), default=0.0)
+    asked, sentences = asked_about(question, shown), sentences_of(answer, places)
+    lead = leading(sentences, asked)
+    claims = [one for one in sentences if one.is_claim and (lead is None or one.start <= lead.start)]
+    return any(
+        verify([claim.words], shown, similarity, asked).supported
+        for claim in claims
+        if claim is not lead or gives_what_is_asked(claim.words, question)
+    )
 
 
 def main() -> None:
@@ -55,7 +62,7 @@ def main() -> None:
     similarity = WordVectors(find_weights())
     supported: dict[tuple[str, bool], list[bool]] = {(group, right): [] for group in GROUPS for right in (True, False)}
     for group, question, shown, text, right in read():
-        supported[group, right].append(best_support(question, text, shown, similarity) >= LEAST_SUPPORT)
+        supported[group, right].append(is_supported(question, text, shown, similarity))
     rows = [[group, *_cells(supported[group, True]), *_cells(supported[group, False])] for group in GROUPS]
     print(table(HEAD, rows))
 

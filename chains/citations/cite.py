@@ -27,7 +27,15 @@ from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_ma
 from chains.citations.references import candidates, read_numbers, read_references, reference_to
 from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
 from chains.citations.titles import Reference
-from chains.citations.verification import LEAST_SUPPORT, Verified, asked_about, attribute, verify
+from chains.citations.verification import (
+    LEAST_SUPPORT,
+    Verified,
+    asked_about,
+    attribute,
+    gives_what_is_asked,
+    leading,
+    verify,
+)
 from chains.metadata import UNSURE, degradation_of, withheld_because
 from chains.ports import WordSimilarity
 from chains.rewriting import TextFilter, rewrite
@@ -53,11 +61,15 @@ _REWRITERS = {"title": TitledMarkers, "numbered": NumberedMarkers}
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """The citations of a text, the sentences without a marker that a passage supports, and the ranges of the others."""
+    """The citations of a text, the sentences without a marker that a passage supports, and the ranges of the others.
+
+    `leads` says whether the sentence that answers is supported and gives what is asked; None where none answers.
+    """
 
     citations: list[Citation]
     unmarked: list[tuple[Sentence, Verified]]
     unsupported: list[tuple[int, int]]
+    leads: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +120,7 @@ class CiteSources:
             cited = markers.cited if isinstance(markers, NumberedMarkers) else []
             references, notes = read_numbers(text, cited), []
         found = self._cite(text, references, shown, _asked(state), notes=[*notes, *_sources_listed(text, shown)])
-        return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported)
+        return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported, self._leads(found))
 
     def __call__(self, state: Generated) -> CitationResult:
         """Return the citations, sources and related documents of an answer, and the outcome."""
@@ -121,7 +133,7 @@ class CiteSources:
         found = self._cite(answer, references, shown, asked, notes=notes)
         several = "parts" in state
         judged = self._refused(state) or (("unsure", None) if is_unsure else None)
-        outcome, replacement = judged or self._judge(answer, found.citations, shown, several=several)
+        outcome, replacement = judged or self._judge(answer, found, shown, several=several)
         if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
@@ -199,11 +211,20 @@ class CiteSources:
         unsupported = [
             (one.start, one.end) for one in bare if one.start not in stands and not says_nothing_found(one.words)
         ]
-        return CitedText(_numbered(citations, self.style), unmarked, unsupported)
+        lead = None if asked.parts else leading(sentences, asked)
+        leads = None
+        if lead:  # A stream has shown what is supported before it.
+            is_right = lead.start in stands and gives_what_is_asked(lead.words, asked.text)
+            leads = is_right or any(start < lead.start for start in stands)
+        return CitedText(_numbered(citations, self.style), unmarked, unsupported, leads)
 
     def _standing(self, citations: Sequence[Citation]) -> list[Citation]:
         """Return the citations that an answer can stand on."""
         return [one for one in citations if self.markers_suffice or _is_supported(one)]
+
+    def _leads(self, found: CitedText) -> bool | None:
+        """Return whether the sentence that answers is supported, where that is needed and looked up."""
+        return found.leads if self.min_citations and self.attribution and not self.markers_suffice else None
 
     def _lacks_markers(self, citations: Sequence[Citation]) -> bool:
         """Return whether numbered markers are missing that attributed sentences can supply."""
@@ -261,15 +282,16 @@ class CiteSources:
         return (_UNSEARCHED.get(redirect["intent"], "redirected"), None) if redirect else None
 
     def _judge(
-        self, answer: str, citations: Sequence[Citation], shown: Sequence[Passage], *, several: bool
+        self, answer: str, found: CitedText, shown: Sequence[Passage], *, several: bool
     ) -> tuple[Outcome, str | None]:
         if not shown:
             return "no_results", None
+        citations = found.citations
         standing = cited_sources(self._standing(citations))
         # One question of several may be declined.
         if is_decline(answer, citations, self.decline) and not (several and standing):
             return "declined", _without_markers(first_decline(answer), citations)
-        if len(standing) < self.min_citations:
+        if len(standing) < self.min_citations or self._leads(found) is False:
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
 

@@ -161,10 +161,14 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
-    """Whether a passage supports some of a text, and the ranges of the sentences that none supports."""
+    """Whether a passage supports some of a text, and the ranges of the sentences that none supports.
+
+    `leads` is False if the sentence that answers is not supported, None if none of the text answers.
+    """
 
     supported: bool
     unsupported: list[Range]
+    leads: bool | None = True
 
 
 class SentenceGate:
@@ -182,6 +186,7 @@ class SentenceGate:
         self._passed = 0  # How many characters have been let through or wait.
         self._unsupported: list[Range] = []
         self._open = False
+        self._leads: bool | None = None
 
     def feed(self, words: str) -> Iterator[Record]:
         """Take the next words; yield the sentences that are whole, with the ranges of those without support so far."""
@@ -212,7 +217,8 @@ class SentenceGate:
         self._unsupported += new
         self._passed += len(text)
         self._waiting += text
-        if found.supported or self._open:
+        self._leads = found.leads if self._leads is None else self._leads
+        if self._open or (found.supported and self._leads is not False):
             ranges = (
                 {UNSUPPORTED_SO_FAR: list(self._unsupported)} if new or (not self._open and self._unsupported) else {}
             )

@@ -15,7 +15,8 @@ GENERIC: Final = _stems(
     "current prevailing value figure total level fee price term terms period time timeline target "
     "deadline minimum maximum limit least most take takes stand count day days hour hours week month year years "
     "percent item amounts valid validity expect due open close fix present describe detail requirement retain receive "
-    "obtain store need require provide offer set remain stood arrange last keep hold long early many much often"
+    "lead notice obtain store "
+    "need require provide offer set remain stood arrange last keep hold long early many much often"
 )
 """Words that do not say what a figure is about: verbs that give it, and what its unit says already."""
 
@@ -38,6 +39,11 @@ OF_DOCUMENTS: Final = _stems(
     "revision page"
 )
 """What documents say of themselves: each says something else."""
+
+OF_PERIODS: Final = _stems(
+    "report accounts results minutes newsletter statistics survey budget forecast calendar agenda log journal"
+)
+"""Words of titles whose year is what the document is about: the next year's figures are others."""
 
 SINGLE: Final = _stems(
     "headquarters headquartered office capital owner manager director contact authority code currency language system "

@@ -6,9 +6,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from chains.citations.claim_words import EVERYWHERE, EXAMPLE, GENERIC, IN_NO_HEADING, IN_NO_TITLE, NOT_NOW, SINGLE
+from chains.citations.cited_sentences import LONGEST_SENTENCE
+from chains.citations.claim_words import (
+    EVERYWHERE,
+    EXAMPLE,
+    GENERIC,
+    IN_NO_HEADING,
+    IN_NO_TITLE,
+    NOT_NOW,
+    OF_PERIODS,
+    SINGLE,
+)
 from chains.citations.clashes import denied
 from chains.citations.markers import inside
+from chains.text.letters import letters
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentences
 from chains.text.statements import Statement, read_statements
@@ -18,6 +29,11 @@ from chains.text.words import stem
 LONGEST_NAME: Final = 8  # Words.
 _SOFT: Final = 0.1  # The weight from which a word is more than grammar.
 
+_EDITION: Final = re.compile(
+    r"\b(?:version|edition|revision|rev|issue|v)\.?\s?\d+(?:\.\d+)*\b"
+    r"|\b(?:edition |fy ?)?(?:19|20)\d\d(?:[/-]\d{2,4})?\b",
+    re.IGNORECASE,
+)
 _NUMBERING: Final = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s")
 _ACRONYM: Final = re.compile(r"\(([A-Z]{2,6})\)")
 
@@ -42,12 +58,17 @@ _IN_NAMES: Final = frozenset({"of", "and"})
 
 
 class About(NamedTuple):
-    """What a document is about: the words and the names of its title, its jurisdiction, and which document it is."""
+    """What a document is about: the words and the names of its title, its jurisdiction, and which document it is.
+
+    `series` is the title without the `edition`, a year or a version, that the title names.
+    """
 
     title: frozenset[str]
     names: frozenset[str]
     place: str
     document: str
+    series: str
+    edition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +110,14 @@ class ClaimReader:
 
     def about(self, document: str, title: str, place: str = "") -> About:
         """Return what a document with a title is about; `place` is the jurisdiction that its metadata names."""
+        series = _EDITION.sub(" ", title)
+        is_of_period = any(word.key in OF_PERIODS for word in tokens(title))
+        edition = "" if is_of_period else letters("".join(match[0] for match in _EDITION.finditer(title)))
         words = [word for word in tokens(title) if word.weight > 0 or word.text.isupper()]
         names = {word.key for word in words if word.text[0].isdigit() or self._is_name(word)}
         place = place.casefold()
-        return About(keys(words), frozenset(names) - IN_NO_TITLE, "" if place in EVERYWHERE else place, document)
+        place = "" if place in EVERYWHERE else place
+        return About(keys(words), frozenset(names) - IN_NO_TITLE, place, document, letters(series), edition)
 
     def claims(self, text: str, about: About, path: Iterable[str] = (), head: str = "") -> Iterator[Claim]:
         """Yield the claims of a markdown text below the headings of `path`; `head` is that of a table which goes on."""
@@ -137,7 +162,8 @@ class ClaimReader:
                 between |= keys(own)
 
     def _in_sentence(self, sentence: str, claim: Claim, headings: Sequence[str]) -> Iterator[Claim]:
-        if sentence.rstrip("*_ \"'").endswith("?") or _is_example([sentence, *headings]):
+        is_question = sentence.rstrip("*_ \"'").endswith("?")
+        if is_question or len(sentence) > LONGEST_SENTENCE or _is_example([sentence, *headings]):
             return
         everything = tokens(sentence)
         found = quantities(sentence, everything)

@@ -1,6 +1,5 @@
 """Detect evidence that contradicts a sentence: another number for the same thing, or a negation."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
@@ -8,53 +7,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence
+from chains.citations.markers import inside
+from chains.text.quantities import Quantity, quantities
 from chains.text.statements import Statement
-from chains.text.tokens import MONTHS, ORDINALS, WEIGHTS, Token
-from chains.text.words import stem, word_set
+from chains.text.tokens import Token, tokens
+from chains.text.words import word_set
 
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
+
+Stated = tuple[tuple[int, int], frozenset[str], Quantity | None]
+"""A figure of a sentence: its place, the keys of its numbers, and what it measures."""
 
 CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "denied": 0.55, "contradicted": 0.25}
 CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
 YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
-# An estimate, a bound or a sum need not stand in the evidence to be true of it.
-_HEDGES: Final = word_set(
-    "about around approximately roughly nearly almost over than least under below above between circa total sum "
-    "combined equals exceeding"
-)
-_LABELS: Final = word_set(
-    "step section chapter article rule page table figure phase no item form class part version incoterms number "
-    "annex appendix option level clause paragraph source line"
-)
-_MONTH_KEYS: Final = frozenset(map(stem, MONTHS))
-_CURRENCY: Final = re.compile(r"(?:[A-Z]{0,2}[$€£¥]|\b[A-Z]{3}\s?|\bRM\s?|\bRp\.?\s?)$")
-_PERCENT: Final = re.compile(r"\s?(?:%|per ?cent\b)")
+A_WORD: Final = 0.55  # Less than what a word says that names something, and more than one that does not.
+_LISTED: Final = frozenset({"row", "item"})
+_ZERO: Final = frozenset({"0"})
+_DASHES: Final = " -–—"
+_YEAR: Final = 364  # Days between its first and its last.
 _FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
-_YEAR: Final = re.compile(r"(?:19|20)\d\d$")
 
 
 def find_clash(
     sentence: str,
-    everything: Sequence[Token],
     words: Sequence[Token],
     evidence: Evidence,
+    content: Sequence[Token],
     strengths: NDArray[np.float32],
     *,
-    asked: Collection[str] = (),
+    question: Sequence[Token],
 ) -> Clash:
-    """Return what in the evidence contradicts the sentence: a number first, or a negation."""
-    found = compare_numbers(sentence, everything, words, evidence, strengths, asked=asked)
-    return "denied" if found == "none" and is_denied(everything, words, evidence, strengths) else found
+    """Return what in the evidence contradicts the sentence: a number first, or a negation, or the place of a number.
+
+    Args:
+        sentence: the sentence of the answer.
+        words: all of its words.
+        evidence: the cited passage.
+        content: the words of the sentence that carry something.
+        strengths: how strongly each statement of the evidence holds each of these, shape (statements, words).
+        question: all words of the question.
+    """
+    stated = _figures(sentence, words)
+    weights = np.array([word.weight for word in content], dtype=np.float32)
+    clash = _compare_numbers(stated, {word.key for word in question}, evidence, content, strengths)
+    if clash == "none" and is_denied(words, evidence, (strengths == 1.0) @ weights / weights.sum()):
+        return "denied"
+    if clash == "none" and _in_another_cell(stated, words, question, evidence):
+        return "misplaced"
+    return clash
 
 
-def compare_numbers(
-    sentence: str,
-    everything: Sequence[Token],
-    words: Sequence[Token],
+def _compare_numbers(
+    stated: Sequence[Stated],
+    asked: Collection[str],
     evidence: Evidence,
+    content: Sequence[Token],
     strengths: NDArray[np.float32],
-    *,
-    asked: Collection[str] = (),
 ) -> Clash:
     """Return whether the evidence gives another number for what the sentence counts.
 
@@ -65,50 +74,74 @@ def compare_numbers(
     number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
     is `contradicted` where the evidence has it nowhere, `misplaced` where it has it only beside other words.
     """
-    stated = [place for place, word in enumerate(everything) if word.kind == "number" and _states(everything, place)]
-    if not stated:
-        return "none"
-    if own := [place for place in stated if everything[place].key not in asked]:
-        homes = [span for place in own for span in evidence.occurrences.get(everything[place].key, ())]
-        repeated = [place for place in stated if place not in own]
-        if homes and any(
-            all(_clashes(sentence, everything, place, evidence, evidence.statements[home]) for home in homes)
-            for place in repeated
-        ):
+    figures = [quantity for _, _, quantity in stated if quantity]
+    exact = [(one, keys) for _, keys, one in stated if keys and one and one.bound == "exact" and not one.label]
+    if own := [(one, keys) for one, keys in exact if not keys.issubset(asked)]:
+        homes = [statement for statement in evidence.statements if any(keys <= statement.keys for _, keys in own)]
+        repeated = [one for one, keys in exact if keys.issubset(asked)]
+        if homes and any(all(_clashes(one, figures, home) for home in homes) for one in repeated):
             return "misplaced"
-        stated = own
-    weights = np.array([0.0 if word.kind == "number" else word.weight for word in words], dtype=np.float32)
+        exact = own
+    weights = np.array([0.0 if word.kind == "number" else word.weight for word in content], dtype=np.float32)
     coverage = np.where(strengths == 1.0, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
     best = int(coverage.argmax())
     if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
         return "none"
-    clashing = {
-        everything[place].key
-        for place in stated
-        if coverage[best] >= (YEAR_CLASH_COVERAGE if _YEAR.match(everything[place].key) else CLASH_COVERAGE)
-        and 2 * _home(everything[place].key, evidence, coverage) < coverage[best]
-        and _clashes(sentence, everything, place, evidence, evidence.statements[best])
-    }
+    clashing = [
+        keys
+        for one, keys in exact
+        if coverage[best]
+        >= (YEAR_CLASH_COVERAGE if one.high - one.low >= _YEAR and one.measure == "date" else CLASH_COVERAGE)
+        and 2 * _home(keys, evidence, coverage) < coverage[best]
+        and _clashes(one, figures, evidence.statements[best])
+    ]
     if not clashing:
         return "none"
-    return "misplaced" if clashing <= evidence.numbers else "contradicted"
+    return "misplaced" if all(keys <= evidence.occurrences.keys() for keys in clashing) else "contradicted"
 
 
-def in_another_row(sentence: Sequence[Token], question: Sequence[Token], evidence: Evidence) -> bool:
-    """Return whether a number of the sentence stands in a row of a table, and another row speaks more of its words.
+def _in_another_cell(
+    stated: Sequence[Stated], words: Sequence[Token], question: Sequence[Token], evidence: Evidence
+) -> bool:
+    """Return whether a number of the sentence stands in a row, item or column, and another speaks more of its words.
 
     The words of the question count as well: "5 days" answers it only from the row that it asks about. A word that the
-    row denies ("bill not issued") counts only where sentence or question deny it too.
+    row denies ("bill not issued") counts only where sentence or question deny it too. A row or cell whose own number
+    the sentence gives as well is no rival.
     """
-    rows = [place for place, statement in enumerate(evidence.statements) if statement.kind == "row"]
-    stated = {word.key for word in sentence if word.kind == "number"} - {word.key for word in question}
-    if not rows or not stated:
+    known = {word.key for word in question}
+    own = [(span, keys) for span, keys, _ in stated if not keys <= known]
+    entries = [statement for statement in evidence.statements if statement.kind in _LISTED]
+    if not own or not entries:
         return False
-    weights = {word.key: word.weight for word in (*sentence, *question) if word.key not in stated}
-    also_denied = denied(sentence) | denied(question)
-    held = {place: _weight_held(evidence.statements[place].tokens, weights, also_denied) for place in rows}
-    homes = (set(evidence.occurrences.get(number, ())) for number in stated)
-    return any(home and home <= held.keys() and _least_better(held, home) for home in homes)
+    also_denied = denied(words) | denied(question)
+    said = [keys for _, keys in own] + [_ZERO for _ in also_denied]
+    for span, keys in own:
+        homes = [statement for statement in evidence.statements if keys <= statement.keys]
+        if not homes or any(home.kind not in _LISTED for home in homes):
+            continue
+        blocks = {home.block for home in homes}
+        rivals = [entry for entry in entries if entry.block in blocks and not any(
+            keys <= numbers for keys in said for numbers in _values(entry))]  # fmt: skip
+        around = (word for word in words if not inside(word.start, [span]))
+        weights = {word.key: word.weight for word in (*around, *question)}
+        mine = max(_weight_held(home.tokens, weights, also_denied) for home in homes) + A_WORD
+        if any(_weight_held(rival.tokens, weights, also_denied) >= mine for rival in rivals):
+            return True
+        if all(_in_another_column(home, keys, said, weights) for home in homes):
+            return True
+    return False
+
+
+def _figures(text: str, words: Sequence[Token]) -> list[Stated]:
+    """Return the figures, dates and times of a text, and the numbers that are part of none."""
+    figures: list[tuple[tuple[int, int], Quantity | None]] = [
+        ((one.start, one.end), one) for one in quantities(text, words)
+    ]
+    numbers = [word for word in words if word.kind == "number"]
+    spans = [span for span, _ in figures]
+    figures += [((word.start, word.end), None) for word in numbers if not inside(word.start, spans)]
+    return [(span, frozenset(word.key for word in numbers if inside(word.start, [span])), one) for span, one in figures]
 
 
 def _weight_held(row: Sequence[Token], weights: Mapping[str, float], also_denied: Collection[str]) -> float:
@@ -116,62 +149,47 @@ def _weight_held(row: Sequence[Token], weights: Mapping[str, float], also_denied
     return sum(weights.get(key, 0.0) for key in keys)
 
 
-def _least_better(held: Mapping[int, float], home: Collection[int]) -> bool:
-    """Return whether some row holds at least a word more than each of the number's own."""
-    return max(held.values()) >= max(held[place] for place in home) + WEIGHTS["word"]
+def _values(statement: Statement) -> list[frozenset[str]]:
+    """Return the numbers of each cell of a row, or of an item: those of a row's subject name it."""
+    texts = [cell.text for cell in statement.cells[1:]] or [statement.words]
+    return [_numbers(text) for text in texts]
 
 
-def _home(number: str, evidence: Evidence, coverage: NDArray[np.float32]) -> float:
-    """Return the best coverage among the evidence sentences that state the number."""
-    return max((float(coverage[place]) for place in evidence.occurrences.get(number, ())), default=0.0)
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(word.key for word in tokens(text) if word.kind == "number")
 
 
-def _states(everything: Sequence[Token], place: int) -> bool:
-    """Return whether a number states a quantity exactly: no label (`Step 3`), no estimate, no rank."""
-    before = [word.text.lower() for word in everything[max(0, place - 3) : place]]
-    labelled = bool(before) and before[-1] in _LABELS
-    ordinal = place == 0 and len(everything) > 1 and everything[1].start - everything[0].end > 1
-    ranked = everything[place].text.lower() in ORDINALS
-    return not labelled and not ranked and not ordinal and not _HEDGES.intersection(before)
+def _in_another_column(
+    row: Statement, keys: frozenset[str], said: Sequence[frozenset[str]], weights: Mapping[str, float]
+) -> bool:
+    """Return whether a figure stands in one cell, and the sentence speaks more of the column of another."""
+    if not row.cells or len(row.columns) != len(row.cells):
+        return False
+    mine, theirs = [], []
+    for column, cell, numbers in zip(row.columns[1:], row.cells[1:], _values(row), strict=True):
+        worth = sum(weights.get(name, 0.0) for name in {word.key for word in tokens(column)})
+        if keys <= numbers:
+            mine.append(worth)
+        elif (numbers or not cell.text.strip(_DASHES)) and not any(given <= numbers for given in said):
+            theirs.append(worth)
+    return bool(mine and theirs) and max(theirs) >= max(mine) + A_WORD
 
 
-def _clashes(sentence: str, everything: Sequence[Token], place: int, evidence: Evidence, span: Statement) -> bool:
-    """Return whether the span gives only other numbers of the same measure, none of which the sentence says too."""
-    said = {word.key for word in everything if word.kind == "number"}
-    measure = _measure(sentence, everything, place)
-    passage = span.compared
-    numbers = [other for other, word in enumerate(span.tokens) if word.kind == "number"]
-    rivals = [
-        span.tokens[other].key for other in numbers if measure.intersection(_measure(passage, span.tokens, other))
-    ]
-    return bool(rivals) and not said.intersection(rivals) and not _within(everything[place].key, rivals)
+def _home(keys: frozenset[str], evidence: Evidence, coverage: NDArray[np.float32]) -> float:
+    """Return the best coverage among the statements that hold the numbers."""
+    homes = (place for place, statement in enumerate(evidence.statements) if keys <= statement.keys)
+    return max((float(coverage[place]) for place in homes), default=0.0)
 
 
-def _measure(text: str, words: Sequence[Token], place: int) -> frozenset[str]:
-    """Return what a number counts: a currency, a percentage, a year, a day of a month, or the nouns after it."""
-    word, around = words[place], words[max(0, place - 1) : place + 3]
-    if _PERCENT.match(text, word.end):
-        return frozenset({"%"})
-    if _CURRENCY.search(text, max(0, word.start - 4), word.start):
-        return frozenset({"currency"})
-    if months := _MONTH_KEYS.intersection(near.key for near in around[:3]):
-        return frozenset({"year"} if _YEAR.match(word.key) else {f"day of {month}" for month in months})
-    if _YEAR.match(word.key):
-        return frozenset({"year"})
-    if [near.text for near in words[place + 1 : place + 2]] == ["to"] and [
-        near.kind for near in words[place + 2 : place + 3]
-    ] == ["number"]:
-        return _measure(text, words, place + 2)
-    return frozenset(near.key for near in words[place + 1 : place + 3] if near.weight > 0 and near.kind != "number")
+def _clashes(figure: Quantity, said: Sequence[Quantity], statement: Statement) -> bool:
+    """Return whether a statement gives only other figures of the measure, none of which the sentence says too."""
+    rivals = [other for other in statement.quantities if figure.measure and other.measure == figure.measure]
+    return bool(rivals) and all(_differ(rival, mine) for rival in rivals for mine in (figure, *said))
 
 
-def _within(key: str, rivals: Sequence[str]) -> bool:
-    """Return whether a number lies inside the range that the rivals span: `4` is no clash with `3-5 days`."""
-    try:
-        values = sorted(float(rival) for rival in rivals)
-        return len(values) > 1 and values[0] <= float(key) <= values[-1]
-    except ValueError:
-        return True
+def _differ(rival: Quantity, figure: Quantity) -> bool:
+    """Return whether two figures differ; "14 days" is not "at least 7 days", though both may hold."""
+    return rival.measure != figure.measure or rival.high < figure.low or figure.high < rival.low
 
 
 COVERAGE: Final = 0.7  # The share of the sentence's words that make a sentence of the evidence speak of the same.
@@ -190,26 +208,22 @@ _DENIALS: Final = word_set(
 )
 
 
-def is_denied(
-    everything: Sequence[Token], words: Sequence[Token], evidence: Evidence, strengths: NDArray[np.float32]
-) -> bool:
-    """Return whether the best-aligned sentence of the evidence uses a word of the sentence that one alone denies."""
-    weights = np.array([word.weight for word in words], dtype=np.float32)
-    coverage = (strengths == 1.0) @ weights / weights.sum()
+def is_denied(words: Sequence[Token], evidence: Evidence, coverage: NDArray[np.float32]) -> bool:
+    """Return whether the statement that covers a sentence best uses a word of it that one alone denies."""
     best = int(coverage.argmax())
     theirs = evidence.statements[best].tokens
-    differ = _denied_here_alone(everything, theirs) or _denied_here_alone(theirs, everything)
+    differ = _denied_here_alone(words, theirs) or _denied_here_alone(theirs, words)
     return differ and bool(coverage[best] >= COVERAGE)
 
 
 def _denied_here_alone(words: Sequence[Token], others: Sequence[Token]) -> bool:
     said = {word.key for word in others} - denied(others)
-    return bool(denied(words) & said) and not _holds(others, _DENIALS)
+    return bool(denied(words) & said) and not _holds(others, _DENIALS) and all(word.key != "0" for word in others)
 
 
 def denied(words: Sequence[Token]) -> set[str]:
     """Return the words that a negation before them denies, outside conditions."""
-    places = [place for place, word in enumerate(words) if _is_negation(word)]
+    places = [place for place, word in enumerate(words) if is_negation(word)]
     sure = [place for place in places if not _holds(words[max(0, place - REACH) : place], _CONDITIONS)]
     return {key for place in sure if (key := _next_content(words[place + 1 : place + 1 + REACH]))}
 
@@ -218,7 +232,8 @@ def _holds(words: Sequence[Token], some: frozenset[str]) -> bool:
     return any(word.text.lower() in some for word in words)
 
 
-def _is_negation(word: Token) -> bool:
+def is_negation(word: Token) -> bool:
+    """Return whether a word denies what follows it."""
     text = word.text.lower()
     return text in _NEGATIONS or text.endswith(_CONTRACTIONS)
 

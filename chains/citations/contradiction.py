@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from chains.citations.claim_words import GENERIC, IN_NO_TITLE, OF_DOCUMENTS
-from chains.citations.claims import Claim, ClaimReader
+from chains.citations.claims import About, Claim, ClaimReader
 from chains.citations.evidence import evidence_of
 from chains.citations.numbering import source_key
 from chains.state import Citation, Passage
@@ -33,6 +33,9 @@ def contradict(one: Claim, other: Claim, asked: Collection[str] = frozenset()) -
     """
     if not _values_differ(one, other) or one.is_denied != other.is_denied:
         return False
+    if _are_versions(one.about, other.about):
+        alike = one.conditions == other.conditions and one.said == other.said and one.path == other.path
+        return alike and bool(one.words)
     both_answer = bool(asked) and _same_bound(one, other) and _answers(one, asked) and _answers(other, asked)
     return (
         _same_conditions(one, other, both_answer)
@@ -41,6 +44,11 @@ def contradict(one: Claim, other: Claim, asked: Collection[str] = frozenset()) -
         and not _about_others(one, other)
         and not _under_others(one, other, both_answer)
     )
+
+
+def _are_versions(one: About, other: About) -> bool:
+    """Return whether two titles differ in a year or a version alone."""
+    return one.series == other.series != "" and one.edition != other.edition
 
 
 def _values_differ(one: Claim, other: Claim) -> bool:

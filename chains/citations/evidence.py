@@ -18,7 +18,6 @@ class Evidence:
     text: str
     statements: tuple[Statement, ...]
     occurrences: dict[str, tuple[int, ...]]
-    numbers: frozenset[str]
     heading: frozenset[str] = frozenset()
     """The words of the document's title and the passage's section, which say what the passage is about."""
 
@@ -38,7 +37,7 @@ def prepare(text: str, heading: str = "", table_head: str = "") -> Evidence:
 def evidence_of(passage: Passage) -> Evidence:
     """Return a passage prepared, its title and section as its heading."""
     metadata = passage["metadata"]
-    heading = f"{metadata.get('title') or ''}\n{metadata.get('section') or ''}"
+    heading = "\n".join(str(metadata.get(name) or "") for name in ("title", "section", "jurisdiction"))
     return prepare(passage["content"], heading, str(metadata.get("table_head") or ""))
 
 
@@ -56,14 +55,13 @@ def _index(text: str, statements: Iterable[Statement], heading: str = "") -> Evi
     worded = tuple(statement for statement in statements if statement.tokens)
     found: dict[str, list[int]] = {}
     for place, statement in enumerate(worded):
-        for key in {word.key for word in statement.tokens}:
+        for key in statement.keys:
             found.setdefault(key, []).append(place)
-    numbers = frozenset(word.key for statement in worded for word in statement.tokens if word.kind == "number")
     in_heading = frozenset(word.key for word in tokens(heading) if word.weight > 0)
-    return Evidence(text, worded, {key: tuple(places) for key, places in found.items()}, numbers, in_heading)
+    return Evidence(text, worded, {key: tuple(places) for key, places in found.items()}, in_heading)
 
 
-_YES_OR_NO = word_set("yes no")
+YES_OR_NO = word_set("yes no")
 CONTENT = 0.6  # The weight from which a word says something: a verb does, "several" does not.
 _ALIKE = 2  # Words that two titles share beside the names of their subjects.
 
@@ -96,7 +94,7 @@ class Asked:
         """Return whether the sentence says nothing beyond the question, as "Yes, ..." and its words do."""
         known = {word.key for word in self.words}
         added = (word for word in tokens(sentence) if word.weight >= CONTENT and word.key not in known)
-        return bool(known) and all(word.text.lower() in _YES_OR_NO for word in added)
+        return bool(known) and all(word.text.lower() in YES_OR_NO for word in added)
 
 
 NOTHING_ASKED = Asked("", (), frozenset())

@@ -18,11 +18,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from chains.citations.clashes import CLASH_FACTORS, find_clash, in_another_row
-from chains.citations.evidence import NOTHING_ASKED, Asked, Evidence
+from chains.citations.cited_sentences import LONGEST_SENTENCE
+from chains.citations.clashes import CLASH_FACTORS, find_clash, is_negation
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence
 from chains.ports import WordSimilarity
 from chains.text.letters import letters
 from chains.text.sentences import MARKER
+from chains.text.statements import Statement
 from chains.text.tokens import Token, fold, tokens
 
 Matrix = NDArray[np.float32]
@@ -63,12 +65,18 @@ def support(
             against it where the evidence lacks them, but for names.
     """
     sentence = MARKER.sub("", sentence, count=1)
+    if len(sentence) > LONGEST_SENTENCE:  # No passage says as much.
+        return Support(0.0, "", 0, 0, contradicted=False)
     everything = tokens(sentence)
     words = [word for word in everything if word.weight > 0]
     if not words or not evidence.statements:
         return Support(0.0, "", 0, 0, contradicted=False)
     if (verbatim := _find_verbatim(sentence, evidence)) is not None:
         return Support(1.0, evidence.text[slice(*verbatim)], *verbatim, contradicted=False)
+    if cell := read_cell(everything, evidence):
+        row, agrees = cell
+        score = 1.0 if agrees else CLASH_FACTORS["contradicted"]
+        return Support(score, row.words, row.start, row.end, contradicted=not agrees)
     weights = weigh(words, evidence)
     strengths = match(words, evidence, similarity)
     if not strengths.any():
@@ -79,16 +87,14 @@ def support(
     aligned = min(1.0, align(strengths, weights))
     lacking = missing(words, strengths, evidence, repeated)
     score = packaged_losses().support(aligned, lacking)
-    clash = find_clash(sentence, everything, words, evidence, strengths, asked=[word.key for word in asked.words])
-    if clash == "none" and in_another_row(everything, tokens(asked.text), evidence):
-        clash = "misplaced"
+    clash = find_clash(sentence, everything, evidence, words, strengths, question=tokens(asked.text))
     start, end = quote(strengths, weights, evidence)
     score = round(score * CLASH_FACTORS[clash], 4)
     return Support(score, evidence.text[start:end], start, end, contradicted=clash == "contradicted")
 
 
 def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
-    """Return where the passage says the sentence word for word, unless it is too long to quote, or as a row."""
+    """Return where the passage says the sentence: word for word, if the quote is not too long, or as a restated row."""
     text = evidence.text
     for wanted in (sentence.strip(), sentence.strip(" .")):
         start = text.find(wanted) if len(wanted) <= QUOTE_LIMIT else -1
@@ -98,6 +104,23 @@ def _find_verbatim(sentence: str, evidence: Evidence) -> tuple[int, int] | None:
             return start, end
     said = letters(sentence)
     return next(((one.start, one.end) for one in evidence.statements if one.cells and one.letters == said), None)
+
+
+def read_cell(words: Sequence[Token], evidence: Evidence) -> tuple[Statement, bool] | None:
+    """Return the row whose "yes" or "no" a sentence gives in the words of row and column alone, and if it agrees."""
+    content = _content(words) - YES_OR_NO
+    says_no = any(word.key == "no" or is_negation(word) for word in words)
+    for row in evidence.statements:
+        for column, cell in list(zip(row.columns, row.cells, strict=False))[1:]:
+            verdict = cell.text.partition(" ")[0].strip(".,;").lower()
+            subject, name = _content(tokens(row.cells[0].text)), _content(tokens(column))
+            if verdict in YES_OR_NO and subject and name and content == subject | name:
+                return row, says_no == (verdict == "no")
+    return None
+
+
+def _content(words: Sequence[Token]) -> set[str]:
+    return {word.key for word in words if word.weight >= CONTENT}
 
 
 def ceiling(words: Sequence[Token], evidence: Evidence) -> float:

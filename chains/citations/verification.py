@@ -1,16 +1,20 @@
 """Find the passage that supports a sentence best, how well, and by which words."""
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
 from chains.citations.cited_sentences import Sentence
+from chains.citations.decline import says_nothing_found
 from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Evidence, asked, evidence_of
 from chains.citations.support import Support, ceiling, match, support
 from chains.ports import WordSimilarity
 from chains.state import Passage
+from chains.text.quantities import UNITS, quantities
 from chains.text.tokens import Token, tokens
+from chains.text.words import one_error_away
 
 # `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6
@@ -75,7 +79,7 @@ def verify(
 
 def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None, asked: Asked) -> Support:
     """Return how well a passage supports a sentence that answers a question."""
-    evidence = evidence_of(passage)
+    sentence, evidence = said_of_the_documents(sentence), evidence_of(passage)
     echo = asked.is_echoed_by(sentence)
     found = support(sentence, evidence, similarity=similarity, asked=NOTHING_ASKED if echo else asked)
     words = [word for word in tokens(sentence) if word.weight > 0]
@@ -83,7 +87,7 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         return replace(found, score=ECHO * found.score)
     held = evidence.occurrences.keys() | evidence.heading
     if (
-        any(word.key in asked.names and word.kind == "name" and word.key not in held for word in words)
+        any(word.key in asked.names and word.key not in held and not _abbreviates(word, evidence) for word in words)
         or _is_of_a_rival(words, held, passage, asked)
         or _gives_a_figure_to_another_subject(words, evidence, similarity, asked)
     ):
@@ -95,6 +99,69 @@ def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None,
         together = max(support(f"{one} {sentence}", evidence, similarity=similarity).score for one in questions)
         return replace(found, score=min(found.score, together / NEAR_THE_QUESTION))
     return found
+
+
+_DECLINED_PART: Final = re.compile(r"[,;]\s+(?:and|but|though|although|while|however)\b|;\s|\s[–—]\s")
+_NO_CLAIM: Final = re.compile(r"\W*(?:thank|thanks|sure|certainly|i|i'm|let me|happy to|great|here)\b", re.IGNORECASE)
+
+
+def said_of_the_documents(sentence: str) -> str:
+    """Return a sentence without its last parts that say what the documents do not hold."""
+    for cut in _DECLINED_PART.finditer(sentence):
+        if says_nothing_found(sentence[cut.end() :]) and not says_nothing_found(sentence[: cut.start()]):
+            return sentence[: cut.start()]
+    return sentence
+
+
+def leading(sentences: Iterable[Sentence], asked: Asked) -> Sentence | None:
+    """Return the sentence that answers: the first claim that holds a word of the question, if there is any."""
+    known = {word.key for word in asked.words}
+    for sentence in sentences:
+        is_addressed = _NO_CLAIM.match(sentence.words) or says_nothing_found(sentence.words)
+        if sentence.is_claim and not is_addressed and any(word.key in known for word in tokens(sentence.words)):
+            return sentence
+    return None
+
+
+_ASKS_FOR: Final = re.compile(
+    r"\bhow (?:(?P<time>long|soon|quickly|far ahead|many (?:\w+ )?(?:minutes|hours|days|weeks|months|years))"
+    r"|many (?P<counted>\w+(?: \w+)?))\b|\b(?P<share>per ?cent(?:age)?)\b"
+    r"|\b(?P<money>(?:price|cost|fee|(?:sur)?charge|premium|fine)s?)\b"
+    r"|\b(?P<phone>(?:tele)?phone number|fax number|hotline)\b|\b(?P<mail>e-?mail address)\b",
+    re.IGNORECASE,
+)
+_PHONE: Final = re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}")
+_TIMES: Final = frozenset({"duration", "working duration", "months", "date", "day of the year", "length"})
+_SHARES: Final = frozenset({"%"})
+_UNITS: Final = frozenset({measure for measure, _ in UNITS.values()}) | _TIMES | _SHARES
+
+
+def gives_what_is_asked(sentence: str, question: str) -> bool:
+    """Return False if a sentence gives figures of another kind: TEU for ships, an address for a telephone number."""
+    asks = _ASKS_FOR.search(question)
+    if asks is None:
+        return True
+    if asks["phone"] or asks["mail"]:
+        return bool(_PHONE.search(sentence) if asks["phone"] else "@" in sentence)
+    known = {(one.measure, one.low, one.high) for one in quantities(question)}
+    figures = [one for one in quantities(sentence) if not one.label and (one.measure, one.low, one.high) not in known]
+    measures = {one.measure for one in figures}
+    if asks["time"] or asks["share"]:
+        return not measures or not measures.isdisjoint(_TIMES if asks["time"] else _SHARES)
+    if asks["counted"] and any(not UNITS.keys().isdisjoint(one_error_away(noun)) for noun in asks["counted"].split()):
+        return True  # A unit of time with a slip of the pen.
+    if asks["money"]:
+        return not measures or not measures <= _UNITS - _SHARES
+    nouns = {word.key for word in tokens(asks["counted"])}
+    return not measures or not all(one not in nouns and (one in _UNITS or one.isupper()) for one in measures)
+
+
+def _abbreviates(word: Token, evidence: Evidence) -> bool:
+    """Return whether two capital letters are short for a name of the passage: SG for Singapore."""
+    if len(word.text) != len("SG") or not word.text.isupper():
+        return False
+    names = {other.key for statement in evidence.statements for other in statement.tokens if other.kind == "name"}
+    return any(name[0] == word.key[0] and word.key[1] in name[1:] for name in names)
 
 
 def _is_of_a_rival(words: Sequence[Token], held: Collection[str], passage: Passage, asked: Asked) -> bool:

@@ -73,8 +73,8 @@ _KINDS_OF_DAYS: Final = {"working": "working ", "business": "working ", "office"
 _SKIPPED: Final = word_set("calendar consecutive full whole more further additional extra")
 _CURRENCIES: Final = {"S$": "SGD", "US$": "USD", "RM": "MYR", "Rp": "IDR", "€": "EUR", "£": "GBP", "A$": "AUD"}
 _MOST: Final = re.compile(
-    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under"
-    r"|less than|fewer than|within)|[<≤])\s*$"
+    r"(?:\b(?:up to|at most|max(?:imum)?(?: of| is|:)?|(?:not|no) more than|capped at|below|under|(?:less|fewer) than"
+    r"|within)|[<≤])\s*$"
 )
 _LEAST: Final = re.compile(
     r"(?:\b(?:at least|min(?:imum)?(?: of| is|:)?|more than|over|above|exceed(?:s|ing)?|older than)|[>≥])\s*$"
@@ -88,7 +88,7 @@ _BEFORE: Final = re.compile(r"(?:([A-Z]{0,3}[$€£¥])\s?|\b([A-Z]{3}|RM|Rp)\.?
 _BEHIND: Final = re.compile(r"\s?(?:(?P<percent>%|per ?cent\b)|(?P<currency>[A-Z]{3}\b|€)|°\s?(?P<degrees>[CF])\b)")
 _LABELS: Final = word_set(
     "step section chapter article rule page table figure phase no item form class part version incoterms number annex "
-    "appendix option level clause paragraph source line tier grade type method model zone grade un iso hs"
+    "appendix option level clause paragraph source line tier grade type method model zone un iso hs"
 )
 _JOINS: Final = re.compile(r"\s*(?:-|–|—|to|and|until|through)\s*(?:[A-Z]{0,3}[$€£¥]\s?|[A-Z]{3}\s)?$", re.IGNORECASE)
 _MONTH: Final = rf"(?P<month>{'|'.join(MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"

@@ -96,6 +96,11 @@ class Statement:
         return tokens(self.compared)
 
     @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of all its words."""
+        return frozenset(word.key for word in self.tokens)
+
+    @cached_property
     def quantities(self) -> list[Quantity]:
         """Figures, dates and times of `compared`, with their places in it."""
         return quantities(self.compared, self.tokens)

@@ -78,6 +78,12 @@ def test_a_sentence_without_citation_gets_the_passage_that_carries_it_as_data():
     assert not marked["attributed"]
 
 
+def test_an_answer_stands_on_the_sentence_that_answers():
+    other = "The relief limit is S$400 for goods by air or post [GST Guide > Import GST]."
+    assert read(f"The import GST in Singapore depends on the colour of the ship. {other}")["outcome"] == "ungrounded"
+    assert read(f"Thank you for asking about import GST. {other}")["outcome"] == "answered"
+
+
 def test_attribution_can_be_turned_off_and_never_guesses():
     answer = "The relief limit is S$400 for goods by air or post. It is 9 % [GST Guide > Import GST]."
     assert len(read(answer, attribution=False)["citations"]) == 1

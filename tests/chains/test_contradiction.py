@@ -70,3 +70,45 @@ def test_a_question_lets_one_statement_say_more():
 
     assert not contradicts(*texts)
     assert contradicts(*texts, asked={"gst", "import"})
+
+
+FARES = "| Expense | Limit |\n|---|---|\n| Meals, per day | S$40 |"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "titles"),
+    [
+        (FARES, FARES.replace("40", "55"), ("Travel expenses 2023", "Travel expenses 2026")),
+        ("Staff have 21 days of leave.", "Staff have 25 days of leave.", ("Leave policy v1", "Leave policy v2")),
+        (
+            "The yard opens at 08:00.",
+            "The yard opens at 07:00.",
+            ("Handbook (edition 2022)", "Handbook (edition 2025)"),
+        ),
+        ("- Rye loaf: £4.80", "- Rye loaf: £5.10", ("Prices, version 3", "Prices, version 4")),
+    ],
+)
+def test_two_versions_of_one_document_contradict_each_other_in_few_words(first, second, titles):
+    assert contradicts(first, second, titles)
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [("Annual report 2023", "Annual report 2024"), ("Yard 2023", "Desk 2024"), ("Form 5", "Form 7"), ("Desk", "Desk")],
+)
+def test_accounts_of_two_years_and_other_titles_are_no_versions(titles):
+    assert not contradicts("The company has 40 employees.", "The company has 52 employees.", titles)
+
+
+def test_a_lead_time_is_known_by_its_unit():
+    titles = ("Booking procedure", "Dangerous goods guide")
+    tables = (f"| Cargo | {name} |\n|---|---|\n| Dangerous goods | {{}} |" for name in ("Lead time", "Notice"))
+    first, second = (
+        table.format(days) for table, days in zip(tables, ("7 working days", "5 working days"), strict=True)
+    )
+    assert contradicts(first, second, titles)
+
+
+def test_what_is_longer_than_a_sentence_states_nothing():
+    reader = ClaimReader(COMMON)
+    assert not list(reader.claims("The fee is 5 days and " * 1000, reader.about("a", "Guide")))

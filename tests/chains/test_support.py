@@ -149,3 +149,7 @@ def test_spans_are_in_order_and_keep_every_word(chunk):
 def test_a_long_run_of_one_pattern_is_read_to_its_end(pattern):
     text = pattern * (200_000 // len(pattern)) + ",Word 5."
     assert prepare.__wrapped__(text).statements[-1].end == len(text)
+
+
+def test_a_sentence_longer_than_any_passage_is_not_supported():
+    assert support("Free time is 5 days. " * 1000, EVIDENCE) == Support(0.0, "", 0, 0, contradicted=False)

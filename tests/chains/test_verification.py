@@ -2,7 +2,7 @@ import pytest
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE, CheckedText, SentenceGate, sentences_of
 from chains.citations.evidence import asked
-from chains.citations.verification import asked_about, attribute, verify
+from chains.citations.verification import asked_about, attribute, gives_what_is_asked, leading, verify
 from chains.state import Passage
 
 LENGTHS = "| Box | Inner length |\n|---|---|\n| 40 ft standard | 12.0 m |\n| 40 ft reefer | 11.5 m |"
@@ -62,6 +62,61 @@ def test_an_echo_another_name_another_row_and_another_figure_are_not_supported(q
     assert not is_supported(question, sentence, content)
 
 
+def test_a_sentence_whose_last_part_declines_keeps_what_it_says_before():
+    content = "The import duty on furniture is 5 %."
+    sentence = "The import duty on furniture is 5 %, but the documents do not name the rate of value added tax for it."
+    assert is_supported("What are duty and VAT on furniture?", sentence, content)
+
+
+def test_two_letters_are_short_for_a_name_of_the_passage():
+    content = "An official ruling by Singapore Customs costs S$75 per product and is valid for that product only."
+    for name, supported in (("SG", True), ("MY", False)):
+        sentence = f"An official ruling from {name} Customs costs S$75 per product and is valid for that product only."
+        assert is_supported(f"What does a ruling from {name} Customs cost?", sentence, content) is supported
+
+
+def test_a_country_that_opens_the_sentence_is_a_name():
+    content = "The standard VAT rate in Vietnam is 10 %, and a temporary rate of 8 % applies."
+    sentence = "Thailand applies a standard VAT rate of 10 %, while Vietnam applies a temporary rate of 8 %."
+    assert not is_supported("Compare the VAT in Vietnam with that in Thailand.", sentence, content)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "given"),
+    [
+        ("How many ships does the carrier have?", "The carrier has 3.2 million TEU.", False),
+        ("How many ships does the carrier have?", "The carrier has 412 ships.", True),
+        ("How many days before ETD must it be booked?", "The cut-off is 16:00.", False),
+        ("How long are quotes valid?", "Quotes are valid for 14 days.", True),
+        ("How long may it stay?", "It may stay until the vessel sails.", True),
+        ("What is the phone number of the desk?", "The desk is at 10 Harbour Road, #20-05.", False),
+        ("What is the phone number of the desk?", "Call +65 6123 4567.", True),
+        ("What is the e-mail address of the desk?", "The desk is at 10 Harbour Road.", False),
+        ("What is the fee for a permit?", "The fee for a permit is 2.88 dollars.", True),
+        ("What is the fee for a permit?", "A permit takes 3 days.", False),
+        ("What percentage is charged?", "The charge is S$40.", False),
+        ("Who signs it?", "It is signed within 3 days.", True),
+        ("valid how many yers?", "It is valid for five years.", True),
+    ],
+)
+def test_a_figure_is_of_the_kind_that_is_asked(question, sentence, given):
+    assert gives_what_is_asked(sentence, question) is given
+
+
+@pytest.mark.parametrize(
+    ("answer", "lead"),
+    [
+        ("Thank you for asking about the duty. The duty is 5 %. It may change.", "The duty is 5 %."),
+        ("Let us see.\n\nIt is not due. The duty is 5 %.", "The duty is 5 %."),
+        ("It is 5 %.", None),
+        ("The documents do not say the duty of Brunei. The duty of Laos is 5 %.", "The duty of Laos is 5 %."),
+    ],
+)
+def test_the_first_claim_with_a_word_of_the_question_answers_it(answer, lead):
+    sentence = leading(sentences_of(answer, []), asked("What is the duty?"))
+    assert (sentence.words if sentence else None) == lead
+
+
 @pytest.mark.parametrize(
     ("sentence", "supported"),
     [("A packing list and a PIB declaration are needed.", False), ("Indonesia asks for a PIB declaration.", True)],
@@ -99,6 +154,12 @@ def test_nothing_passes_before_a_supported_sentence_and_then_all_that_waited():
     assert "".join(shown(pieces)) == "".join(pieces)
     assert shown(pieces)[0].startswith("A wrong statement stands here. Right")
     assert shown(pieces, supported="nothing") == []
+
+
+def test_nothing_passes_once_the_sentence_that_answers_is_not_supported():
+    gate = SentenceGate(lambda text: CheckedText("Right" in text, [], leads=None if "Right" in text else False))
+    pieces = ["A wrong statement stands here. ", "Right is this fee here. ", "Done with the answer."]
+    assert [part for piece in pieces for part in gate.feed(piece)] + list(gate.flush()) == []
 
 
 def test_words_without_the_end_of_a_sentence_are_not_held_for_ever():
