@@ -65,7 +65,7 @@ def answer(row: Asked, model: OfflineChatModel, services: Services) -> Labelled 
         confidence=rate,
     )
     given = chain.invoke({"question": row.case.question})
-    if given["confidence"] is None or given["outcome"] not in {"answered", "unsure"} or not row.is_judged:
+    if given["confidence"] is None or given["outcome"] != "answered" or not row.is_judged:
         return None
     right = row.case.in_scope and holds(given["answer"], row)
     return Labelled(dict(given["confidence"]["factors"]), right, row.corpus)

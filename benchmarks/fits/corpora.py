@@ -26,6 +26,7 @@ from app.wiring import Services, sample_corpus
 from benchmarks.figures import ROOT
 from benchmarks.offline import QUESTIONS
 from chains.history import turns_of
+from chains.ingestion.text_files import load_markdown
 from chains.reformulation import standalone
 from chains.retrieval.passages import retrieve
 from chains.state import Passage
@@ -130,7 +131,7 @@ def _search(one: QuestionSet, store: Path) -> Iterator[dict[str, Any]]:
     if one.documents == one.questions:  # Each question brings its document.
         for row in _rows(one):
             metadata = {"doc_id": row["id"], "title": row["title"]}
-            text = row.get("document") or row["text"]
+            text = _as_ingested(row.get("document") or row["text"])
             passage = Passage(content=text, metadata=metadata, score=HANDED_OVER)
             row["gold"] = [{"doc_id": row["id"]}] if row.get("answers") or row.get("answer") else []
             row["kind"] = "answerable" if row["gold"] else "uncovered"
@@ -144,6 +145,14 @@ def _search(one: QuestionSet, store: Path) -> Iterator[dict[str, Any]]:
         asked_for = standalone(row["question"], turns_of(row.get("history") or []))
         row["question"] = asked_for
         yield {"corpus": corpus, "row": row, "documents": search.invoke({"question": asked_for})}
+
+
+def _as_ingested(text: str) -> str:
+    """Return a document as its reader hands it on: a table in HTML becomes one in Markdown."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "document.md")
+        file.write_text(text, encoding="utf-8")
+        return load_markdown(file).text
 
 
 def _rows(one: QuestionSet) -> Iterator[dict[str, Any]]:

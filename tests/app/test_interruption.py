@@ -252,7 +252,8 @@ def test_a_full_disk_is_a_clear_error_and_the_next_run_mends_what_it_left(small_
 
     subprocess.run(["mount", "-o", "remount,size=200m", small_disk], check=True)
     write_corpus(tmp_path / "corpus", "fees", documents=1)
-    assert waypoint_ingest(tmp_path / "corpus", small_disk / "store")[0] == 0
+    code, messages = waypoint_ingest(tmp_path / "corpus", small_disk / "store")
+    assert code == 0, messages
 
 
 def test_a_folder_that_can_only_be_read_is_a_clear_error(small_disk, tmp_path):

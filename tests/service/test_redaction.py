@@ -95,8 +95,8 @@ WAYS: dict[str, Way] = {
 # Where a text goes, if not everywhere.
 REACHED = {
     "feedback": {"events"},
-    "search": {"embedding model"},
-    "mcp search": {"embedding model"},
+    "search": {"embedding model", "logs"},
+    "mcp search": {"embedding model", "logs"},
 }
 
 

@@ -98,9 +98,9 @@ class FileBackedIndex(StoredIndex):
         except OSError as error:
             raise self._unwritable(error) from error
 
-    def _words(self, folder: Path) -> LexicalIndex:
-        """Open the index of words; that of a folder which cannot be written in a copy, which is deleted with it."""
-        readable = folder if _is_writable(folder) else _copied_aside(folder)
+    def _words(self, folder: Path, *, to_write: bool = False) -> LexicalIndex:
+        """Open the index of words; to read that of a folder which cannot be written, a copy, which is deleted with it."""
+        readable = folder if to_write or _is_writable(folder) else _copied_aside(folder)
         try:
             words = LexicalIndex(readable / "words.sqlite3", fields=self.recipe.fields)
         except BaseException:
@@ -132,9 +132,9 @@ class FileBackedIndex(StoredIndex):
 class ChangedInPlace(FileBackedIndex):
     """An index whose store is changed while others read it; only a reset is built beside it."""
 
-    def open(self) -> FolderSnapshot:
+    def open(self, *, to_write: bool = False) -> FolderSnapshot:
         """Open the index as it is now, the words in line with the store."""
-        version, words = self.version(), self._words(self.folder)
+        version, words = self.version(), self._words(self.folder, to_write=to_write)
         store = self._open_store(words)
         words.align(store)
         return FolderSnapshot(store, words.folder, words, version)
@@ -142,12 +142,12 @@ class ChangedInPlace(FileBackedIndex):
     def change(self, *, reset: bool) -> Change:
         """Begin an ingestion: in place, or beside the index for a `reset`."""
         if not reset:
-            before = self.open()
+            before = self.open(to_write=os.access(self.folder, os.W_OK))
             return Change(before, lambda: self._begin(before), lambda _: self._renew_version())
         building = self.folder / "building"
         shutil.rmtree(building, ignore_errors=True)
         make_private_folder(building)
-        target = FolderSnapshot(self._open_beside(), building, self._words(building), None)
+        target = FolderSnapshot(self._open_beside(), building, self._words(building, to_write=True), None)
         return Change(target, lambda: target, self._replace, target)
 
     @abstractmethod

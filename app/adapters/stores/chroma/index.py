@@ -71,7 +71,7 @@ class FolderIndex(FileBackedIndex):
         before = self.open()
         generation, _, after = self._read_building().partition(" ")
         if generation and after == before.version and (self.folder / generation).is_dir():
-            target = self._opened(generation)
+            target = self._opened(generation, save_every=SAVE_EVERY)
             return Change(target, lambda: target, self._publish, target)
         begin = partial(self._begin, after=str(before.version), save_every=self._seldom())
         return Change(before, lambda: begin(self._copied(before)), self._publish)
@@ -93,7 +93,7 @@ class FolderIndex(FileBackedIndex):
         if not create and not (folder / DATABASE).exists():
             msg = f"the index in {str(folder)!r} is missing; {REBUILD}"
             raise VectorStoreError(msg)
-        words = self._words(folder)
+        words = self._words(folder, to_write=create or save_every is not None)
         if create:
             make_private_file(folder / DATABASE)
         store = open_chroma(

@@ -154,4 +154,5 @@ def test_unsure_reply_is_an_outcome_of_the_chain_with_its_citation_and_the_close
     assert (answer["outcome"], answer["answer"]) == ("unsure", f"{UNSURE}\n\n{words} [Times > Incidents]")
     assert [one["quote"] for one in answer["citations"]] == [words]
     assert [one["marked"] for one in answer["closest"]] == [words]
+    assert answer["confidence"]
     assert answer["confidence"]["level"] in {"low", "Low"}

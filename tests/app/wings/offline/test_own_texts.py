@@ -10,7 +10,7 @@ from tests.fakes import Reply
 GUIDE = "# Thailand Guide\n\n## Tax\n\nThe VAT rate in Thailand is 7 %. A late return costs a fine of 2,000 baht.\n"
 DECLINE, UNSURE = "Please ask Ann at the desk.", "Nothing sure; see below."
 CUP = "Who won the world cup in 1998?"
-LATE = "Do we get money back from the Thais when our partner forgot to file?"
+LATE = "Who pays if we are late with the tax papers?"
 BOTH = f"What is the VAT rate in Thailand? {LATE}"
 
 
