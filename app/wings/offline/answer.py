@@ -71,7 +71,8 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     contradicted = evidence.contradicted
     order.sort(key=lambda row: contradicted[row])
     probabilities = ranker.probabilities(evidence.values)
-    best, probability = order[0], float(probabilities[order[0]])
+    best = order[0]
+    probability = min(float(probabilities[best]), evidence.ceiling(best))
     is_near = probability >= NEAR or evidence.nearest >= NEAR_PASSAGE
     if contradicted[best] or not is_near:
         return decline(min(probability, NEAR), closest)

@@ -33,6 +33,8 @@ NAMED: Final = 0.6
 """The share of a cell's words by which a question names it."""
 MEASURED: Final[frozenset[Kind]] = frozenset({"number", "date"})
 """The kinds of answer that a figure or a time stands in."""
+UNNAMED, LACKING = 0.55, 0.7
+"""The most probability without a name or figure of the question, and of a figure without one of its other words."""
 _LEAST_RARITY: Final = 0.3
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
@@ -263,6 +265,13 @@ class Evidence:
             if max(shares) >= NAMED and any(set(cell) & asked for cell in cells):
                 others |= np.array([share < NAMED for share in shares])
         return np.asarray(others)
+
+    def ceiling(self, row: int) -> float:
+        """Return the most that the probability of a statement may be, 0-1, for what it lacks of the question."""
+        asked, values = self.question, dict(zip(FEATURES, self.values[row], strict=True))
+        if values["unnamed"] > 0 or (asked.own and asked.wants & MEASURED):
+            return UNNAMED
+        return LACKING if values["lacking"] > 0 and asked.wants & MEASURED else 1.0
 
     def first_look(self, limit: int) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""

@@ -42,6 +42,7 @@ _CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{4,}\b")
 _THOUSANDS: Final = re.compile(
     r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)"
 )
+_MINE: Final = re.compile(r"\b(?:my|mine|his|her|their)\b", re.I)
 # An order, and a question for the state of what only the asker has: no document answers these.
 _ORDER: Final = re.compile(
     r"^\W*(?:(?:hi|hello|hey|ok|okay|now|then|so)\W+)*(?:please|kindly)\b(?! (?:tell|explain|describe|list|define))"
@@ -135,6 +136,7 @@ class Question:
         background: names of the statement that it is asked on; an answer has to hold one of them.
         sides: those of the names that it asks about one by one: which it compares, or joins by a comma or by "and".
         quantities: its figures, which ranges may hold.
+        own: whether it asks about a thing of the asker's own.
         unanswerable: whether no document can answer it.
     """
 
@@ -147,6 +149,7 @@ class Question:
     background: list[list[int]]
     sides: list[list[int]]
     quantities: list[Quantity]
+    own: bool
     unanswerable: bool
 
 
@@ -178,6 +181,7 @@ def read(text: str, own: str = "") -> Question:
         background=background,
         sides=(names if len(names) > 1 else []) if _COMPARES.search(joined) else joint,
         quantities=[figure for figure in quantities(_THOUSANDS.sub("", own or joined)) if not figure.label],
+        own=bool(_MINE.search(own or joined)),
         unanswerable=bool(_ORDER.search(own or joined) or _OWN.search(own or joined)),
     )
 
