@@ -19,7 +19,8 @@ PACKAGES = ("app", "chains", "evals", "prompts")
 PUBLIC = Path("app", "public.py")
 """The module that becomes `waypoint/__init__.py`."""
 EDITABLE = '"""The public names, in an editable installation."""\n\nfrom app.public import __all__, __getattr__, main\n'
-IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc")
+# The questions of evals/reading are for those who develop the answerer.
+IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "reading")
 
 _OURS = re.compile(rf"(?:{'|'.join(PACKAGES)})(?![^.])")
 # A module named by a string, as `importlib` and servers take it; a file's name is none.

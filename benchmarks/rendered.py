@@ -171,3 +171,10 @@ def recall() -> str:
 def insights() -> str:
     """Return how long a report of the logged answers takes, with the date and the commit."""
     return f"{told('insights')}\n\n{table(('what', 'measured'), read_figures()['insights']['values']['rows'])}"
+
+
+def reading() -> str:
+    """Return what a reader gets without a model on each question set, with the date and the commit."""
+    from benchmarks.reading import HEAD  # noqa: PLC0415 - The other renderers need no services.
+
+    return f"{told('reading')}\n\n{table(HEAD, read_figures()['reading']['values']['rows'])}"

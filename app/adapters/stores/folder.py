@@ -99,7 +99,7 @@ class FileBackedIndex(StoredIndex):
             raise self._unwritable(error) from error
 
     def _words(self, folder: Path, *, to_write: bool = False) -> LexicalIndex:
-        """Open the index of words; to read that of a folder which cannot be written, a copy, which is deleted with it."""
+        """Open the index of words; to read that of a folder which cannot be written, a copy, deleted with it."""
         readable = folder if to_write or _is_writable(folder) else _copied_aside(folder)
         try:
             words = LexicalIndex(readable / "words.sqlite3", fields=self.recipe.fields)
