@@ -29,7 +29,7 @@ from evals.metrics.retrieval import is_gold
 
 FILE = Path(__file__).parents[2] / "app" / "wings" / "offline" / "ranker.json"
 CANDIDATES: Final = 6
-THRESHOLD: Final = 0.5
+THRESHOLD: Final = 0.6
 LAST: Final = 1000.0  # What is contradicted stands behind all else.
 # The weights of the prior, per standard deviation, and how strongly they are held.
 PRIOR: Final = {
