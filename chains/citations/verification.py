@@ -114,11 +114,16 @@ def said_of_the_documents(sentence: str) -> str:
 
 
 def leading(sentences: Iterable[Sentence], asked: Asked) -> Sentence | None:
-    """Return the sentence that answers: the first claim that holds a word of the question, if there is any."""
+    """Return the sentence that answers: the first claim that holds a word of the question, if there is any.
+
+    A few words that only repeat the question ("Your ref 4711.") answer nothing.
+    """
     known = {word.key for word in asked.words}
     for sentence in sentences:
         is_addressed = _NO_CLAIM.match(sentence.words) or says_nothing_found(sentence.words)
-        if sentence.is_claim and not is_addressed and any(word.key in known for word in tokens(sentence.words)):
+        words = [word for word in tokens(sentence.words) if word.weight > 0 or word.text.lower() in {"yes", "no"}]
+        is_echo = len(words) < FEWEST_WORDS and all(word.key in known for word in words)
+        if sentence.is_claim and not is_addressed and not is_echo and any(word.key in known for word in words):
             return sentence
     return None
 

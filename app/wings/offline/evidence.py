@@ -91,7 +91,11 @@ class Evidence:
         self.weights = self._weigh(self._by_entry(placed))
         other_rows, ranges = self._compare_rows()
         self.contradicted = [
-            is_other or bool(fit < 0) or self._is_of_another(one) or not self._stands_on(one)
+            is_other
+            or bool(fit < 0)
+            or is_worked(one.statement, entries[one.entry].section)
+            or self._is_of_another(one)
+            or not self._stands_on(one)
             for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
         self.values = self._measure(numbers, scores, ranges)

@@ -11,7 +11,7 @@ GUIDE = "# Thailand Guide\n\n## Tax\n\nThe VAT rate in Thailand is 7 %. A late r
 DECLINE, UNSURE = "Please ask Ann at the desk.", "Nothing sure; see below."
 CUP = "Who won the world cup in 1998?"
 LATE = "Who pays if we are late with the tax papers?"
-BOTH = f"What is the VAT rate in Thailand? {LATE}"
+BOTH = f"What is the VAT rate in Thailand? {CUP}"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def own_texts(waypoint, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "outcome", "text"), [(LATE, "unsure", UNSURE), (CUP, "declined", DECLINE), (BOTH, "answered", UNSURE)]
+    ("question", "outcome", "text"), [(LATE, "unsure", UNSURE), (CUP, "declined", DECLINE), (BOTH, "answered", DECLINE)]
 )
 def test_the_texts_of_the_deployment_are_said_where_nothing_is_sure(waypoint, own_texts, question, outcome, text):
     answer = json.loads(waypoint("ask", "--json", question)[1])
