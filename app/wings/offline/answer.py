@@ -79,11 +79,10 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     rated = [row for row in order if not contradicted[row] and probabilities[row] >= ALSO * probability]
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
     close = [evidence.statements[row] for row in rated if held[row] >= AS_MUCH * held[best]]
-    if probability < ranker.threshold:
-        return OfflineAnswer(compose(evidence, close, most), probability, closest, unsure=True, given=False)
     sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
-    ranked = list(dict.fromkeys([*sides, *close]))
-    return OfflineAnswer(compose(evidence, ranked, most), probability, closest)
+    quoted = compose(evidence, list(dict.fromkeys([*sides, *close])), most)
+    is_sure = probability >= ranker.threshold
+    return OfflineAnswer(quoted, probability, closest, unsure=not is_sure, given=is_sure)
 
 
 def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:

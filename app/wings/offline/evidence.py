@@ -34,7 +34,7 @@ NAMED: Final = 0.6
 MEASURED: Final[frozenset[Kind]] = frozenset({"number", "date"})
 """The kinds of answer that a figure or a time stands in."""
 UNNAMED, LACKING = 0.55, 0.7
-"""The most probability without a name or figure of the question, and of a figure without one of its other words."""
+"""The most probability without a name or all things of the question, and of a figure without one of these."""
 _LEAST_RARITY: Final = 0.3
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
@@ -273,7 +273,7 @@ class Evidence:
     def ceiling(self, row: int) -> float:
         """Return the most that the probability of a statement may be, 0-1, for what it lacks of the question."""
         asked, values = self.question, dict(zip(FEATURES, self.values[row], strict=True))
-        if values["unnamed"] > 0 or (asked.own and asked.wants & MEASURED):
+        if values["unnamed"] > 0 or values["lacking"] >= 1 or (asked.own and asked.wants & MEASURED):
             return UNNAMED
         return LACKING if values["lacking"] > 0 and asked.wants & MEASURED else 1.0
 
