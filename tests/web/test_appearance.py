@@ -71,8 +71,8 @@ def test_the_browsers_language_is_spoken(open_page):
 @pytest.mark.parametrize(
     ("locale", "question", "told"),
     [
-        ("id-ID", "Terima kasih!", "Dengan senang hati. Apa yang ingin Anda ketahui dari dokumen?"),
-        ("de-DE", "Vielen Dank!", "Gern. Was möchten Sie aus den Dokumenten wissen?"),
+        ("id-ID", "Terima kasih!", "Sama-sama. Saya siap bila Anda punya pertanyaan lain."),
+        ("de-DE", "Vielen Dank!", "Gern geschehen. Ich bin da, wenn Sie noch eine Frage haben."),
         ("de-DE", NO_RESULTS, "Zu diesem Thema habe ich in den Dokumenten, die ich durchsuchen kann"),
     ],
 )
