@@ -25,8 +25,6 @@ STYLES = "\n".join(
 # What is not unpacked: pictures and fonts.
 MEDIA = ("word/media/", "word/embeddings/", "word/fonts/")
 WORDS = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# Formulas that are built of named parts: a fraction, powers and indices, a root.
-BUILT = {"f", "sSup", "sSub", "sSubSup", "rad"}
 MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 # The parts of the archive with text that mammoth reads, and the heads and feet of pages, which it does not.
 TEXTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml$")
