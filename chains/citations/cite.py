@@ -20,7 +20,7 @@ from chains.citations.cited_sentences import (
 from chains.citations.closest import closest_of
 from chains.citations.contradiction import find_disagreement
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
-from chains.citations.evidence import Asked
+from chains.citations.evidence import Asked, asked_about
 from chains.citations.markers import inside, link_labels
 from chains.citations.notes import bibliography, numbered_sources, read_footnotes
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
@@ -30,10 +30,10 @@ from chains.citations.titles import Reference
 from chains.citations.verification import (
     LEAST_SUPPORT,
     Verified,
-    asked_about,
     attribute,
     gives_what_is_asked,
     leading,
+    turns_in_circles,
     verify,
 )
 from chains.metadata import UNSURE, degradation_of, withheld_because
@@ -291,7 +291,7 @@ class CiteSources:
         # One question of several may be declined.
         if is_decline(answer, citations, self.decline) and not (several and standing):
             return "declined", _without_markers(first_decline(answer), citations)
-        if len(standing) < self.min_citations or self._leads(found) is False:
+        if len(standing) < self.min_citations or self._leads(found) is False or turns_in_circles(answer):
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
 
