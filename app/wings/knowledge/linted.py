@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from chains.citations.claim_words import SUPERSEDED
+from chains.citations.claims import SUPERSEDED
 from chains.errors import IngestionError
 from chains.ingestion.files import SourceFile, find_files
 from chains.ingestion.parsing import Parsed, Parser
