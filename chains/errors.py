@@ -59,56 +59,26 @@ class WaypointError(Exception):
 
 
 class QuestionError(WaypointError):
-    """The question is empty, too long, or no text."""
-
     stage = "question"
     code = "QUESTION_ERROR"
 
 
 class SafetyCheckError(WaypointError):
-    """The check of the question failed, so that nothing was searched. A blocked question is an answer, and no error."""
-
     stage = "safety"
     code = "SAFETY_CHECK_ERROR"
 
 
 class ModerationError(WaypointError):
-    """No verdict on a question; it is answered without one."""
-
     stage = "safety"
     code = "MODERATION_ERROR"
 
 
-class ModerationUnavailableError(ModerationError):
-    """The moderation service cannot be reached, does not answer in time, or failed on its side."""
-
-    is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
-
-
-class ModerationRateLimitError(ModerationUnavailableError):
-    """The moderation service asks to wait before the next request."""
-
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
-class ModerationCircuitError(ModerationUnavailableError):
-    """The moderation service failed so often that it is not called for a while."""
-
-    is_retryable = False
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
 class SessionError(WaypointError):
-    """Conversations cannot be read or kept at the moment."""
-
     stage = "session"
     code = "SESSION_ERROR"
 
 
 class SessionNotFoundError(WaypointError):
-    """The caller has no such conversation."""
-
     stage = "session"
     code = "SESSION_NOT_FOUND"
 
@@ -117,88 +87,34 @@ class SessionNotFoundError(WaypointError):
 
 
 class ConfigurationError(WaypointError):
-    """A setting, a model file or an index does not fit the rest."""
-
     stage = "configuration"
     code = "CONFIGURATION_ERROR"
 
 
 class IngestionError(WaypointError):
-    """A corpus, or one of its files, cannot be read."""
-
     stage = "ingestion"
     code = "INGESTION_ERROR"
 
 
 class DeadlineError(WaypointError):
-    """The time that a question may take is used up."""
-
     code = "DEADLINE_ERROR"
 
 
 class RetrievalError(WaypointError):
-    """No passages could be retrieved."""
-
     stage = "retrieval"
     code = "RETRIEVAL_ERROR"
 
 
 class EmbeddingError(RetrievalError):
-    """A text could not be turned into a vector."""
-
     code = "EMBEDDING_ERROR"
 
 
-class EmbeddingUnavailableError(EmbeddingError):
-    """The embedding service cannot be reached, does not answer in time, or failed on its side."""
-
-    is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
-
-
-class EmbeddingRateLimitError(EmbeddingUnavailableError):
-    """The embedding service asks to wait before the next request."""
-
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
-class EmbeddingCircuitError(EmbeddingUnavailableError):
-    """The embedding service failed so often that it is not called for a while."""
-
-    is_retryable = False
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
 class VectorStoreError(RetrievalError):
-    """The vector store did not answer."""
-
     code = "VECTOR_STORE_ERROR"
 
 
 class IndexBusyError(VectorStoreError):
-    """Another ingestion is changing the index."""
-
     is_retryable = True
-
-
-class RetrievalUnavailableError(RetrievalError):
-    """The retrieval service cannot be reached, does not answer in time, or failed on its side."""
-
-    is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
-
-
-class RetrievalRateLimitError(RetrievalUnavailableError):
-    """The retrieval service asks to wait before the next request."""
-
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
-class RetrievalCircuitError(RetrievalUnavailableError):
-    """The retrieval service failed so often that it is not called for a while."""
-
-    is_retryable = False
-    breaker_outcome: ClassVar[BreakerOutcome] = None
 
 
 class LLMError(WaypointError):
@@ -213,51 +129,73 @@ class LLMError(WaypointError):
     can_fall_back: ClassVar[bool] = True
 
 
-class LLMRejectedError(LLMError):
-    """The provider refuses the request (a wrong key, an unknown model, a prompt it does not take)."""
-
-    can_fall_back = False
-    breaker_outcome: ClassVar[BreakerOutcome] = "success"  # A service that refuses is there.
+# What happens to any service: it fails, asks to wait, or failed so often that it is not called.
 
 
-class LLMTooLargeError(LLMRejectedError):
-    """The prompt is larger than the provider takes, or than a minute's budget of tokens."""
-
-
-class LLMRateLimitError(LLMError):
-    """The provider asks to wait before the next request."""
-
-    is_retryable = True
-
-
-class LLMBusyError(LLMRateLimitError):
-    """The budget of requests or tokens is spent, and the queue is longer than a question may wait."""
-
-    is_retryable = False
-
-
-class LLMTimeoutError(LLMError):
-    """The provider did not answer in time."""
-
+class _Failed(WaypointError):
     is_retryable = True
     breaker_outcome: ClassVar[BreakerOutcome] = "failure"
 
 
-class LLMUnavailableError(LLMError):
-    """The provider cannot be reached, or failed on its side."""
-
+class _Waits(WaypointError):
     is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
+    breaker_outcome: ClassVar[BreakerOutcome] = None
 
 
-class LLMCircuitError(LLMUnavailableError):
-    """The provider failed so often that it is not called for a while."""
-
+class _Open(WaypointError):
     is_retryable = False
     breaker_outcome: ClassVar[BreakerOutcome] = None
 
 
-class LLMReplyError(LLMError):
-    """The provider replied, and the reply cannot be read."""
+class ModerationUnavailableError(_Failed, ModerationError): ...
 
+
+class ModerationRateLimitError(_Waits, ModerationUnavailableError): ...
+
+
+class ModerationCircuitError(_Open, ModerationUnavailableError): ...
+
+
+class EmbeddingUnavailableError(_Failed, EmbeddingError): ...
+
+
+class EmbeddingRateLimitError(_Waits, EmbeddingUnavailableError): ...
+
+
+class EmbeddingCircuitError(_Open, EmbeddingUnavailableError): ...
+
+
+class RetrievalUnavailableError(_Failed, RetrievalError): ...
+
+
+class RetrievalRateLimitError(_Waits, RetrievalUnavailableError): ...
+
+
+class RetrievalCircuitError(_Open, RetrievalUnavailableError): ...
+
+
+class LLMRejectedError(LLMError):
+    can_fall_back = False
+    breaker_outcome: ClassVar[BreakerOutcome] = "success"  # A service that refuses is there.
+
+
+class LLMTooLargeError(LLMRejectedError): ...
+
+
+class LLMRateLimitError(_Waits, LLMError): ...
+
+
+class LLMBusyError(_Open, LLMRateLimitError): ...
+
+
+class LLMTimeoutError(_Failed, LLMError): ...
+
+
+class LLMUnavailableError(_Failed, LLMError): ...
+
+
+class LLMCircuitError(_Open, LLMUnavailableError): ...
+
+
+class LLMReplyError(LLMError):
     breaker_outcome: ClassVar[BreakerOutcome] = "failure"
