@@ -226,7 +226,7 @@ class ClaimReader:
         if is_question or len(sentence) > LONGEST_SENTENCE or _is_example([sentence, *headings]):
             return
         everything = tokens(sentence)
-        found = quantities(sentence, everything)
+        found = quantities(sentence)
         is_past = NOT_NOW.search(sentence)
         asides = [match.span() for match in (*_ASIDE.finditer(sentence), *_ACRONYM.finditer(sentence))]
         for first, last in _clauses(sentence, found):

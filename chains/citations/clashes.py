@@ -37,7 +37,7 @@ class Figure(NamedTuple):
 
 def figures_of(text: str, words: Sequence[Token]) -> list[Figure]:
     """Return the figures, dates and times of a text, and the numbers that are part of none."""
-    read = [((one.start, one.end), one) for one in quantities(text, words)]
+    read = [((one.start, one.end), one) for one in quantities(text)]
     numbers = [word for word in words if word.kind == "number"]
     spans = [span for span, _ in read]
     bare = [((word.start, word.end), None) for word in numbers if not inside(word.start, spans)]

@@ -5,7 +5,7 @@ Two claims contradict each other that have one subject, one measure and one cond
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Final
 
@@ -170,35 +170,37 @@ def find_disagreement(
     said = {word.key for word in tokens(answer)}
     words = tokens(_HOW.sub(" ", question))  # Without what is measured: "how long".
     asked = frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
-    for passage, start, end in _cited(citations, shown):
-        mine = [one for one in _claims(passage, reader) if start <= one.start < end and _repeats(said, one)]
+    claims = [cache(partial(_claims, passage, reader)) for passage in shown]  # Each is read once, if at all.
+    for place, start, end in _cited(citations, shown):
+        passage = shown[place]
+        mine = [one for one in claims[place]() if start <= one.start < end and _repeats(said, one)]
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
-        for other in shown if subjects else ():
+        for rank, other in enumerate(shown) if subjects else ():
             is_same = source_key(other)[0] == source_key(passage)[0]
             if is_same or subjects.isdisjoint(evidence_of(other).occurrences):
                 continue
-            for rival in _claims(other, reader):
+            for rival in claims[rank]():
                 if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
                     return _with_title(one, passage), _with_title(rival, other)
     return None
 
 
-def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[Passage, int, int]]:
-    """Yield the passage that a citation quotes, and where in it the quote begins and ends."""
+def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[int, int, int]]:
+    """Yield the place of the passage that a citation quotes, and where in it the quote begins and ends."""
     for citation in citations:
-        for passage in shown if citation["matched"] and citation["quote"] else ():
+        for place, passage in enumerate(shown) if citation["matched"] and citation["quote"] else ():
             start = passage["content"].find(citation["quote"])
             if start >= 0 and passage["metadata"].get("doc_id") == citation["doc_id"]:
-                yield passage, start, start + len(citation["quote"])
+                yield place, start, start + len(citation["quote"])
                 break
 
 
-def _claims(passage: Passage, reader: ClaimReader) -> Iterator[Claim]:
+def _claims(passage: Passage, reader: ClaimReader) -> list[Claim]:
     metadata = passage["metadata"]
     title, place = str(metadata.get("title") or ""), str(metadata.get("jurisdiction") or "")
     about = reader.about(str(source_key(passage)[0]), title, place)
     path = [str(metadata["section"])] if metadata.get("section") else []
-    return reader.claims(passage["content"], about, path, str(metadata.get("table_head") or ""))
+    return list(reader.claims(passage["content"], about, path, str(metadata.get("table_head") or "")))
 
 
 @lru_cache(maxsize=1024)

@@ -98,7 +98,7 @@ class Search(Runnable[Searching, list[Passage]]):
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
         allowed = [_allowed(documents, config, self._names) for documents in found]
-        most = int(state.get("top_k") or getattr(self.retriever, "top_k", 0))  # A foreign retriever may not say.
+        most: int = state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0  # A foreign retriever may not say.
         return _merged([_within(passages, state) for passages in allowed], most)
 
     def _limits(self, state: Searching) -> dict[str, Any]:
