@@ -144,7 +144,7 @@ class CiteSources:
         text = replacement or answer
         if not is_shown:
             text = translated(text, state.get("language"), self.translations)
-        closest, disagreement = list[ClosestPassage](), None
+        closest, disagreement, older = list[ClosestPassage](), None, None
         unanswered = unanswered_parts(answer, len(state.get("parts", [])), self._standing(citations))
         if outcome != "blocked" and (unanswered or outcome != "answered"):
             with side_step("closest"):
@@ -152,6 +152,7 @@ class CiteSources:
         if outcome == "answered":
             with side_step("disagreement"):
                 disagreement = find_disagreement(answer, found.citations, shown, asked.text)
+                older = find_disagreement(answer, found.citations, shown, asked.text, older=True)
         return CitationResult(
             citations=citations,
             sources=sources_of(citations, shown),
@@ -163,6 +164,7 @@ class CiteSources:
             unsupported=found.unsupported if is_shown else [],
             draft=answer if outcome == "ungrounded" else "",
             disagreement=disagreement,
+            older=older[1] if older else None,
         )
 
     def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:
