@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 from chains.citations.cited_sentences import LONGEST_SENTENCE
 from chains.citations.clashes import denied
 from chains.citations.markers import inside
-from chains.text.letters import letters
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentences
 from chains.text.statements import Statement, read_statements
 from chains.text.tokens import WEIGHTS, Token, tokens
 from chains.text.words import stem, word_set
+from chains.versions import edition_of, series_of
 
 
 def _stems(words: str) -> frozenset[str]:
@@ -51,11 +51,6 @@ OF_DOCUMENTS: Final = _stems(
 )
 """What documents say of themselves: each says something else."""
 
-OF_PERIODS: Final = _stems(
-    "report accounts results minutes newsletter statistics survey budget forecast calendar agenda log journal"
-)
-"""Words of titles whose year is what the document is about: the next year's figures are others."""
-
 SINGLE: Final = _stems(
     "headquarters headquartered office capital owner manager director contact authority code currency language system "
     "hub chair chaired issued administered notified approved signed regulated supervised led founded named called "
@@ -74,24 +69,11 @@ NOT_NOW: Final = re.compile(
 EXAMPLE: Final = re.compile(
     r"\b(?:examples?|for instance|e\.g|suppose|imagine|sample calculation)\b|[=÷×]", re.IGNORECASE
 )
-_NO_LONGER: Final = (
-    r"(?:superseded|obsolete|deprecated|archived|withdrawn|replaced|outdated|no longer (?:valid|in force))"
-)
-SUPERSEDED: Final = re.compile(
-    rf"\bthis (?:\w+ ){{1,3}}(?:is|was|has been) (?:now )?(?:{_NO_LONGER}|out of date|a draft)\b|\bsuperseded by\b"
-    rf"|^\W*status\W+(?:{_NO_LONGER}|draft)\b|^(?:title:|#)\W*(?:{_NO_LONGER}|draft)\b|\((?:{_NO_LONGER}|draft)\)\W*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""By these words a document says that it is no longer true, or not yet."""
+
 
 LONGEST_NAME: Final = 8  # Words.
 _SOFT: Final = 0.1  # The weight from which a word is more than grammar.
 
-_EDITION: Final = re.compile(
-    r"\b(?:version|edition|revision|rev|issue|v)\.?\s?\d+(?:\.\d+)*\b"
-    r"|\b(?:edition |fy ?)?(?:19|20)\d\d(?:[/-]\d{2,4})?\b",
-    re.IGNORECASE,
-)
 _NUMBERING: Final = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s")
 _ACRONYM: Final = re.compile(r"\(([A-Z]{2,6})\)")
 
@@ -168,14 +150,11 @@ class ClaimReader:
 
     def about(self, document: str, title: str, place: str = "") -> About:
         """Return what a document with a title is about; `place` is the jurisdiction that its metadata names."""
-        series = _EDITION.sub(" ", title)
-        is_of_period = any(word.key in OF_PERIODS for word in tokens(title))
-        edition = "" if is_of_period else letters("".join(match[0] for match in _EDITION.finditer(title)))
         words = [word for word in tokens(title) if word.weight > 0 or word.text.isupper()]
         names = {word.key for word in words if word.text[0].isdigit() or self._is_name(word)}
         place = place.casefold()
         place = "" if place in EVERYWHERE else place
-        return About(keys(words), frozenset(names) - IN_NO_TITLE, place, document, letters(series), edition)
+        return About(keys(words), frozenset(names) - IN_NO_TITLE, place, document, series_of(title), edition_of(title))
 
     def claims(self, text: str, about: About, path: Iterable[str] = (), head: str = "") -> Iterator[Claim]:
         """Yield the claims of a markdown text below the headings of `path`; `head` is that of a table which goes on."""

@@ -16,6 +16,7 @@ from chains.state import Citation, Passage
 from chains.text.letters import one_line
 from chains.text.quantities import Quantity
 from chains.text.tokens import tokens
+from chains.versions import MARK, is_in_force, series_of
 
 FEWEST_SHARED: Final = 2
 SPECIFIC: Final = 4  # So many words in common say what a claim is about without a heading.
@@ -34,7 +35,8 @@ def contradict(one: Claim, other: Claim, asked: Collection[str] = frozenset()) -
         return False
     if one.about.series == other.about.series != "" and one.about.edition != other.about.edition:
         # The titles differ in a year or a version alone.
-        is_same = one.conditions == other.conditions and one.said == other.said and one.path == other.path
+        mine, theirs = ([series_of(heading) for heading in claim.path] for claim in (one, other))
+        is_same = one.conditions == other.conditions and one.said == other.said and mine == theirs
         return is_same and bool(one.words)
     bounds = {claim.value.bound for claim in (one, other) if isinstance(claim.value, Quantity)}
     both_answer = bool(asked) and len(bounds) <= 1 and _answers(one, asked) and _answers(other, asked)
@@ -158,31 +160,38 @@ LONGEST_TITLE = 80
 _HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
 
 
-def find_disagreement(
+Disagreement = tuple[str, str]
+"""What two documents give for one thing: each a figure, a date or a name, with the title of its document behind it."""
+
+
+def find_disagreements(
     answer: str, citations: Sequence[Citation], shown: Sequence[Passage], question: str = ""
-) -> tuple[str, str] | None:
+) -> tuple[Disagreement | None, Disagreement | None]:
     """Return what a cited statement gives that the answer repeats, and what another document's statement gives for it.
 
-    Each is a figure, a date or a name, with the title of its document behind it. The question counts as well: of two
-    statements that both speak of all that it asks, one may say more than the other.
+    The other document is one in force in the first pair, and a version that no longer is in the second. The question
+    counts as well: of two statements that both speak of all that it asks, one may say more than the other.
     """
     reader = ClaimReader(frozenset(chain.from_iterable(_in_small_letters(one["content"]) for one in shown)))
     said = {word.key for word in tokens(answer)}
     words = tokens(_HOW.sub(" ", question))  # Without what is measured: "how long".
     asked = frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
     claims = [cache(partial(_claims, passage, reader)) for passage in shown]  # Each is read once, if at all.
+    pairs: dict[bool, Disagreement] = {}
     for place, start, end in _cited(citations, shown):
         passage = shown[place]
         mine = [one for one in claims[place]() if start <= one.start < end and _repeats(said, one)]
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
         for rank, other in enumerate(shown) if subjects else ():
+            in_force = is_in_force(str(other["metadata"].get("title") or ""))
             is_same = source_key(other)[0] == source_key(passage)[0]
-            if is_same or subjects.isdisjoint(evidence_of(other).occurrences):
+            if is_same or in_force in pairs or subjects.isdisjoint(evidence_of(other).occurrences):
                 continue
             for rival in claims[rank]():
                 if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
-                    return _with_title(one, passage), _with_title(rival, other)
-    return None
+                    pairs[in_force] = _with_title(one, passage), _with_title(rival, other)
+                    break
+    return pairs.get(True), pairs.get(False)
 
 
 def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[int, int, int]]:
@@ -216,5 +225,5 @@ def _repeats(said: set[str], claim: Claim) -> bool:
 
 
 def _with_title(claim: Claim, passage: Passage) -> str:
-    title = one_line(passage["metadata"].get("title") or "")
+    title = MARK.sub("", one_line(passage["metadata"].get("title") or "")).strip()
     return f"{claim.written} ({title[:LONGEST_TITLE]})" if title else claim.written

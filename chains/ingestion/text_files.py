@@ -20,6 +20,7 @@ from chains.regular_files import read_any_text
 from chains.safe_yaml import Pairs, YamlError, read_values
 from chains.source_urls import not_links, source_urls
 from chains.text.letters import visible
+from chains.versions import REPLACES, VALID_FROM
 
 Parse = Callable[[str, Stated], dict[str, Any]]
 
@@ -186,6 +187,8 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
         "jurisdiction": _plain(values.get("jurisdiction")),
         "last_updated": _plain(values.get("last_updated")),
         "review_by": _plain(values.get("review_by")),
+        VALID_FROM: _plain(values.get("valid_from") or values.get("effective_date") or values.get("effective_from")),
+        REPLACES: _plain(values.get("replaces") or values.get("supersedes")),
         "keywords": _plain(values.get("retrieval_keywords")),
         "category": _plain(values.get("category")),
     }

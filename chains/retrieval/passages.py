@@ -18,6 +18,7 @@ from chains.question import check_limits, query_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
+from chains.versions import in_force_first
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
@@ -99,7 +100,7 @@ class Search(Runnable[Searching, list[Passage]]):
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
         allowed = [_allowed(documents, config, self._names) for documents in found]
         most: int = state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0  # A foreign retriever may not say.
-        return _merged([_within(passages, state) for passages in allowed], most)
+        return in_force_first(_merged([_within(passages, state) for passages in allowed], most), query_of(state))
 
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; what it finds is then cut to them.
