@@ -13,7 +13,7 @@ from app import hooks
 from app.http import openapi
 from app.http.compat import langserve
 from app.http.errors import add_error_handlers
-from app.http.middleware import middleware
+from app.http.middleware import BATCH_MAX, middleware
 from app.http.middleware.concurrency import InFlight
 from app.http.routes import (
     chat,
@@ -72,7 +72,7 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         most=settings.limits.question_characters,
     )
     handler = langserve.handler(chain, question, copilot.PATH)
-    app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.limits.batch))
+    app.include_router(copilot.copilot_router(chain, handler, question, batch_max=BATCH_MAX))
     app.include_router(copilot.playground_router(chain, handler, question))
     app.include_router(health.router)
     page_router = page.page_router(

@@ -124,9 +124,9 @@ async def search(services: Services, query: str, config: RunnableConfig, *, top_
     Raises:
         QuestionError: the query is empty, too long, or no text.
         RetrievalError: the documents cannot be searched.
-        DeadlineError: it took longer than REQUEST_TIMEOUT_S.
+        DeadlineError: it took longer than LLM_TIMEOUT_S and 30 seconds.
     """
-    deadline = Deadline(services.settings.limits.request_timeout_s, services.clock)
+    deadline = Deadline(services.settings.request_timeout_s, services.clock)
     question = Searching(question=safe_text(services.settings, check_question(query)), top_k=top_k, threshold=0.0)
     started = services.clock.now()
     found = await retrieve(services.retriever).ainvoke(question, merge_configs(config, {"callbacks": [deadline]}))
