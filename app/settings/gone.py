@@ -3,7 +3,7 @@
 _OPTIONS = "put it into LLM_OPTIONS, as JSON"
 _TIMEOUT = "a constant now; the service that is asked has to answer in time"
 _READING = "a constant now; split a file that takes longer"
-_PAGE = "put it into the folder of PAGE_PATH"
+_PAGE = "put it into the folder of PAGE_PATH (docs/page.md)"
 _PREFIXES = "use EMBEDDING_PREFIXES"
 
 GONE = {
@@ -56,6 +56,7 @@ GONE = {
     "DRAIN_TIMEOUT_S": "a constant now, 30 seconds",
     "EXAMPLES_FILE": _PAGE,
     "TEAMS_FILE": _PAGE,
+    "PAGE_NAME": _PAGE,
     "PAGE_GREETING": _PAGE,
     "PAGE_LOGO": _PAGE,
     "FEEDBACK_PATH": "feedback is in the log of answers",

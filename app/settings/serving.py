@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import AliasChoices, Field, FilePath, SecretStr, model_validator
+from pydantic import AliasChoices, DirectoryPath, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from app.settings.group import Group, address_of_host
@@ -14,7 +14,6 @@ from app.settings.values import (
     Flag,
     LogLevel,
     Origins,
-    Picture,
     Port,
     Positive,
     RedisAddress,
@@ -182,17 +181,12 @@ class WebSettings(Group):
         description="Origins of web pages that may embed /embed in a frame, separated by commas; none: no page; "
         "empty: CORS_ORIGINS",
     )
-    examples_file: FilePath | None = Field(
-        None, description="Example questions of the page, by language; empty: those of the sample corpus"
+    page: DirectoryPath | None = Field(
+        None,
+        validation_alias="page_path",
+        description="Folder with what the page shows of its owner: examples.yaml, teams.yaml, page.yaml (name and "
+        "greeting), logo.svg or logo.png; what is missing is the page's own (docs/page.md)",
     )
-    teams_file: FilePath | None = Field(
-        None, description="Teams to contact when the documents have no answer; empty: those of the sample corpus"
-    )
-    page_name: str = Field("Waypoint Co-Pilot", min_length=1, max_length=80, description="Name of the page")
-    page_greeting: str = Field(
-        "", max_length=200, description="What the page says above its first question; empty: a sentence of its own"
-    )
-    page_logo: Picture | None = Field(None, description="Icon of the page, an SVG or PNG file; empty: its own")
 
 
 class ServerSettings(Group):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, FilePath, SecretStr
+from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from app import hooks
@@ -103,13 +103,6 @@ def _writable(folder: Path) -> Path:
     return folder
 
 
-def _picture(file: Path) -> Path:
-    if file.suffix.lower() not in {".png", ".svg"}:
-        msg = "is not a file that ends in .svg or .png"
-        raise ValueError(msg)
-    return file
-
-
 def _json_object(value: object) -> object:
     try:
         return json.loads(value) if isinstance(value, str) else value
@@ -149,7 +142,6 @@ Origins = Annotated[str, AfterValidator(_origins)]
 RedisAddress = Annotated[SecretStr, AfterValidator(_redis_address)]
 BrokerAddress = Annotated[SecretStr, AfterValidator(_broker_address)]
 WritableFolder = Annotated[DirectoryPath, AfterValidator(_writable)]
-Picture = Annotated[FilePath, AfterValidator(_picture)]
 
 
 OPENROUTER_MODEL: Final = "google/gemma-3n-e2b-it:free"

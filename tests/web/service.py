@@ -22,8 +22,7 @@ def settings_over(store: Path, model_url: str, **overrides: Any) -> Settings:
         "llm_base_url": model_url,
         "llm_max_retries": 0,
         "warm_up": False,
-        "examples_file": sample_corpus() / "examples.yaml",  # The index holds other documents too.
-        "teams_file": sample_corpus() / "teams.yaml",
+        "page_path": sample_corpus(),  # The index holds other documents too.
     }
     return load_settings(_env_file=None, **chosen | overrides)
 
