@@ -37,6 +37,15 @@ class Quantity(NamedTuple):
         mine, theirs = self._allowed(), other._allowed()
         return mine[1] < theirs[0] or theirs[1] < mine[0]
 
+    @property
+    def kind(self) -> str:
+        """Return the measure; working days are days."""
+        return self.measure.removeprefix("working ")
+
+    def equals(self, other: "Quantity") -> bool:
+        """Return whether both name one value of one measure, whatever their bounds."""
+        return (self.measure, self.low, self.high) == (other.measure, other.low, other.high)
+
     def holds(self, other: "Quantity") -> bool:
         """Return whether the interval or bound holds another figure."""
         low, high = self._allowed()
