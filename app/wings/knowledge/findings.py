@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.duplicates import find_boilerplate, find_duplicates
 from app.wings.knowledge.linted import Document, Finding, Reading
-from app.wings.knowledge.upkeep import find_alike_titles, find_broken_links, find_old, find_unreachable, find_untitled
+from app.wings.knowledge.upkeep import (
+    find_alike_titles,
+    find_broken_links,
+    find_old,
+    find_unreachable,
+    find_untitled,
+    find_versions,
+)
 from app.wiring.storage import parser
 from chains.side_steps import side_step
 
@@ -50,6 +57,7 @@ def findings_of(documents: Sequence[Document], *, max_age_days: int = 0) -> list
         "duplicates": find_duplicates,
         "boilerplate": find_boilerplate,
         "old": old,
+        "versions": find_versions,
         "untitled": find_untitled,
         "alike titles": find_alike_titles,
         "broken links": find_broken_links,

@@ -166,3 +166,12 @@ def test_a_row_of_sentences_or_of_nothing_ends_no_command(folder, waypoint, text
 
     assert "Traceback" not in waypoint("lint", "desk")[1]
     assert "failed" not in waypoint("ingest", "desk")[1]
+
+
+def test_an_older_version_is_named_with_the_one_in_force_and_contradicts_nothing(folder, waypoint):
+    write(folder, "gst_2023.md", "---\ntitle: Tax rules 2023\n---\n\n" + RATE.format(8).replace("# GST Guide", ""))
+    write(folder, "gst_2026.md", "---\ntitle: Tax rules 2026\n---\n\n" + RATE.format(9).replace("# GST Guide", ""))
+    code, out, _ = waypoint("lint", "desk")
+
+    assert code == 0
+    assert "desk/gst_2023.md: version: 'Tax rules 2026' (desk/gst_2026.md) is the version in force" in out

@@ -1,0 +1,21 @@
+"""Which dialect the ledger is in: PostgreSQL where DATABASE_URL names one, a file otherwise."""
+
+from pathlib import Path
+
+from app.ledger.database import Database
+from app.ledger.sqlite import SqliteDatabase
+
+
+def open_database(
+    file: Path, url: str | None = None, *, collection: str, pool_size: int = 10, timeout_s: float = 10
+) -> Database:
+    """Return the database of a collection at a PostgreSQL `url`, or else in a SQLite `file`; nothing is opened yet.
+
+    Raises:
+        ConfigurationError: the address is none, or the driver is not installed.
+    """
+    if url:
+        from app.ledger.postgres import PostgresDatabase  # noqa: PLC0415 - An extra; most do without.
+
+        return PostgresDatabase(url, schema=f"waypoint_{collection}", pool_size=pool_size, timeout_s=timeout_s)
+    return SqliteDatabase(file)

@@ -1,0 +1,89 @@
+"""Connections, transactions and locks of the ledger, the same over both dialects."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Literal
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from chains.errors import VectorStoreError
+
+Dialect = Literal["sqlite", "postgresql"]
+
+
+class Database(ABC):
+    """The database, for any number of threads; connections are opened when they are needed.
+
+    Every method, and every statement over its connections, raises VectorStoreError where the database does not answer
+    or refuses; nothing of the transaction is kept then.
+    """
+
+    dialect: Dialect
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._current: ContextVar[Connection | None] = ContextVar("ledger_connection", default=None)
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Return where the database is, without a secret, for messages."""
+
+    @abstractmethod
+    def explained(self, error: BaseException) -> VectorStoreError:
+        """Return the error that says what happened, and what to do."""
+
+    @abstractmethod
+    def lock(self, name: str) -> AbstractContextManager[bool]:
+        """Hold a named lock over processes and hosts while the body runs; yield False where another holds it.
+
+        However the process ends, the lock is released.
+        """
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Let nothing on disk hold what was deleted, as far as the database can."""
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Let all that the body reads be of one moment; inside a transaction it is of that one."""
+        with self._transaction(writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def changing(self) -> Iterator[Connection]:
+        """Make all that the body writes one change: readers see all of it or nothing. Inside another, a part of it."""
+        with self._transaction(writes=True) as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connections; the next use opens new ones."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        if (current := self._current.get()) is not None:
+            yield current
+            return
+        try:
+            with self._engine.connect() as connection:
+                self._begin_as(connection, writes=writes)
+                with connection.begin():
+                    token = self._current.set(connection)
+                    try:
+                        yield connection
+                    finally:
+                        self._current.reset(token)
+        except PoolTimeoutError as error:
+            msg = f"all connections to {self.place} are in use; raise DATABASE_POOL_SIZE, or let fewer ask at once"
+            raise VectorStoreError(msg) from error
+        except SQLAlchemyError as error:  # What no statement raised: a commit, a connection that was lost.
+            raise self.explained(error) from error
+
+    @abstractmethod
+    def _begin_as(self, connection: Connection, *, writes: bool) -> None:
+        """Say how the transaction that follows has to begin."""

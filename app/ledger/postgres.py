@@ -1,0 +1,229 @@
+"""The ledger in PostgreSQL with pgvector, which all hosts share: a schema for each collection, named after it."""
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from types import ModuleType
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.pool import QueuePool
+
+from app.hooks import from_extra
+from app.ledger.database import Database
+from chains.errors import ConfigurationError, VectorStoreError
+
+# How many neighbours a search follows: with 400, four in a hundred of the true ones are missed at a million chunks,
+# with 600 two. A filter that leaves too few goes on with the next ones.
+SEARCH_BREADTH = 600
+# A host or a server that vanished without a word, as at a power cut, is given up by the other side after a minute, and
+# its locks are released; systems wait for two hours.
+IDLE_S, INTERVAL_S, PROBES, UNHEARD_MS = 30, 10, 3, 60_000
+SETTINGS = f"""
+SELECT set_config('statement_timeout', %(timeout_ms)s, false), set_config('hnsw.ef_search', %(breadth)s, false),
+       set_config('hnsw.iterative_scan', 'strict_order', false), set_config('random_page_cost', '1.1', false),
+       set_config('tcp_keepalives_idle', '{IDLE_S}', false), set_config('tcp_keepalives_count', '{PROBES}', false),
+       set_config('tcp_keepalives_interval', '{INTERVAL_S}', false),
+       set_config('tcp_user_timeout', '{UNHEARD_MS}', false)
+"""
+PATIENCE = {
+    "keepalives_idle": IDLE_S,
+    "keepalives_interval": INTERVAL_S,
+    "keepalives_count": PROBES,
+    "tcp_user_timeout": UNHEARD_MS,
+}
+TRY_LOCK = "SELECT pg_try_advisory_lock(hashtext(:schema), hashtext(:name))"
+UNLOCK = "SELECT pg_advisory_unlock(hashtext(:schema), hashtext(:name))"
+
+
+class PostgresDatabase(Database):
+    """The database at DATABASE_URL.
+
+    Args:
+        url: any address that libpq takes, like postgresql://user:password@host:5432/name; it is never shown.
+        schema: where the tables are.
+        pool_size: most connections of this process.
+        timeout_s: how long to wait for a connection, and for the answer to a question.
+
+    Raises:
+        ConfigurationError: the address is none, or the driver is not installed.
+    """
+
+    dialect = "postgresql"
+
+    def __init__(self, url: str, *, schema: str, pool_size: int, timeout_s: float) -> None:
+        self.address, self.schema = Address(url), schema
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=partial(_connect, self.address, schema, timeout_s),
+            poolclass=QueuePool,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=timeout_s,
+            pool_pre_ping=True,  # A server that was started again is found again without an error.
+        )
+        event.listen(engine, "handle_error", self._raise_ours)
+        weakref.finalize(self, engine.dispose).atexit = False
+        super().__init__(engine)
+
+    @property
+    def place(self) -> str:
+        """Return host, port and name."""
+        return str(self.address)
+
+    def explained(self, error: BaseException) -> VectorStoreError:
+        """Return the error that says what happened at the address, and what to do."""
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        return VectorStoreError(f"the database {self.address} failed ({reason}); {remedy_of(error)}")
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[bool]:
+        """Hold an advisory lock over a connection of its own."""
+        names = {"schema": self.schema, "name": name}
+        with self._engine.connect() as connection:
+            with connection.begin():
+                ours = bool(connection.execute(text(TRY_LOCK), names).scalar())
+            try:
+                yield ours
+            finally:
+                with suppress(VectorStoreError), connection.begin():
+                    connection.execute(text(UNLOCK if ours else "SELECT 1"), names)
+
+    def scrub(self) -> None:
+        """Do nothing: the server cleans up by itself (autovacuum)."""
+
+    @contextmanager
+    def unhurried(self) -> Iterator[Connection]:
+        """Make a change without a limit of time for its statements: for ingestion."""
+        with self.changing() as connection:
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
+            yield connection
+
+    def copy_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows by COPY, which is several times as fast as INSERT; `columns` are types by name.
+
+        A value of the type `bytea` is sent as it is: it may be what another type of column receives.
+        """
+        with self.changing() as connection:
+            cursor = connection.connection.cursor()
+            try:
+                with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)") as copy:
+                    copy.set_types(list(columns.values()))
+                    for row in rows:
+                        copy.write_row(row)
+            except psycopg().Error as error:
+                raise self.explained(error) from error
+
+    def _begin_as(self, connection: Connection, *, writes: bool) -> None:
+        level = "READ COMMITTED" if writes else "REPEATABLE READ"
+        connection.execution_options(isolation_level=level, postgresql_readonly=not writes)
+
+    def _raise_ours(self, failure: ExceptionContext) -> None:
+        raise self.explained(failure.original_exception) from failure.original_exception
+
+
+def _connect(address: "Address", schema: str, timeout_s: float) -> Any:
+    usual = PATIENCE | {"connect_timeout": max(2, round(timeout_s))}
+    connection = psycopg().connect(**usual | address.options)
+    for dumper in text_dumpers():
+        connection.adapters.register_dumper(str, dumper)
+    connection.autocommit = True
+    values = {"timeout_ms": str(round(1000 * timeout_s)), "breadth": str(SEARCH_BREADTH)}
+    connection.execute(SETTINGS, values)
+    connection.execute("SELECT set_config('search_path', %(path)s, false)", {"path": f'"{schema}", public'})
+    connection.autocommit = False
+    return connection
+
+
+def keepable(text: str) -> str:
+    """Return a text of the same length without the characters that the database refuses."""
+    return text.replace("\0", " ").encode(errors="replace").decode()
+
+
+def psycopg() -> ModuleType:
+    """Return the driver.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    with from_extra("postgres", "PostgreSQL"):
+        import psycopg  # noqa: PLC0415 - An extra; whoever keeps no index in PostgreSQL does without.
+    return psycopg
+
+
+@cache
+def text_dumpers() -> tuple[Any, ...]:
+    """Return what hands text to the server, to be registered in this order: the last one is that of statements."""
+    from psycopg.types.string import StrBinaryDumper, StrDumperUnknown  # noqa: PLC0415 - as above.
+
+    class InCopies(StrBinaryDumper):
+        def dump(self, obj: str) -> Any:
+            return super().dump(keepable(obj))
+
+    class InStatements(StrDumperUnknown):
+        def dump(self, obj: str) -> Any:
+            return super().dump(keepable(obj))
+
+    return InCopies, InStatements
+
+
+class Address:
+    """Where a database is; as text it is host, port and name only.
+
+    Attributes:
+        options: what the driver connects with.
+    """
+
+    def __init__(self, url: str) -> None:
+        driver = psycopg()
+        from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as above.
+
+        try:
+            self.options: dict[str, Any] = conninfo_to_dict(url)
+        except driver.Error:
+            msg = "DATABASE_URL is no address of a database; it has to look like postgresql://user:password@host/name"
+            raise ConfigurationError(msg) from None  # Its words hold parts of the address.
+
+    def __str__(self) -> str:
+        """Return host, port and name."""
+        host, port = self.options.get("host", "localhost"), self.options.get("port", "5432")
+        return f"{host}:{port}/{self.options.get('dbname', '')}"
+
+
+LOST = "the server ended the connection, or does not answer; what was not committed is undone: run it again"
+# By SQLSTATE, the first characters of which name a class.
+REMEDIES = {
+    "25006": "it only reads (a standby?); point DATABASE_URL at the primary server",
+    "28": "check user and password in DATABASE_URL, and the server's pg_hba.conf",
+    "3D000": "create the database, or check its name in DATABASE_URL",
+    "42501": "let an administrator grant it to the user of DATABASE_URL",
+    "42P01": "the index was replaced, or its tables were deleted; ask again, or run `waypoint migrate`",
+    "3F000": "run `waypoint migrate`",
+    "53300": "raise max_connections of the server, or lower DATABASE_POOL_SIZE or --workers",
+    "53": "the server is short of memory or disk; free some",
+    "57014": "it took longer than VECTOR_STORE_TIMEOUT_S; raise it, or look at the load of the server",
+    "57": LOST,
+    "08": LOST,
+}
+# A refused connection has no SQLSTATE, only words.
+WORDS = {
+    "too many": REMEDIES["53300"],
+    "remaining connection slots": REMEDIES["53300"],
+    "password": REMEDIES["28"],
+    "authentication": REMEDIES["28"],
+    "role ": REMEDIES["28"],
+    "does not exist": REMEDIES["3D000"],
+    "server closed the connection": LOST,
+    "terminating connection": LOST,
+}
+OTHERWISE = "check that the server runs and that DATABASE_URL leads to it"
+
+
+def remedy_of(error: BaseException) -> str:
+    """Say what to do about an error of the driver."""
+    state = getattr(error, "sqlstate", None) or ""
+    known = (REMEDIES[start] for start in (state, state[:2]) if start in REMEDIES)
+    said = (remedy for words, remedy in WORDS.items() if words in str(error))
+    return next(known, None) or next(said, OTHERWISE)

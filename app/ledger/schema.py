@@ -1,0 +1,195 @@
+"""The tables of the ledger: the same over SQLite and PostgreSQL, made in an empty database when it is first used.
+
+`words` differs by dialect and is made by `app.ledger.words`. A change of the tables is a migration in `migrations/`.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import JSON, TypeDecorator, UserDefinedType
+
+HEAD = "0001"
+SERIAL = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts by itself in integers only.
+
+metadata = MetaData()
+
+
+class _PgVector(UserDefinedType[Any]):
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Return pgvector's type, for vectors of any length."""
+        return "vector"
+
+
+class Vector(TypeDecorator[bytes]):
+    """A vector as little-endian 32-bit floats; in PostgreSQL a `vector` of pgvector, given and taken as text."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        """Return the column's type."""
+        return dialect.type_descriptor(_PgVector() if dialect.name == "postgresql" else LargeBinary())
+
+
+facts = Table(
+    "facts",  # version of the index, label of the embedding model, format, scope files, certificate, key of askers
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    Column("doc_id", String, primary_key=True),
+    Column("root", Text, nullable=False),
+    Column("path", Text, nullable=False),  # relative to the root
+    Column("address", Text),
+    Column("fingerprint", Text),
+    Column("written", Float, nullable=False),  # seconds since 1970
+    Column("meta", JSON, nullable=False, default=dict),
+)
+
+passages = Table(
+    "passages",
+    metadata,
+    Column("row", SERIAL, primary_key=True, autoincrement=True),
+    Column("id", String, nullable=False, unique=True),  # SHA-256 of words and metadata
+    Column("doc_id", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("section", Text, nullable=False),
+    Column("audience", String),
+    Column("category", String),
+    Column("jurisdiction", String),
+    Column("content", Text, nullable=False),
+    Column("meta", JSON, nullable=False),
+    Column("vector", Vector, nullable=False),
+    Index("passages_by_document", "doc_id", "number"),
+    Index("passages_by_audience", "audience"),
+    sqlite_autoincrement=True,
+)
+
+# What an ingestion that goes on has read and embedded: it survives a kill, and becomes passages in one transaction.
+staged = Table(
+    "staged",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("doc_id", String, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("meta", JSON, nullable=False),
+    Column("vector", Vector, nullable=False),
+)
+
+copies = Table(  # files fetched from a remote source
+    "copies",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("address", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("id", SERIAL, primary_key=True, autoincrement=True),
+    Column("owner", String, nullable=False),
+    Column("session", String, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("role", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Index("turns_by_session", "owner", "session", "id"),
+    Index("turns_by_time", "at"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("state", String, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("value", JSON, nullable=False),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("place", SERIAL, primary_key=True, autoincrement=True),
+    Column("id", String, nullable=False, unique=True),
+    Column("routing_key", String, nullable=False),
+    Column("correlation_id", String, nullable=False),
+    Column("body", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+cache = Table(
+    "cache",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("expires", Float, nullable=False),
+    Column("value", LargeBinary, nullable=False),
+    Index("cache_by_end", "expires"),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("id", SERIAL, primary_key=True, autoincrement=True),
+    Column("trace_id", String, nullable=False, unique=True),
+    Column("size", Integer, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("question", Text),
+    Column("search_query", Text),
+    Column("language", String),
+    Column("audience", String, nullable=False),
+    Column("outcome", String, nullable=False),
+    Column("level", String),
+    Column("confidence", Float),
+    Column("model", String),
+    Column("index_version", String),
+    Column("asker", String),
+    Column("nearest", Text, nullable=False),
+    Column("packed", LargeBinary),
+    Column("score", Float),
+    Column("comment", Text),
+    Index("answers_by_asker", "asker"),
+    Index("answers_by_time", "at"),
+    sqlite_autoincrement=True,
+)
+
+statements = Table(  # the statements of passages that answers cite; the id is the hash of their letters
+    "statements",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("doc_id", String, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("table_head", Text, nullable=False),
+    Column("quote", Text, nullable=False),
+    Column("passage", String),  # a passage that holds it now; null where none does any more
+    Column("missing_since", Float),
+    Index("statements_by_document", "doc_id"),
+)
+
+citations = Table(
+    "citations",
+    metadata,
+    Column("answer", SERIAL, ForeignKey("answers.id", ondelete="CASCADE"), nullable=False),
+    Column("statement", String, ForeignKey("statements.id"), nullable=False),
+    UniqueConstraint("statement", "answer"),
+    Index("citations_by_answer", "answer"),
+)

@@ -1,0 +1,114 @@
+"""The ledger in a SQLite file with a write-ahead log: many readers, one writer, none waits for another's reading."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.pool import QueuePool
+
+from app.ledger.database import Database
+from chains.errors import VectorStoreError
+
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+BUSY_S = 30  # How long a write waits for another process's write.
+KEPT_OPEN = 16
+# Deleted words are overwritten, not only marked as free. A power cut may lose the last change, and nothing else.
+PRAGMAS = ("secure_delete = ON", "foreign_keys = ON", "synchronous = NORMAL")
+
+
+class SqliteDatabase(Database):
+    """The database in a file, which is made for its owner alone when it is first used.
+
+    A folder that cannot be written is read all the same: what its file says is then taken as final.
+    """
+
+    dialect = "sqlite"
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        engine = create_engine(
+            "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=KEPT_OPEN, max_overflow=-1
+        )
+        event.listen(engine, "begin", _begin)
+        event.listen(engine, "handle_error", self._raise_ours)
+        super().__init__(engine)
+
+    @property
+    def place(self) -> str:
+        """Return the file."""
+        return str(self.file)
+
+    def explained(self, error: BaseException) -> VectorStoreError:
+        """Return the error that names the file."""
+        return VectorStoreError(
+            f"the ledger {str(self.file)!r} cannot be used ({error}); "
+            "check that it can be written and that the disk is not full"
+        )
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[bool]:
+        """Hold a lock file beside the ledger while the body runs."""
+        self._make_folder()
+        lock = FileLock(
+            self.file.with_name(f"{self.file.name}.{name}.lock"), timeout=0, mode=FILE_MODE, thread_local=False
+        )
+        try:
+            lock.acquire()
+        except Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise self.explained(error) from error
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    def scrub(self) -> None:
+        """Write what the log holds into the file, where deleted words are overwritten."""
+        with self.reading() as connection:
+            raw = connection.connection.driver_connection
+            assert raw is not None  # noqa: S101 - A connection in use has one.
+            raw.rollback()
+            [(busy, *_)] = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if busy:
+            msg = f"what was deleted may still stand in {self.file}-wal: another process reads; run this again"
+            raise VectorStoreError(msg)
+
+    def _begin_as(self, connection: Connection, *, writes: bool) -> None:
+        connection.info["begin"] = "BEGIN IMMEDIATE" if writes else "BEGIN"  # A late lock could not wait for others.
+
+    def _connect(self) -> sqlite3.Connection:
+        self._make_folder()
+        address = self.file.resolve().as_uri() + ("?immutable=1" if self._is_final() else "")
+        connection = sqlite3.connect(address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        for pragma in PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+        if not self._is_final():
+            connection.execute("PRAGMA journal_mode = WAL")
+        return connection
+
+    def _is_final(self) -> bool:
+        return self.file.exists() and not (os.access(self.file.parent, os.W_OK) and os.access(self.file, os.W_OK))
+
+    def _make_folder(self) -> None:
+        try:
+            for folder in (*reversed(self.file.parent.parents), self.file.parent):
+                folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+            if not self.file.exists():
+                self.file.touch(mode=FILE_MODE, exist_ok=True)
+        except OSError as error:
+            raise self.explained(error) from error
+
+    def _raise_ours(self, failure: ExceptionContext) -> None:
+        raise self.explained(failure.original_exception) from failure.original_exception
+
+
+def _begin(connection: Connection) -> Any:
+    connection.exec_driver_sql(connection.info.get("begin", "BEGIN"))
