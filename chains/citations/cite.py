@@ -119,7 +119,13 @@ class CiteSources:
         else:
             cited = markers.cited if isinstance(markers, NumberedMarkers) else []
             references, notes = read_numbers(text, cited), []
-        found = self._cite(text, references, shown, _asked(state), notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))])
+        found = self._cite(
+            text,
+            references,
+            shown,
+            _asked(state),
+            notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))],
+        )
         return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported, self._leads(found))
 
     def __call__(self, state: Generated) -> CitationResult:

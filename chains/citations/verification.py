@@ -143,7 +143,9 @@ def _gives_a_figure_to_another_subject(
     measured = [figure.quantity for figure in figures if figure.quantity and not figure.quantity.label]
     for limit in (one for one in measured if one.bound in {"most", "least"}):
         given = [(other, home) for home in evidence.statements for other in home.quantities if limit.equals(other)]
-        if given and all(other.bound == "exact" and not _LIMITS.search(f"{home.words} {home.announced}") for other, home in given):
+        if given and all(
+            other.bound == "exact" and not _LIMITS.search(f"{home.words} {home.announced}") for other, home in given
+        ):
             return True
     wanted = {word.key: word.weight for word in asked.words if word.weight >= CONTENT and word.kind != "number"}
     wanted = {key: weight for key, weight in wanted.items() if all(word.key != key for word in words)}

@@ -18,7 +18,7 @@ from chains.question import check_limits, query_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
-from chains.versions import in_force_first
+from chains.versions import in_force_first, is_in_force
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
@@ -99,10 +99,9 @@ class Search(Runnable[Searching, list[Passage]]):
         return self._passages(found, input, own)
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
-        kept = [_allowed(documents, config, self._names) for documents in found]
-        return in_force_first(
-            _merged([_within(passages, state) for passages in kept], self._most(state)), query_of(state)
-        )
+        allowed = (_allowed(documents, config, self._names) for documents in found)
+        kept = [_each_once(in_force_first(passages, query_of(state))) for passages in allowed]
+        return _merged([_within(passages, state) for passages in kept], self._most(state))
 
     def _found(self, queries: list[str], config: RunnableConfig | None, **limits: Any) -> list[list[Document]]:
         if len(queries) == 1:
@@ -169,16 +168,24 @@ def retrieve(retriever: Retriever) -> Runnable[Searching, list[Passage]]:
 
 
 def _allowed(found: Iterable[Document], config: RunnableConfig, names: Mapping[str, str]) -> list[Passage]:
-    """Return what the call may see, each text once."""
+    """Return what the call may see."""
     filters = filters_of(config)
-    unique: dict[str, Passage] = {}
+    passages: list[Passage] = []
     for document in found:
         if not isinstance(document, Document):
             msg = f"the retriever must return Documents, not {type(document).__name__}; wrap each in a Document"
             raise ConfigurationError(msg)
         one = passage(document, names)
         if filters.allow(one["metadata"]):
-            unique.setdefault(one["content"].strip(), one)
+            passages.append(one)
+    return passages
+
+
+def _each_once(passages: Iterable[Passage]) -> list[Passage]:
+    """Return the passages with each text once, and what an older version repeats once more."""
+    unique: dict[tuple[str, bool], Passage] = {}
+    for one in passages:
+        unique.setdefault((one["content"].strip(), is_in_force(str(one["metadata"].get("title")))), one)
     return list(unique.values())
 
 
