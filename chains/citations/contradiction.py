@@ -166,7 +166,7 @@ def find_disagreement(
 ) -> tuple[str, str] | None:
     """Return what a cited statement gives that the answer repeats, and what another document's statement gives for it.
 
-    The other document is one in force, or with `older` a version that is no longer. Each is a figure, a date or a name,
+    Both documents are in force, or with `older` one of them is no longer. Each is a figure, a date or a name,
     with the title of its document behind it. The question counts as well: of two statements that both speak of all that
     it asks, one may say more than the other.
     """
@@ -181,16 +181,16 @@ def find_disagreement(
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
         for rank, other in enumerate(shown) if subjects else ():
             is_same = source_key(other)[0] == source_key(passage)[0]
-            if (
-                is_same
-                or is_in_force(str(other["metadata"].get("title") or "")) == older
-                or subjects.isdisjoint(evidence_of(other).occurrences)
-            ):
+            if is_same or _are_in_force(passage, other) == older or subjects.isdisjoint(evidence_of(other).occurrences):
                 continue
             for rival in claims[rank]():
                 if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
                     return _with_title(one, passage), _with_title(rival, other)
     return None
+
+
+def _are_in_force(*passages: Passage) -> bool:
+    return all(is_in_force(str(passage["metadata"].get("title") or "")) for passage in passages)
 
 
 def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[int, int, int]]:
