@@ -77,7 +77,7 @@ class Rewrite(Runnable[Contextualised, Record]):
         self._answer = answer
         self._citing = citing
         self._filters = tuple(filters)
-        self._prompted = prompted or _as_it_is
+        self._prompted = prompted or (lambda state: state)
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
@@ -163,10 +163,6 @@ class _Text:
         shown = AIMessage("".join(self._words), id=message.id, response_metadata=message.response_metadata | findings)
         # A copy is not validated: LangChain's own cache of models makes a usage without tokens.
         return shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})
-
-
-def _as_it_is(state: Contextualised) -> Contextualised:
-    return state
 
 
 def rewrite(text: str, by: TextFilter) -> str:
