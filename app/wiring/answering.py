@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from app.adapters.retrieval import RemoteRetriever
 
 
+# What the service that POST /chat replaces gave its model.
+CHAT_PASSAGE_CHARACTERS = 1700
+CHAT_TEMPERATURE = 0.4
+
+
 @dataclass(frozen=True)
 class Answering(Serving):
     """The chain, and its parts."""
@@ -82,10 +87,10 @@ class Answering(Serving):
     @cached_property
     def moderation(self) -> Moderation | None:
         """Return the moderation of questions, or None."""
-        if not self.settings.safety.enabled:
+        if not self.settings.safety.enabled or self.settings.moderation.provider == "off":
             return None
-        made = (make(self.settings, self.clock) for make in hooks.each("moderators"))
-        return next(filter(None, made), None)
+        moderation: Moderation = hooks.wing("safety.moderator:moderation_of")(self.settings, self.clock)
+        return moderation
 
     @cached_property
     def scope(self) -> Runnable[Searching, Redirect | None] | None:
@@ -112,9 +117,12 @@ class Answering(Serving):
             return self.parts.chain
         name = model_id or self.settings.llm.model
         if name not in self._numbered_chains:
-            cut, warmth = self.settings.prompt.chat_passage_characters, self.settings.llm.chat_temperature
             self._numbered_chains[name] = self._pipeline(
-                "numbered", name, passage_characters=cut, temperature=warmth, markers_suffice=True
+                "numbered",
+                name,
+                passage_characters=CHAT_PASSAGE_CHARACTERS,
+                temperature=CHAT_TEMPERATURE,
+                markers_suffice=True,
             )
         return self._numbered_chains[name]
 

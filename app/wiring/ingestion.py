@@ -20,7 +20,7 @@ from app.wiring.chain import suspicious_of
 from app.wiring.library import folder_beside
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
-from chains.errors import IngestionError
+from chains.errors import ConfigurationError, IngestionError
 from chains.ingestion.engine import EmbeddingsAhead, Engine, PlainEngine, Reading
 from chains.ingestion.files import Chosen, Problem
 from chains.ingestion.index import ingest
@@ -51,13 +51,13 @@ def engine_of(settings: Settings, choice: EngineChoice, embeddings: Embeddings) 
         IngestionError: its cluster cannot be reached.
     """
     reading = Reading(parser(settings), suspicious_of(settings))
-    engine: Engine = hooks.load("engines", choice.name)(settings, reading, embeddings, choice.address)
+    if choice.name == "plain":
+        return PlainEngine(reading, embeddings)
+    if choice.name != "ray":
+        msg = f"there is no engine {choice.name!r}; there are plain, ray"
+        raise ConfigurationError(msg)
+    engine: Engine = hooks.wing("ray.plugin:engine")(settings, reading, choice.address)
     return engine
-
-
-def plain(_settings: Settings, reading: Reading, embeddings: Embeddings, _address: str | None) -> Engine:
-    """Return the threads of this process."""
-    return PlainEngine(reading, embeddings)
 
 
 PLAIN = EngineChoice()
@@ -216,7 +216,7 @@ def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress |
 
 def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
     scheme, shown = _checked(address)
-    base = folder_beside(settings, settings.of_variable("sources_path"), "sources")
+    base = folder_beside(settings, None, "sources")
     records = base / "records" / f"{hashlib.sha256(address.rstrip('/').encode()).hexdigest()[:16]}.sqlite3"
     records.parent.mkdir(parents=True, exist_ok=True)
     try:

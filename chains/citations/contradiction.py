@@ -169,7 +169,7 @@ def find_disagreements(
 ) -> tuple[Disagreement | None, Disagreement | None]:
     """Return what a cited statement gives that the answer repeats, and what another document's statement gives for it.
 
-    The other document is one in force in the first pair, and a version that no longer is in the second. The question
+    Both documents are in force in the first pair; one of them no longer is in the second. The question
     counts as well: of two statements that both speak of all that it asks, one may say more than the other.
     """
     reader = ClaimReader(frozenset(chain.from_iterable(_in_small_letters(one["content"]) for one in shown)))
@@ -183,8 +183,8 @@ def find_disagreements(
         mine = [one for one in claims[place]() if start <= one.start < end and _repeats(said, one)]
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
         for rank, other in enumerate(shown) if subjects else ():
-            in_force = is_in_force(str(other["metadata"].get("title") or ""))
             is_same = source_key(other)[0] == source_key(passage)[0]
+            in_force = _are_in_force(passage, other)
             if is_same or in_force in pairs or subjects.isdisjoint(evidence_of(other).occurrences):
                 continue
             for rival in claims[rank]():
@@ -192,6 +192,10 @@ def find_disagreements(
                     pairs[in_force] = _with_title(one, passage), _with_title(rival, other)
                     break
     return pairs.get(True), pairs.get(False)
+
+
+def _are_in_force(*passages: Passage) -> bool:
+    return all(is_in_force(str(passage["metadata"].get("title") or "")) for passage in passages)
 
 
 def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[int, int, int]]:

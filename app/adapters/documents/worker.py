@@ -37,7 +37,7 @@ def _loaders(task: dict[str, Any]) -> dict[str, Loader]:
     if not task.get("recognition"):
         return LOADERS
     try:
-        recognition = hooks.load("text_recognition", "tesseract")(**task["recognition"])
+        recognition = hooks.wing("office.ocr:Tesseract")(**task["recognition"])
     except ConfigurationError:  # It is left out of this installation.
         return LOADERS
     load_pdf = hooks.load("readers", "pdf")
@@ -51,7 +51,7 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
     except IngestionError as error:
         return {"problem": str(error)}
     except MemoryError:
-        return {"problem": "the file takes more memory than INGEST_FILE_MEMORY_MB allows; split it, or raise that"}
+        return {"problem": "the file takes more memory than a file may; split it"}
     return {**asdict(parsed), "chunks": [asdict(chunk) for chunk in parsed.chunks]}
 
 
