@@ -131,7 +131,6 @@ class _Text:
         self._words: list[str] = []
 
     def feed(self, piece: BaseMessage) -> Iterator[Record]:
-        """Take the next piece of the message; yield what can be shown."""
         self._pieces.append(piece)
         words = str(piece.text)
         for one in self._filters:
@@ -166,5 +165,4 @@ class _Text:
 
 
 def rewrite(text: str, by: TextFilter) -> str:
-    """Return a whole text rewritten."""
     return by.feed(text) + by.flush()

@@ -2,21 +2,15 @@
 
 `[...]`, full-width and escaped brackets, outside code, links, images, footnotes, checkboxes and indexes. What a span
 means is for `chains.citations.titles` and `chains.citations.number_scanner` to say.
-
-markdown-it-py, a CommonMark parser, separates code from text. It keeps line numbers for blocks and no offsets for
-what is inside a line, so the rules that consume code spans and autolinks are wrapped to note where they stood.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
-from markdown_it import MarkdownIt
 from markdown_it.helpers import parseLinkDestination
-from markdown_it.rules_inline import StateInline, autolink, backtick
 
-from chains.citations.number_scanner import numbers_in
+from chains.citations.number_scanner import code_ranges, numbers_in
 
 LONGEST_MARKER = 400
 LONGEST_LINK = 2000
@@ -45,17 +39,14 @@ class Marker:
 
     @property
     def escaped(self) -> bool:
-        """Return whether backslashes stand before the brackets."""
         return self.raw.startswith("\\")
 
     @property
     def inner(self) -> str:
-        """Return the words between the brackets."""
         return self.raw[2:-2] if self.escaped else self.raw[1:-1]
 
     @property
     def inner_start(self) -> int:
-        """Return where those words begin in the answer."""
         return self.start + 1 + self.escaped
 
 
@@ -166,14 +157,12 @@ class MarkerBuffer:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Take the next piece, and return what can be shown."""
         self._held += piece
         cut = self._opened_at()
         shown, self._held = self._held[:cut], self._held[cut:]
         return shown
 
     def flush(self) -> str:
-        """Return the rest, once the answer has ended."""
         rest, self._held = self._held, ""
         return rest
 
@@ -196,71 +185,3 @@ class MarkerBuffer:
         waiting = [start for _, start in open_at if len(self._held) - start <= LONGEST_MARKER]
         ends_in_escape = self._held.endswith("\\")
         return waiting[0] if waiting else len(self._held) - ends_in_escape
-
-
-Range = tuple[int, int]
-
-# A text without any of these holds no code, and is not parsed.
-_MAY_BE_CODE = re.compile(r"[`<]|~~~|^[ ]{0,3}(?:\t|[ ]{4})|\t", re.MULTILINE)
-
-_InlineRule = Callable[[StateInline, bool], bool]
-_NOTES = "ranges"
-
-
-def code_ranges(text: str) -> list[Range]:
-    """Return the ranges of code blocks, code spans and autolinks in `text`, in order. Linear in its length."""
-    if not _MAY_BE_CODE.search(text):
-        return []
-    parser = _parser()
-    flat = text.replace("\r", " ")  # The same length, so that offsets hold.
-    lines = [0, *(place for place, character in enumerate(flat, start=1) if character == "\n"), len(flat)]
-    ranges: list[Range] = []
-    for token in parser.parse(flat):
-        if token.type in {"fence", "code_block"} and token.map:
-            ranges.append((lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]))
-        elif token.type == "inline" and token.map and ("`" in token.content or "<" in token.content):
-            ranges.extend(_spans(parser, flat, token.content, lines[token.map[0]]))
-    return ranges
-
-
-def _spans(parser: MarkdownIt, text: str, content: str, start: int) -> Iterator[Range]:
-    notes: dict[str, list[Range]] = {_NOTES: []}
-    parser.inline.parse(content, parser, notes, [])
-    offsets = _offsets(text, content, start)
-    for begin, end in notes[_NOTES]:
-        yield offsets[begin], offsets[end - 1] + 1
-
-
-def _offsets(text: str, content: str, start: int) -> list[int]:
-    # A block's content is its lines without their indentation or quote marks: find each again, in order.
-    offsets: list[int] = []
-    cursor = start
-    for line in content.split("\n"):
-        at = text.find(line, cursor)
-        cursor = cursor if at < 0 else at
-        offsets.extend(range(cursor, cursor + len(line) + 1))
-        cursor += len(line)
-    return offsets
-
-
-@cache
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark").disable(["html_block", "reference"])
-    parser.core.ruler.enableOnly(["block"])
-    parser.inline.ruler.enableOnly(["text", "escape", "backticks", "autolink"])
-    parser.inline.ruler2.enableOnly([])
-    parser.inline.ruler.at("backticks", _noting(backtick))
-    parser.inline.ruler.at("autolink", _noting(autolink))
-    return parser
-
-
-def _noting(rule: _InlineRule) -> _InlineRule:
-    def noting(state: StateInline, silent: bool) -> bool:
-        begin, tokens = state.pos, len(state.tokens)
-        if not rule(state, silent):
-            return False
-        if len(state.tokens) > tokens:
-            state.env[_NOTES].append((begin, state.pos))
-        return True
-
-    return noting

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from chains.citations.cited_sentences import Sentence
-from chains.citations.markers import MarkerBuffer, code_ranges, link_labels
-from chains.citations.number_scanner import NumberScanner
+from chains.citations.markers import MarkerBuffer, link_labels
+from chains.citations.number_scanner import NumberScanner, code_ranges
 from chains.naming import UNTITLED, place_name
 from chains.state import Passage
 from chains.text.letters import escape_brackets, one_line
@@ -53,7 +53,6 @@ class NumberedMarkers:
         return "".join(self._written(piece, final=False))
 
     def flush(self) -> str:
-        """Return the rest, once the answer has ended."""
         rest = "".join(self._written("", final=True))
         if self._hole and self._after.strip():
             return rest + self._over_hole(self._after)
@@ -135,7 +134,6 @@ class NumberedMarkers:
         return source_key(passage)
 
     def _marker(self, number: int) -> str:
-        """Return the marker of the sources' final number."""
         return f"[{number}]"
 
 
@@ -151,7 +149,6 @@ class TitledMarkers(NumberedMarkers):
         return self._titles.feed(super().feed(piece))
 
     def flush(self) -> str:
-        """Return the rest, once the answer has ended."""
         return self._titles.feed(super().flush()) + self._titles.flush()
 
     def _key(self, passage: Passage) -> tuple[object, ...]:

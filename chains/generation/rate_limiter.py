@@ -104,7 +104,6 @@ class RateLimiter:
 
     @property
     def waiting(self) -> int:
-        """Return how many requests wait for their time."""
         now = self._clock.now()
         return sum(reservation.at > now for reservation in list(self._reserved))
 

@@ -80,7 +80,6 @@ class Search(Runnable[Searching, list[Passage]]):
         return self.retriever.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
-        """Return the passages, best first."""
         if refusal_of(input):
             return []
         own, queries = ensure_config(config), _queries(input)
@@ -89,7 +88,6 @@ class Search(Runnable[Searching, list[Passage]]):
         return self._passages(found, input, own)
 
     async def ainvoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
-        """Return the passages, best first."""
         if refusal_of(input):
             return []
         own, queries = ensure_config(config), _queries(input)

@@ -26,7 +26,6 @@ class SimilarityRetriever(ChunkRetriever):
     store: SkipValidation[ChunkStore]
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the nearest chunks, the nearest first."""
         vector = self.store.embeddings.embed_query(query)
         with self.store.reading():
             scores = self.store.nearest(vector, top_k, filters.where())
@@ -48,7 +47,6 @@ class MmrRetriever(ChunkRetriever):
     weight: float = 0.5
 
     def find(self, query: str, *, top_k: int, threshold: float, filters: Filters, callbacks: Any) -> list[Document]:
-        """Return the chosen chunks, in the order of choice."""
         vector = self.store.embeddings.embed_query(query)
         wanted = max(top_k, self.fetch_k or FETCHED_PER_RESULT * top_k)
         with self.store.reading():

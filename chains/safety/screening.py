@@ -29,7 +29,6 @@ class RiskThresholds:
     block: float
 
     def action(self, risk: float) -> Action:
-        """Return the action for a question of this risk."""
         if risk >= self.block:
             return "blocked"
         return "guarded" if risk >= self.guard else "none"
@@ -133,7 +132,6 @@ class Screen:
         return self._allowed(state, state.get("nearest", []))
 
     def count_dropped(self, state: Retrieved) -> int:
-        """Return how many passages look like an attack."""
         return sum(self._is_dropped(passage) for passage in state["documents"])
 
     def _allowed(self, state: Retrieved, passages: Sequence[Passage]) -> list[Passage]:
@@ -188,7 +186,6 @@ class Safety:
         return Screen(remembered(self.is_suspicious) if self.is_suspicious else None)
 
     def output_check(self, state: Contextualised) -> OutputCheck:
-        """Return the check of one answer's words."""
         verdict = state.get("safety")
         return OutputCheck(state["context"]["passages"], self.prompt, verdict["canary"] if verdict else "")
 

@@ -36,7 +36,6 @@ def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a paragraph."""
     cuts = [0, *sentence_ends(text), len(text)]
     return [sentence for left, right in pairwise(cuts) if (sentence := text[left:right].strip())]
 

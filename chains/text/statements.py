@@ -82,7 +82,6 @@ class Statement:
 
     @property
     def words(self) -> str:
-        """Return the statement as it stands."""
         return self.source[self.start : self.end]
 
     @property
@@ -97,7 +96,6 @@ class Statement:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The keys of all its words."""
         return frozenset(word.key for word in self.tokens)
 
     @cached_property
@@ -185,7 +183,6 @@ class _Reader:
         self.head = _names(_cells(head.splitlines()[0], 0)) if head.strip(" |:-\n") else ()
 
     def read(self) -> list[Statement]:
-        """Return the statements in the order of the text."""
         fence = ""
         for place, line in enumerate(self.lines):
             mark = _FENCE.match(line.text)
