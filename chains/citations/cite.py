@@ -31,7 +31,6 @@ from chains.citations.verification import (
     LEAST_SUPPORT,
     Verified,
     attribute,
-    gives_what_is_asked,
     leading,
     turns_in_circles,
     verify,
@@ -52,6 +51,7 @@ from chains.state import (
     Outcome,
     Passage,
 )
+from chains.text.asking import gives_what_is_asked
 from prompts import Translations, translated
 
 _UNSEARCHED: Mapping[str, Outcome] = {SMALL_TALK: "small_talk", UNDERSPECIFIED: "question_back"}
@@ -119,7 +119,13 @@ class CiteSources:
         else:
             cited = markers.cited if isinstance(markers, NumberedMarkers) else []
             references, notes = read_numbers(text, cited), []
-        found = self._cite(text, references, shown, _asked(state), notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))])
+        found = self._cite(
+            text,
+            references,
+            shown,
+            _asked(state),
+            notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))],
+        )
         return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported, self._leads(found))
 
     def __call__(self, state: Generated) -> CitationResult:
