@@ -204,8 +204,10 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
         elif plain in UNITS and (word.text.islower() or word.text in {"MB", "GB", "TB", "CBM"}):
             measure, factor = UNITS[plain]
             return kind + measure, factor, end
+        elif word.kind in {"stop", "number"}:
+            break
         elif plain not in _SKIPPED:
-            return ("" if word.kind in {"stop", "number"} else word.key), 1, end
+            return word.key, 1, end
     return "", 1, words[place].end
 
 
