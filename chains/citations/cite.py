@@ -38,7 +38,6 @@ from chains.citations.verification import (
     LEAST_SUPPORT,
     Verified,
     attribute,
-    gives_what_is_asked,
     leading,
     turns_in_circles,
     verify,
@@ -59,6 +58,7 @@ from chains.state import (
     Outcome,
     Passage,
 )
+from chains.text.asking import gives_what_is_asked
 from prompts import Translations, translated
 
 _UNSEARCHED: Mapping[str, Outcome] = {SMALL_TALK: "small_talk", UNDERSPECIFIED: "question_back"}

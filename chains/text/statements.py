@@ -37,6 +37,7 @@ _RULE: Final = re.compile(r"[\s|:=*_-]*$")
 _BOLD: Final = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)[:?]?$")
 _CELL: Final = re.compile(r"(?:\\.|[^|\\])*")
 _FIGURE: Final = re.compile(r"\d")
+_AMOUNT: Final = re.compile(r"\W*(?:[A-Z]{3} ?)?\d[\d., ]*[%)]*$")  # And no range or condition: "24 and over".
 _PERIOD: Final = re.compile(
     r"(?:(?:fy|q[1-4]|h[12])\W*)?(?:19|20)\d\d(?:\W+(?:19|20)?\d\d)?$|(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*"
     r"\.?\s+\d{0,2}\W*)(?:(?:19|20)\d\d)?$|(?:q[1-4]|h[12])$",
@@ -280,7 +281,7 @@ class _Reader:
             self.columns = _joined(self.columns, cells)
             self._add("head", start, end, cells)
         else:
-            if self.rows and not cells[0].text and not _FIGURE.search("".join(cell.text for cell in cells[1:2])):
+            if self.rows and not cells[0].text and not any(_AMOUNT.match(cell.text) for cell in cells[1:2]):
                 cells[0] = cells[0]._replace(text=self.rows[-1][0].text)
             self.rows.append(cells)
             self._add("row", start, end, cells)
