@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.edge import numbers_of
 from app.web import markdown, words
 from app.web.chips import Chip
 from app.web.growing import same_length, steady
@@ -43,25 +44,6 @@ def render_growing(text: str, *, questions: Sequence[str] = (), language: str = 
     shown = steady(text)
     label = words.text(words.languages()[language], "chip.pending")
     return markdown.render(shown, _pending(shown, label), questions), same_length(text, shown)
-
-
-def numbers_of(citations: Sequence[Citation]) -> list[int | None]:
-    """Return the number of each citation: its own, or that of its document and section, or the next one."""
-    known: dict[tuple[object, object], int] = {}
-    for citation in citations:
-        if citation["number"] is not None:
-            known.setdefault(_place(citation), citation["number"])
-    numbers: list[int | None] = []
-    for citation in citations:
-        number = citation["number"]
-        if number is None and citation["matched"]:
-            number = known.setdefault(_place(citation), max(known.values(), default=0) + 1)
-        numbers.append(number)
-    return numbers
-
-
-def _place(citation: Citation) -> tuple[object, object]:
-    return citation["doc_id"] or citation["title"], citation["section"]
 
 
 def _chip(text: str, table: Mapping[str, str], index: int, citation: Citation, number: int | None) -> Chip:

@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, create_model
 
+from app.edge import numbered_places
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
 from app.http.questions import QUERY_SCHEMA, ChatTopK, JsonRoute, SessionId, run_config
 from app.http.routes.health import HEALTH, PROBE, Health, health_of
 from chains.logs import masked
 from chains.question import QUERY_MAX_CHARACTERS, check_question
-from chains.state import Answer
 
 
 class ChatBody(BaseModel):
@@ -86,18 +86,11 @@ async def chat(request: Request, body: Any) -> ChatAnswer:
     if body.session_id:
         question["session_id"] = body.session_id
     answer = await chain.ainvoke(question, run_config(request, session_id=body.session_id, model_id=body.model_id))
-    return ChatAnswer(query=body.query, answer=answer["answer"].strip(), citations=numbered_citations(answer))
-
-
-def numbered_citations(answer: Answer) -> list[ChatCitation]:
-    """Return the source of each number in the answer; the position in the list is the number."""
-    by_number: dict[int, ChatCitation] = {}
-    for citation in sorted(answer["citations"], key=lambda citation: not citation["matched"]):
-        if citation["number"] is not None:
-            urls = citation["source_urls"]
-            source = ChatCitation(title=citation["title"], page=citation["page"] or 0, url=urls[0] if urls else "")
-            by_number.setdefault(citation["number"], source)
-    return [source for _, source in sorted(by_number.items())]
+    places = [
+        ChatCitation(title=place["title"], page=place["page"] or 0, url=place["url"] or "")
+        for place in numbered_places(answer)
+    ]
+    return ChatAnswer(query=body.query, answer=answer["answer"].strip(), citations=places)
 
 
 @PROBE

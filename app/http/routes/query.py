@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 from typing_extensions import get_type_hints
 
+from app.edge import matched
 from app.http.openapi import ANSWER, error_responses, ok_response
 from app.http.questions import (
     LANGUAGE_SCHEMA,
@@ -100,8 +101,7 @@ QueryAnswer = _model("QueryAnswer", Answer, question=None, documents=None)
 
 def query_answer(answer: Answer) -> Any:
     """Return the answer as the Waypoint contract names its fields."""
-    matched = [citation for citation in answer["citations"] if citation["matched"]]
-    return QueryAnswer.model_validate(answer | {"citations": matched})
+    return QueryAnswer.model_validate(answer | {"citations": matched(answer["citations"])})
 
 
 class QueryBody(BaseModel):

@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import QUERY_SCHEMA, TopK, bad_request_route, run_config
 from app.wiring.build import search
-from chains.citations.sources import external_urls
+from chains.naming import place_in
 from chains.question import QUESTION_MAX_CHARACTERS
+from chains.source_urls import source_urls
 from chains.state import Passage
 
 # Metadata of a passage beyond the contract: what a citation needs, and its audience.
@@ -83,15 +84,15 @@ async def search_passages(request: Request, body: SearchBody) -> SearchResults:
 
 def _result(passage: Passage) -> SearchResult:
     metadata = passage["metadata"]
-    urls = external_urls(metadata)
+    place = place_in(metadata)
     return SearchResult(
         text=passage["content"],
-        document_id=str(metadata.get("doc_id") or ""),
+        document_id=place["doc_id"] or "",
         chunk_index=int(metadata.get("chunk_index") or 0),
-        title=str(metadata.get("title") or ""),
-        page=int(metadata.get("page") or 0),
-        url=urls[0] if urls else "",
+        title=place["title"],
+        page=place["page"] or 0,
+        url=place["url"] or "",
         score=passage["score"],
-        source_urls=urls,
+        source_urls=source_urls(metadata.get("source_urls")),
         metadata={name: metadata[name] for name in EXTRA_METADATA if name in metadata},
     )
