@@ -39,7 +39,6 @@ KINDS = {
     "answer_logs": "(services) -> AnswerLog, or None where the settings want none",
     "answer_databases": "sqlite, or the name of a VECTOR_STORE_TYPE that keeps them too: (settings) -> AnswerDatabase",
     "certificates": "(answer, services) -> what proves the answer, as values for JSON",
-    "settings": "a prefix of variables: a subclass of app.settings.group.Group",
     "commands": "a function that Typer takes as `waypoint NAME`",
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.language_models import BaseChatModel
 
 from app import hooks
-from app.adapters.sessions.conversations import MemoryConversations
+from app.adapters.sessions.conversations import MOST_CONVERSATIONS, MemoryConversations
 from app.observability.call_log import CallLog
 from app.ports import AnswerLog, Outbox
 from app.settings import Settings
@@ -84,4 +84,4 @@ class Serving(Indexing):
 
 def memory_conversations(settings: Settings, _access: Access, clock: Clock) -> ConversationStore:
     """Return what keeps them in this process."""
-    return MemoryConversations(ttl_s=settings.session.ttl, capacity=settings.session.capacity, clock=clock)
+    return MemoryConversations(ttl_s=settings.session.ttl, capacity=MOST_CONVERSATIONS, clock=clock)

@@ -180,7 +180,7 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
 
 def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
     metadata = {
-        "title": _plain(values.get("title")) or _first_heading(body) or title_of(path),
+        "title": _plain(values.get("title")) or first_heading(body) or title_of(path),
         "source_org": _plain(values.get("source_organization")),
         "source_urls": json.dumps(source_urls(values.get("source_urls")), ensure_ascii=False),
         "source_type": _plain(values.get("source_type")),
@@ -195,7 +195,7 @@ def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
     return {name: value for name, value in metadata.items() if value}
 
 
-def _first_heading(body: str) -> str:
+def first_heading(body: str) -> str:
     """Return the first heading of level 1; comments in code are none."""
     if "#" not in body and "==" not in body:
         return ""

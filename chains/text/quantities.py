@@ -194,9 +194,11 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
     kind, end = "", words[place].end
     for word in words[place + 1 : place + 4]:
         between = text[end : word.start]
-        if between.strip(" -("):
+        if between.strip(" -()"):
             break
         plain, end = word.text.lower(), word.end
+        if word.kind == "number" and word.key == words[place].key:
+            continue  # "Three (3) minutes".
         if plain in _KINDS_OF_DAYS:
             kind = _KINDS_OF_DAYS[plain]
         elif plain == "cubic":

@@ -16,6 +16,7 @@ from chains.question import is_text
 # Of one conversation; the oldest turns go first.
 MOST_TURNS = 20
 MOST_CHARACTERS = 8000
+MOST_CONVERSATIONS = 10_000
 
 
 log = get_logger(__name__)

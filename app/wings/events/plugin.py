@@ -5,10 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app import hooks
-from app.ports import EventStore, Trial
+from app.ports import MOST_EVENTS, EventStore, Trial
 from app.settings import Settings
 from app.wings.events.file_events import FileEvents
-from app.wings.events.settings import EventSettings
 from app.wiring.checks import TIMEOUT_S, answers
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def outbox(settings: Settings) -> "Outbox | None":
     Raises:
         ConfigurationError: its extra is not installed.
     """
-    chosen = settings.wing(EventSettings)
+    chosen = settings.events
     if chosen.rabbitmq_url is None or not chosen.enabled:
         return None
     with hooks.from_extra("events", "RABBITMQ_URL"):
@@ -30,13 +29,13 @@ def outbox(settings: Settings) -> "Outbox | None":
         from app.wings.events.publisher import Publisher
     publisher = Publisher(chosen.rabbitmq_url.get_secret_value())
     open_store = partial(hooks.load("event_stores", chosen.backend), settings)
-    return Outbox(open_store, publisher, capacity=chosen.capacity)
+    return Outbox(open_store, publisher, capacity=MOST_EVENTS)
 
 
 def file_store(settings: Settings) -> EventStore:
     """Return the file of EVENTS_PATH."""
-    chosen = settings.wing(EventSettings)
-    return FileEvents(chosen.path, capacity=chosen.capacity)
+    chosen = settings.events
+    return FileEvents(chosen.path, capacity=MOST_EVENTS)
 
 
 def trials(services: "Services") -> Iterator[Trial]:
@@ -45,7 +44,7 @@ def trials(services: "Services") -> Iterator[Trial]:
     if opened is None:
         yield Trial("rabbitmq", None, "RABBITMQ_URL")
         return
-    if services.settings.wing(EventSettings).backend == "postgres":
+    if services.settings.events.backend == "postgres":
         remedy = "check DATABASE_URL, and run `waypoint migrate`; events wait in memory meanwhile"
         yield Trial("events", opened.check, remedy, required=False)
     else:

@@ -14,7 +14,6 @@ from app.settings import Settings
 from app.wings.knowledge.answer_file import AnswerFile
 from app.wings.knowledge.answers import AnswerStore, LoggedAnswer, Nearest, Quote, pack
 from app.wings.knowledge.certificate import Certificate, certificate
-from app.wings.knowledge.settings import AnswerLogSettings
 from app.wiring.library import folder_beside
 from chains.audience import Audience
 from chains.logs import get_logger
@@ -27,6 +26,7 @@ from chains.state import Answer
 if TYPE_CHECKING:
     from app.wiring import Services
 
+MAX_MB = 200  # Of the logged answers; the oldest go first.
 MOST_WAITING = 1000  # Answers that are not written yet.
 RATE_TIMEOUT_S = 10
 UNLOGGED = "unlogged"  # In the metadata of a call's config: nobody wants this answer, so it is not logged.
@@ -36,22 +36,22 @@ log = get_logger(__name__)
 
 def answer_log(services: "Services") -> "KeptAnswers | None":
     """Return what keeps the answers; None where ANSWER_LOG is off."""
-    if not services.settings.wing(AnswerLogSettings).enabled:
+    if not services.settings.answer_log.enabled:
         return None
     return KeptAnswers(open_answers(services.settings), services)
 
 
 def open_answers(settings: Settings) -> AnswerStore:
     """Return the logged answers of the index; nothing is opened before it is used."""
-    chosen = settings.wing(AnswerLogSettings)
+    chosen = settings.answer_log
     kind = settings.store.kind if settings.store.kind in hooks.names("answer_databases") else "sqlite"
     database: AnswerDatabase = hooks.load("answer_databases", kind)(settings)
-    return AnswerStore(database, collection=settings.store.collection, days=chosen.days, max_mb=chosen.max_mb)
+    return AnswerStore(database, collection=settings.store.collection, days=chosen.days, max_mb=MAX_MB)
 
 
 def answer_file(settings: Settings) -> AnswerDatabase:
     """Return the file in the folder ANSWER_LOG_PATH, or beside the index."""
-    return AnswerFile(folder_beside(settings, settings.wing(AnswerLogSettings).folder, "answers"))
+    return AnswerFile(folder_beside(settings, settings.answer_log.folder, "answers"))
 
 
 class KeptAnswers:

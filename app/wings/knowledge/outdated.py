@@ -16,7 +16,6 @@ from app.ports import AnswerLogError
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.recall import recalled
-from app.wings.knowledge.settings import AnswerLogSettings
 from app.wings.knowledge.shared import BUSY
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ _EXAMPLE = {
 def outdated_answers(services: "Services") -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
-    is_kept = services.settings.wing(AnswerLogSettings).enabled and not services.remote
+    is_kept = services.settings.answer_log.enabled and not services.remote
     responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_EXAMPLE)
 
     @router.post("/api/outdated", responses=responses)

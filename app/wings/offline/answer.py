@@ -190,7 +190,7 @@ def _cut(items: Sequence[str]) -> list[str]:
 
 def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     """Return the items in markdown with their citation; only citations stand in bare brackets."""
-    marker, said = evidence.entries[one.entry].marker, [_without_verdict(item, one, evidence) for item in items]
+    entry, said = evidence.entries[one.entry], [_without_verdict(item, one, evidence) for item in items]
     quoted = [escape_brackets(item) for item in said]
     statement = one.statement
     label = statement.lead if len(items) == 1 else statement.above
@@ -199,9 +199,10 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     telling = statement.kind == "item" and label and not label.endswith("?") and (alone or asked & _keys(label))
     lead = f"{escape_brackets(label)}:" if telling else ""
     if len(quoted) == 1:
-        return f"{lead} {quoted[0]} {marker}".strip()
-    lines = "\n".join(f"- {item}" for item in quoted)
-    return (f"{lead}\n\n{lines}" if lead else lines) + f" {marker}"
+        return f"{lead} {quoted[0]} {entry.marker}".strip()
+    marks = {other.said: other.mark for other in entry.statements if other.block == statement.block}
+    lines = "\n".join(f"{marks.get(item, '-')} {words}" for item, words in zip(items, quoted, strict=True))
+    return (f"{lead}\n\n{lines}" if lead else lines) + f" {entry.marker}"
 
 
 def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:

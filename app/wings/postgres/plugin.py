@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
+from app.adapters.sessions.conversations import MOST_CONVERSATIONS
 from app.adapters.stores.index import Recipe, StoredIndex
-from app.ports import AnswerDatabase, EventStore, Trial
+from app.ports import MOST_EVENTS, AnswerDatabase, EventStore, Trial
 from app.settings import Settings
 from app.wings.postgres.answers import PostgresAnswers
 from app.wings.postgres.conversations import PostgresConversations
@@ -13,7 +14,6 @@ from app.wings.postgres.database import Database
 from app.wings.postgres.events import PostgresEvents
 from app.wings.postgres.index import PostgresIndex
 from app.wings.postgres.schema import migrate
-from app.wings.postgres.settings import DatabaseSettings
 from app.wiring.access import Access
 from chains.clock import Clock
 from chains.conversations import ConversationStore
@@ -22,6 +22,8 @@ from chains.errors import ConfigurationError
 if TYPE_CHECKING:
     from app.wiring import Services
 
+# Of a statement; and connections of a process.
+TIMEOUT_S, POOL_SIZE = 10, 10
 # How long an unresponsive database may delay shutdown.
 EVENTS_TIMEOUT_S = 5
 
@@ -33,12 +35,12 @@ def index(settings: Settings, recipe: Recipe) -> StoredIndex:
 
 def conversations(settings: Settings, _access: Access, _clock: Clock) -> ConversationStore:
     """Return where all hosts keep the conversations of sessions."""
-    return PostgresConversations(database_of(settings), ttl_s=settings.session.ttl, capacity=settings.session.capacity)
+    return PostgresConversations(database_of(settings), ttl_s=settings.session.ttl, capacity=MOST_CONVERSATIONS)
 
 
 def events(settings: Settings) -> EventStore:
     """Return where the events of all hosts wait for the broker."""
-    return PostgresEvents(database_of(settings, most_s=EVENTS_TIMEOUT_S), capacity=settings.of_variable("events_max"))
+    return PostgresEvents(database_of(settings, most_s=EVENTS_TIMEOUT_S), capacity=MOST_EVENTS)
 
 
 def answers(settings: Settings) -> AnswerDatabase:
@@ -48,10 +50,9 @@ def answers(settings: Settings) -> AnswerDatabase:
 
 def database_of(settings: Settings, *, most_s: float = math.inf) -> Database:
     """Return the database at DATABASE_URL, with a timeout of `most_s`; no connection is opened yet."""
-    database = settings.wing(DatabaseSettings)
-    url = database.url.get_secret_value() if database.url else ""
-    timeout_s = min(settings.store.timeout_s, most_s)
-    return Database(url, pool_size=database.pool_size, timeout_s=timeout_s)
+    url = settings.database.url.get_secret_value() if settings.database.url else ""
+    timeout_s = min(TIMEOUT_S, most_s)
+    return Database(url, pool_size=POOL_SIZE, timeout_s=timeout_s)
 
 
 def migrate_database(settings: Settings) -> str:
@@ -61,7 +62,7 @@ def migrate_database(settings: Settings) -> str:
         ConfigurationError: no database is configured, or it lacks pgvector.
         VectorStoreError: it does not answer, or refuses.
     """
-    if settings.wing(DatabaseSettings).url is None:
+    if settings.database.url is None:
         msg = "no database is configured: set DATABASE_URL, like postgresql://user:password@host:5432/name"
         raise ConfigurationError(msg)
     database = database_of(settings)

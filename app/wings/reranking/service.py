@@ -10,7 +10,7 @@ from pydantic import BaseModel, PrivateAttr, SecretStr, ValidationError
 
 from app.adapters.http_client import client
 from app.adapters.service_calls import ServiceCalls, ServiceKind
-from app.wings.reranking.settings import RerankerSettings
+from app.wiring.models import RERANKER_TIMEOUT_S
 from chains.errors import RetrievalError
 from chains.retrieval.retriever import with_metadata
 
@@ -92,6 +92,5 @@ class ServiceReranker(BaseDocumentCompressor):
 
 def service(settings: "Settings", _model: Any) -> ServiceReranker:
     """Return the reranker that asks the service of RERANKER_BASE_URL."""
-    own = settings.wing(RerankerSettings)
-    timeout_s = settings.retrieval.reranker_timeout_s
+    own, timeout_s = settings.reranker, RERANKER_TIMEOUT_S
     return ServiceReranker(own.base_url or "", model=own.model, api_key=own.api_key, timeout_s=timeout_s)

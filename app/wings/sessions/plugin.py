@@ -1,5 +1,6 @@
 """What several processes share: sessions of an auth service, and conversations in Redis."""
 
+from app.adapters.sessions.conversations import MOST_CONVERSATIONS
 from app.adapters.sessions.identity import Authenticator
 from app.hooks import from_extra
 from app.settings import Settings
@@ -14,7 +15,7 @@ def conversations(settings: Settings, access: Access, _clock: Clock) -> Conversa
     with from_extra("redis", "SESSION_BACKEND=redis"):
         from app.wings.sessions.redis_sessions import RedisConversations
 
-    return RedisConversations(access.redis, ttl_s=settings.session.ttl, capacity=settings.session.capacity)
+    return RedisConversations(access.redis, ttl_s=settings.session.ttl, capacity=MOST_CONVERSATIONS)
 
 
 def authenticator(settings: Settings, access: Access) -> Authenticator:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from app.wiring.ingestion import Ingestion
     from chains.ingestion.index import Report
 
+MOST_WAITING = 20  # Uploads; further ones get 429.
 ATTEMPTS = 3  # A file that kills the process must not do so forever.
 BUSY_S = 600
 RETRY_S = 1.0
@@ -108,7 +109,7 @@ class Uploads:
         with self._lock:
             self._receiving += 1
             taken = self._receiving
-        if taken + len(self._pending()) > self.settings.uploads.max_waiting:
+        if taken + len(self._pending()) > MOST_WAITING:
             self.received()
             raise UploadsBusyError
 
@@ -164,7 +165,7 @@ class Uploads:
 
     def _check(self, job: Job, names: Sequence[str]) -> None:
         pending = self._pending()
-        if len(pending) >= self.settings.uploads.max_waiting:
+        if len(pending) >= MOST_WAITING:
             raise UploadsBusyError
         if not job.replace:
             coming = {file.name for other in pending if other.folder == job.folder for file in other.files}

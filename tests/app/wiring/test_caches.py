@@ -47,7 +47,7 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.service)])
 def backend(request):
     if request.param == "redis":
-        return {"cache_backend": "redis", "redis_url": request.getfixturevalue("redis_url"), "redis_timeout_s": 30}
+        return {"cache_backend": "redis", "redis_url": request.getfixturevalue("redis_url")}
     return {"cache_backend": "memory"}
 
 
@@ -97,7 +97,7 @@ async def test_a_repeated_question_makes_no_outside_call(corpus, groq, backend, 
 
 @pytest.mark.service
 def test_another_service_over_the_same_redis_finds_what_this_one_made(corpus, groq, redis_url):
-    options = {"cache_backend": "redis", "redis_url": redis_url, "redis_timeout_s": 30}
+    options = {"cache_backend": "redis", "redis_url": redis_url}
     make(groq, **options)[0].ingest([corpus])
     make(groq, **options)[0].chain.invoke(QUESTION)
 
@@ -116,7 +116,6 @@ def test_another_process_finds_in_redis_what_this_one_made(corpus, redis_url, tm
         "cache_enabled": "on",
         "cache_backend": "redis",
         "redis_url": redis_url,
-        "redis_timeout_s": "30",
     }
     services = Services(load_settings(**settings))
     services.ingest([corpus])
@@ -133,7 +132,7 @@ def test_another_process_finds_in_redis_what_this_one_made(corpus, redis_url, tm
 @pytest.mark.service
 @pytest.mark.parametrize("value", ["{}", "[]", "[1.0]", "null", '"x"', '[{"page_content": "x", "metadata": {}}]'])
 def test_json_in_redis_that_this_service_did_not_write_is_a_miss(corpus, groq, redis_url, value):
-    services, _ = make(groq, cache_backend="redis", redis_url=redis_url, redis_timeout_s=30)
+    services, _ = make(groq, cache_backend="redis", redis_url=redis_url)
     services.ingest([corpus])
     first = services.chain.invoke(QUESTION)
     with redis.Redis.from_url(redis_url) as client:
@@ -222,7 +221,7 @@ def test_an_answer_made_with_other_settings_is_not_told(settings):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"port": 4000}, {"redis_timeout_s": 1}, {"api_keys": f"a:{64 * '0'}:ask"}, {"chroma_path": "elsewhere"}],
+    [{"port": 4000}, {"cache_ttl": 9}, {"api_keys": f"a:{64 * '0'}:ask"}, {"chroma_path": "elsewhere"}],
     ids=str,
 )
 def test_what_differs_between_processes_and_not_between_answers_makes_no_difference(settings):
