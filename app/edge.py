@@ -6,7 +6,9 @@ A contract (HTTP, OpenAI, MCP, the command line, the page) gives these its own n
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
 
 from chains.naming import (
     Place,
@@ -60,6 +62,11 @@ def numbers_of(citations: Sequence[Mapping[str, Any]]) -> list[int | None]:
     return numbers
 
 
+def word_of_three(level: str) -> str:
+    """Return the confidence as clients know it that switch on High, Medium and Low; very_low and unknown are Low."""
+    return {"high": "High", "medium": "Medium"}.get(level.lower(), "Low")
+
+
 class Link(NamedTuple):
     """A marker of the text that leads to a source."""
 
@@ -85,14 +92,29 @@ def links_of(answer: Answer) -> list[Link]:
     ]
 
 
-def sources_of(answer: Answer) -> list[dict[str, Any]]:
-    """Return number, place and quote of each numbered source."""
+class NumberedSource(Place):
+    """What a number in the answer stands for."""
+
+    number: int
+    quote: Annotated[str, Field(description="The words of the source that support the answer.")]
+
+
+def sources_of(answer: Answer) -> list[NumberedSource]:
+    """Return the source of each number."""
     cited = cited_by_number(answer["citations"])
-    return [{"number": number, **place_of(one), "quote": one["quote"]} for number, one in cited.items()]
+    return [{**place_of(one), "number": number, "quote": one["quote"]} for number, one in cited.items()]
 
 
-def closest_of(answer: Answer) -> list[dict[str, Any]]:
-    """Return place, passage in markdown, marked words and score of each closest passage."""
+class NearPassage(Place):
+    """A passage near a question that was not answered."""
+
+    quote: Annotated[str, Field(description="The passage, in markdown.")]
+    marked: Annotated[str, Field(description="The words of it that fit the question best; empty where none is sure.")]
+    score: Annotated[float | None, Field(description="The similarity to the question, 0 to 1.")]
+
+
+def closest_of(answer: Answer) -> list[NearPassage]:
+    """Return the closest passages."""
     return [
         {
             **place_of(passage),

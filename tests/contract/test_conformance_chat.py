@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from app.edge import numbered_places
 from app.http.openapi import ANSWER
-from app.http.routes.chat import chat_router
+from app.http.routes.answers import chat_router
 from app.http.server import create_app
 from app.settings import load_settings
 from chains.observers import Call

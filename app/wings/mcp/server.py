@@ -24,7 +24,7 @@ from mcp.shared.exceptions import McpError
 from pydantic import AnyUrl, BaseModel, Field, ValidationError
 from starlette.types import Receive, Scope, Send
 
-from app.edge import closest_of, sources_of
+from app.edge import NearPassage, NumberedSource, closest_of, sources_of
 from app.wiring import Services
 from app.wiring.build import search
 from app.wiring.library import Library
@@ -57,30 +57,22 @@ ConfigOf = Callable[[Any], RunnableConfig]
 """Returns the config of a call from its HTTP request; None is a call over stdio."""
 
 
-class Document(Place):
-    """A place, and its whole document as a resource of this server."""
+class AnswerSource(NumberedSource):
+    """What a number in the answer stands for, and its whole document as a resource of this server."""
 
     resource: str | None
 
 
-class AnswerSource(Document):
-    """What a number in the answer stands for."""
+class AnswerPassage(NearPassage):
+    """A passage near a question that was not answered, and its whole document as a resource of this server."""
 
-    number: int
-    quote: Annotated[str, Field(description="The words of the source that support the answer.")]
-
-
-class AnswerPassage(Document):
-    """A passage near a question that was not answered."""
-
-    quote: Annotated[str, Field(description="The passage, in markdown.")]
-    marked: Annotated[str, Field(description="The words of it that fit the question best; empty where none is sure.")]
-    score: Annotated[float | None, Field(description="The similarity to the question, 0 to 1.")]
+    resource: str | None
 
 
-class FoundPassage(Document):
-    """A passage of a document."""
+class FoundPassage(Place):
+    """A passage of a document, which is a resource of this server."""
 
+    resource: str | None
     id: Annotated[str, Field(description="Names the passage: the document, and the number of the passage in it.")]
     text: str
     score: Annotated[float | None, Field(description="The similarity to the query, 0 to 1.")]
@@ -212,8 +204,8 @@ class DocumentServer(FastMCP[Any]):
         logging.getLogger("mcp.server.lowlevel.server").setLevel(logging.CRITICAL)  # It logs what cannot be read.
         read = await anyio.open_file(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", newline="\n")
         written = await anyio.open_file(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
-        async with read, stdio_server(read, written) as streams:
-            await self._mcp_server.run(*streams, self._mcp_server.create_initialization_options())
+        async with read, stdio_server(read, written) as (incoming, outgoing):
+            await self._mcp_server.run(incoming, outgoing, self._mcp_server.create_initialization_options())
 
 
 async def run_stdio(services: Services) -> None:
@@ -278,8 +270,8 @@ def _answered(answer: Answer) -> AskOutput:
     return AskOutput(
         answer=numbered_text(answer["answer"], answer["citations"], doubts=True),
         outcome=answer["outcome"],
-        sources=[AnswerSource(**source, resource=_address(source["doc_id"])) for source in sources_of(answer)],
-        closest=[AnswerPassage(**passage, resource=_address(passage["doc_id"])) for passage in closest_of(answer)],
+        sources=[{**source, "resource": _address(source["doc_id"])} for source in sources_of(answer)],
+        closest=[{**passage, "resource": _address(passage["doc_id"])} for passage in closest_of(answer)],
         unsupported=unsupported_sentences(answer),
         confidence=confidence["level"] if confidence else None,
         confidence_score=confidence["score"] if confidence else None,

@@ -15,7 +15,7 @@ from app.http.errors import RequestRefusedError
 from app.http.events import EventStream
 from app.http.openapi import ok_response, openai_error_responses
 from app.http.policy import KILOBYTE, Policy
-from app.http.questions import bad_request_route, run_config
+from app.http.questions import run_config
 from app.wings.openai.messages import CompletionBody, ResponseBody, question_of
 from app.wings.openai.replies import Completion, Reply, Response, events
 from app.wiring import Services
@@ -112,11 +112,11 @@ _ERRORS = openai_error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 50
 
 def completions_router(services: Services) -> APIRouter:
     """Return the routes."""
-    router = APIRouter(prefix="/v1", tags=["OpenAI"], route_class=bad_request_route("a JSON object with messages"))
+    router = APIRouter(prefix="/v1", tags=["OpenAI"])
     names = (OFFLINE,) if services.settings.provider == OFFLINE else services.settings.llm.models
     created = int(time.time())
     models = {name: Model(id=name, created=created) for name in names}
-    conversation = Policy(body_bytes=128 * KILOBYTE, errors="openai")
+    conversation = Policy(body_bytes=128 * KILOBYTE, errors="openai", invalid={"": "a JSON object with messages"})
 
     async def answered(request: Request, body: CompletionBody | ResponseBody, reply: Reply) -> HttpResponse:
         body.check_served()
