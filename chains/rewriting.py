@@ -77,23 +77,19 @@ class Rewrite(Runnable[Contextualised, Record]):
         self._answer = answer
         self._citing = citing
         self._filters = tuple(filters)
-        self._prompted = prompted or _as_it_is
+        self._prompted = prompted or (lambda state: state)
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """Return the configurable fields and alternatives of what makes the message."""
         return self._answer.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        """Return the graph of what makes the message."""
         return self._answer.get_graph(config)
 
     def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Record:
-        """Return the message and its text."""
         return self._whole(input, self._answer.invoke(self._prompted(input), config))
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Record:
-        """Return the message and its text."""
         return self._whole(input, await self._answer.ainvoke(self._prompted(input), config))
 
     def stream(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Record]:
@@ -167,10 +163,6 @@ class _Text:
         shown = AIMessage("".join(self._words), id=message.id, response_metadata=message.response_metadata | findings)
         # A copy is not validated: LangChain's own cache of models makes a usage without tokens.
         return shown.model_copy(update={"usage_metadata": getattr(message, "usage_metadata", None)})
-
-
-def _as_it_is(state: Contextualised) -> Contextualised:
-    return state
 
 
 def rewrite(text: str, by: TextFilter) -> str:

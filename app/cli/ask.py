@@ -56,6 +56,6 @@ def ask(
         from app import hooks
         from app.adapters.private_files import write_atomically
 
-        certificate = hooks.load("certificates", "proof")(answer, services)
+        certificate = hooks.wing("knowledge.certificate:certificate")(answer, services)
         write_atomically(proof, as_json(certificate) + "\n")
         complain(f"The proof is in {proof}. Check it: waypoint verify {proof} --documents FOLDER")

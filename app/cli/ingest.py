@@ -104,7 +104,7 @@ def _sample_path(settings: Settings) -> str:
 
 def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
     """Yield what the steps after an ingestion say; one that fails is named, and the report stands."""
-    for tell in hooks.each("ingested"):
+    for tell in hooks.wings("knowledge.ingested:worth_a_look", "knowledge.ingested:count_of_recalled"):
         notes = [f"The step {tell.__name__!r} failed, the log says where; the documents are in the index."]
         with side_step(tell.__name__):
             notes = list(tell(services, paths))

@@ -8,7 +8,7 @@ what is inside a line, so the rules that consume code spans and autolinks are wr
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -152,11 +152,8 @@ def _is_other(answer: str, marker: Marker) -> bool:
         line = answer.rfind("\n", 0, start) + 1
         return bool(_CHECKBOX.fullmatch(answer, line, start))
     before = answer[start - 1 : start]
-    return answer[start] == "[" and (before.isalnum() or before in {"_", ")"}) and _is_index(inner)
-
-
-def _is_index(inner: str) -> bool:
-    return inner.lstrip("-").isalnum() and " " not in inner
+    is_index = inner.lstrip("-").isalnum() and " " not in inner
+    return answer[start] == "[" and (before.isalnum() or before in {"_", ")"}) and is_index
 
 
 _BACKTICKS = re.compile("`+")
@@ -190,24 +187,15 @@ class MarkerBuffer:
                 open_at.append((bracket, found.start()))
             elif bracket not in OPENING:
                 open_at.clear()
-            elif self._closes(bracket, found.start(), open_at):
-                open_at.pop()
+            elif open_at and open_at[-1][0] == OPENING[bracket]:
+                opened = ""
+                for run in _BACKTICKS.findall(self._held[open_at[-1][1] : found.start()]):
+                    opened = "" if run == opened else opened or run
+                if not opened:  # A bracket in a code span that is open closes nothing.
+                    open_at.pop()
         waiting = [start for _, start in open_at if len(self._held) - start <= LONGEST_MARKER]
         ends_in_escape = self._held.endswith("\\")
         return waiting[0] if waiting else len(self._held) - ends_in_escape
-
-    def _closes(self, bracket: str, at: int, open_at: Sequence[tuple[str, int]]) -> bool:
-        if not open_at or open_at[-1][0] != OPENING[bracket]:
-            return False
-        return not _ends_in_code(self._held[open_at[-1][1] : at])
-
-
-def _ends_in_code(text: str) -> bool:
-    """Return whether a code span is open at the end: a bracket in it closes nothing."""
-    opened = ""
-    for run in _BACKTICKS.findall(text):
-        opened = "" if run == opened else opened or run
-    return bool(opened)
 
 
 Range = tuple[int, int]
@@ -225,7 +213,7 @@ def code_ranges(text: str) -> list[Range]:
         return []
     parser = _parser()
     flat = text.replace("\r", " ")  # The same length, so that offsets hold.
-    lines = _line_starts(flat)
+    lines = [0, *(place for place, character in enumerate(flat, start=1) if character == "\n"), len(flat)]
     ranges: list[Range] = []
     for token in parser.parse(flat):
         if token.type in {"fence", "code_block"} and token.map:
@@ -253,12 +241,6 @@ def _offsets(text: str, content: str, start: int) -> list[int]:
         offsets.extend(range(cursor, cursor + len(line) + 1))
         cursor += len(line)
     return offsets
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    starts.extend(index + 1 for index, character in enumerate(text) if character == "\n")
-    return [*starts, len(text)]
 
 
 @cache

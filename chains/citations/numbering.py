@@ -99,7 +99,8 @@ class NumberedMarkers:
         before = ""
         if self._run and not _JOIN.fullmatch(self._gap):
             self._run = set()
-            before = self._release()
+            gap, self._gap = self._gap, ""
+            before = self._take_gap(gap)
         new = [number for number in self._known(numbers) if number not in self._run]
         if not new:
             self._after = ""
@@ -114,10 +115,6 @@ class NumberedMarkers:
         self._gap, self._hole, self._after = "", False, ""
         self._run.update(new)
         return written
-
-    def _release(self) -> str:
-        gap, self._gap = self._gap, ""
-        return self._take_gap(gap)
 
     def _known(self, numbers: Sequence[int]) -> list[int]:
         """Return the final numbers of the sources among `numbers` that were shown, each once."""

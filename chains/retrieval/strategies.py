@@ -136,12 +136,10 @@ class CompressionRetriever(ChunkRetriever):
         asked = [{"document": escape_tag(document.page_content, "document"), "question": query} for document in found]
         config = RunnableConfig(callbacks=callbacks, max_concurrency=self.concurrency, run_name="compress")
         # A failure costs nothing but the shorter text, so it comes back as a value; the trace holds it.
-        extracts: list[Any] = self._extract().batch(asked, config, return_exceptions=True)
-        return [_compress(document, extract) for document, extract in zip(found, extracts, strict=True)]
-
-    def _extract(self) -> Any:
         template = ChatPromptTemplate.from_messages([("system", self.prompt), ("human", "{question}")])
-        return template | self.model | StrOutputParser()
+        extract = template | self.model | StrOutputParser()
+        extracts: list[Any] = extract.batch(asked, config, return_exceptions=True)
+        return [_compress(document, words) for document, words in zip(found, extracts, strict=True)]
 
 
 def _compress(document: Document, extract: str | Exception) -> Document:
@@ -149,13 +147,8 @@ def _compress(document: Document, extract: str | Exception) -> Document:
     start = document.page_content.find(words) if words else -1
     if start < 0 or len(words) == len(document.page_content):
         return document
-    cut = with_metadata(document, {COMPRESSED: True, **_offsets(document.metadata, start, len(words))})
+    cut, first = with_metadata(document, {COMPRESSED: True}), document.metadata.get("start_char")
+    if first is not None:
+        cut.metadata |= {"start_char": first + start, "end_char": first + start + len(words)}
     cut.page_content = words
     return cut
-
-
-def _offsets(metadata: dict[str, Any], start: int, length: int) -> dict[str, int]:
-    if "start_char" not in metadata:
-        return {}
-    first = metadata["start_char"] + start
-    return {"start_char": first, "end_char": first + length}

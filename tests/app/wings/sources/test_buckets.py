@@ -119,7 +119,9 @@ def test_one_file_of_a_bucket_is_taken_alone(services, bucket):
     assert ids(services) == {"gst"}
 
 
-def test_a_file_that_is_too_large_or_has_an_impossible_name_is_named_and_the_rest_goes_on(services, bucket, monkeypatch):
+def test_a_file_that_is_too_large_or_has_an_impossible_name_is_named_and_the_rest_goes_on(
+    services, bucket, monkeypatch
+):
     monkeypatch.setattr("app.wings.sources.plugin.MAX_BYTES", 2**20)
     bucket.put("good.md", b"# Good\n\nWords.")
     bucket.put("large.md", b"x" * (2**20 + 1))
