@@ -17,15 +17,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from chains.audience import Audience, called_for
 from chains.citations.cited_sentences import cited_sentences, sentences_of
-from chains.citations.markers import code_ranges, inside
-from chains.citations.sources import external_urls
+from chains.citations.markers import inside
+from chains.citations.number_scanner import code_ranges
 from chains.citations.verification import verify
 from chains.errors import QuestionError
-from chains.naming import cited_by_number, place_name
+from chains.naming import Place, cited_by_number, place_in, place_name, place_of
 from chains.retrieval.passages import passage
 from chains.state import Answer, Citation, Passage, Question
 from chains.text.letters import one_line
@@ -40,14 +39,9 @@ UNTITLED_CHARACTERS = 60
 _MARKER = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)(?:, unsupported)?\](?!\()")
 
 
-class CitedSource(TypedDict):
+class CitedSource(Place):
     """What a number of the thread stands for: its n-th source has the number n. `passages` are those cited of it."""
 
-    title: str
-    section: str | None
-    page: int | None
-    doc_id: str | None
-    url: str | None
     quote: str
     passages: list[str]
 
@@ -207,16 +201,9 @@ def _numbered_passages(text: str, documents: Sequence[Document], sources: list[C
 
 def _source_found(document: Document) -> CitedSource:
     found = passage(document)
-    metadata, text = found["metadata"], found["content"]
-    return CitedSource(
-        title=str(metadata.get("title") or one_line(text)[:UNTITLED_CHARACTERS]),
-        section=metadata.get("section") or None,
-        page=metadata.get("page") or None,
-        doc_id=metadata.get("doc_id"),
-        url=next(iter(external_urls(metadata)), None),
-        quote=text,
-        passages=[text],
-    )
+    place, text = place_in(found["metadata"]), found["content"]
+    title = place["title"] or one_line(text)[:UNTITLED_CHARACTERS]
+    return {**place, "title": title, "quote": text, "passages": [text]}
 
 
 def _numbers_of(answer: Answer, sources: list[CitedSource]) -> dict[int, int]:
@@ -230,15 +217,8 @@ def _numbers_of(answer: Answer, sources: list[CitedSource]) -> dict[int, int]:
 
 def _source_of(citation: Citation, texts: Sequence[str]) -> CitedSource:
     quote = citation["quote"]
-    return CitedSource(
-        title=citation["title"],
-        section=citation["section"],
-        page=citation["page"],
-        doc_id=citation["doc_id"],
-        url=next(iter(citation["source_urls"]), None),
-        quote=quote,
-        passages=[text for text in texts if quote and quote in text] or [quote],
-    )
+    passages = [text for text in texts if quote and quote in text] or [quote]
+    return {**place_of(citation), "quote": quote, "passages": passages}
 
 
 def _number(source: CitedSource, sources: list[CitedSource]) -> int:

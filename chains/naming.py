@@ -1,9 +1,13 @@
 """Name the place that a citation points to, and list citations by number."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from textwrap import indent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import TypedDict
+
+from chains.source_urls import source_urls
 
 if TYPE_CHECKING:
     from chains.state import Answer, Citation, ClosestPassage
@@ -18,8 +22,41 @@ def place_name(title: str, section: str | None = None, page: int | None = None) 
     return f"{name}, page {page}" if page else name
 
 
+class Place(TypedDict):
+    """Where words stand in the documents; `url` is the first address of their source."""
+
+    title: str
+    section: str | None
+    page: int | None
+    doc_id: str | None
+    url: str | None
+
+
+def place_of(words: "Citation | ClosestPassage") -> Place:
+    """Return the place of cited words, or of a closest passage."""
+    known: Mapping[str, Any] = words
+    url = known["url"] if "url" in known else next(iter(known["source_urls"]), None)
+    return Place(title=words["title"], section=words["section"], page=words["page"], doc_id=words["doc_id"], url=url)
+
+
+def place_in(metadata: Mapping[str, Any]) -> Place:
+    """Return the place of a passage, by its metadata."""
+    return Place(
+        title=str(metadata.get("title") or ""),
+        section=metadata.get("section") or None,
+        page=metadata.get("page") or None,
+        doc_id=metadata.get("doc_id"),
+        url=next(iter(source_urls(metadata.get("source_urls"))), None),
+    )
+
+
+def place_text(place: Place) -> str:
+    """Return `Title > Section, page 3, address`, as far as each is known."""
+    name = place_name(place["title"], place["section"], place["page"])
+    return ", ".join(filter(None, [name, place["url"]]))
+
+
 def unsupported_sentences(answer: "Answer") -> list[str]:
-    """Return the answer's sentences that no passage supports."""
     return [answer["answer"][start:end] for start, end in answer.get("unsupported", ())]
 
 

@@ -14,8 +14,15 @@ from chains.citations.verification import LEAST_SUPPORT
 from chains.errors import QuestionError, SafetyCheckError, WaypointError
 from chains.history import Role
 from chains.logs import get_logger
-from chains.naming import cited_by_number, listed_markdown, passages_by_place, place_name, unsupported_sentences
-from chains.state import Answer, Citation, ClosestPassage, Outcome, Question
+from chains.naming import (
+    cited_by_number,
+    listed_markdown,
+    passages_by_place,
+    place_of,
+    place_text,
+    unsupported_sentences,
+)
+from chains.state import Answer, Citation, Outcome, Question
 from chains.text.letters import one_line
 
 log = get_logger(__name__)
@@ -129,7 +136,9 @@ def content_of(answer: Answer, numbers: Mapping[int, int] | None = None) -> str:
     if unsupported := unsupported_sentences(answer):
         lines += ["", "No passage supports:", *(f"- {one_line(sentence)}" for sentence in unsupported)]
     if closest := answer.get("closest"):
-        lines += ["", "Closest passages:", *map(_closest, passages_by_place(closest))]
+        places = passages_by_place(closest)
+        lines += ["", "Closest passages:"]
+        lines += [listed_markdown(place_text(place_of(passages[0])), passages) for passages in places]
     if (confidence := answer["confidence"]) and answer["outcome"] in {"answered", "degraded", "unsure"}:
         lines += ["", f"Confidence: {confidence['level']} ({confidence['score']:.2f}). {confidence['reason']}"]
     if note := NOTES.get(answer["outcome"]):
@@ -155,20 +164,14 @@ def numbered_text(
 def numbered_sources(citations: Sequence[Citation], numbers: Mapping[int, int] | None = None) -> list[str]:
     """Return a line for each source that the text marks, in the order of the numbers."""
     shown = {(numbers or {}).get(number, number): one for number, one in cited_by_number(citations).items()}
-    return [f"[{number}] {source_name(citation)}" for number, citation in sorted(shown.items())]
+    return [f"[{number}] {place_text(place_of(citation))}" for number, citation in sorted(shown.items())]
 
 
 def unnumbered_sources(citations: Sequence[Citation]) -> list[str]:
     """Return a line for each further source, which supports a sentence without a marker."""
-    marked = {source_name(citation) for citation in cited_by_number(citations).values()}
-    others = (source_name(one) for one in citations if one["matched"] and one["number"] is None)
+    marked = {place_text(place_of(citation)) for citation in cited_by_number(citations).values()}
+    others = (place_text(place_of(one)) for one in citations if one["matched"] and one["number"] is None)
     return [f"- {name}" for name in dict.fromkeys(others) if name not in marked]
-
-
-def source_name(citation: Citation) -> str:
-    """Return `Title > Section, page 3, address`, as far as each is known."""
-    name = place_name(citation["title"], citation["section"], citation["page"])
-    return ", ".join([name, *citation["source_urls"][:1]])
 
 
 def advice_on(error: Exception) -> str:
@@ -182,12 +185,6 @@ def advice_on(error: Exception) -> str:
         case WaypointError(is_retryable=False):
             return _GIVE_UP
     return _ONCE_MORE
-
-
-def _closest(passages: Sequence[ClosestPassage]) -> str:
-    first = passages[0]
-    name = place_name(first["title"], first["section"], first["page"])
-    return listed_markdown(", ".join(filter(None, [name, first["url"]])), passages)
 
 
 def _question(question: str, history: Sequence[ToolTurn] | None) -> Question:

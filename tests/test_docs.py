@@ -15,7 +15,7 @@ import pytest
 from cogapp import Cog
 
 from app.cli import COMMANDS
-from app.http.routes.query import QueryAnswer, QueryClosest
+from app.http.routes.answers import QueryAnswer, QueryClosest
 from app.settings import fields
 from benchmarks.figures import read_figures
 from benchmarks.first_answer import without_times

@@ -8,12 +8,11 @@ import typer
 
 from app.cli.ingest import open_services, read_settings
 from app.cli.rendering import answer_text, as_json, complain, kept, show, show_stream
-from app.settings import Settings
 from chains.question import check_question
-from chains.state import Answer, Question
+from chains.state import Question
 
 if TYPE_CHECKING:
-    from app.wiring import Services
+    pass
 
 
 def ask(
@@ -41,31 +40,22 @@ def ask(
     if json:
         answer = services.chain.invoke(asked)
         show(as_json(answer))
-        _prove(answer, services, proof)
-        return
-    _mention_local_server(services.settings)
-    from chains.output import merge
+    else:
+        from app.wiring.llm import unused_local_server
+        from chains.output import merge
 
-    parts: list[Any] = []
-    show_stream(answer_text(kept(services.chain.stream(asked), parts)))
-    _prove(merge(parts), services, proof)
-
-
-def _prove(answer: Answer, services: "Services", file: Path | None) -> None:
-    if file is not None:
+        if provider := unused_local_server(services.settings):
+            complain(
+                f"A language model server answers on this machine: LLM_PROVIDER={provider} asks it. "
+                "LLM_PROVIDER=offline hides this line."
+            )
+        parts: list[Any] = []
+        show_stream(answer_text(kept(services.chain.stream(asked), parts)))
+        answer = merge(parts)
+    if proof is not None:
         from app import hooks
         from app.adapters.private_files import write_atomically
 
         certificate = hooks.wing("knowledge.certificate:certificate")(answer, services)
-        write_atomically(file, as_json(certificate) + "\n")
-        complain(f"The proof is in {file}. Check it: waypoint verify {file} --documents FOLDER")
-
-
-def _mention_local_server(settings: Settings) -> None:
-    from app.wiring.llm import unused_local_server
-
-    if provider := unused_local_server(settings):
-        complain(
-            f"A language model server answers on this machine: LLM_PROVIDER={provider} asks it. "
-            "LLM_PROVIDER=offline hides this line."
-        )
+        write_atomically(proof, as_json(certificate) + "\n")
+        complain(f"The proof is in {proof}. Check it: waypoint verify {proof} --documents FOLDER")

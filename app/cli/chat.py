@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.runnables import Runnable
 
 from app.cli.ingest import open_services
-from app.cli.rendering import answer_facts, answer_line, answer_words, complain, kept, show, show_stream
+from app.cli.rendering import answer_facts, answer_words, complain, kept, show, show_stream
+from app.edge import cited_name, conversation_markdown, matched, one_line_verdict
 from app.observability.logs import escaped
 from chains.errors import WaypointError
-from chains.naming import place_name
 from chains.output import merge
 from chains.question import QUESTION_MAX_CHARACTERS, check_question
-from chains.state import Answer, Citation
+from chains.state import Answer
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -71,8 +71,8 @@ class Conversation:
         finally:
             stream.close()  # type: ignore[attr-defined]
         self.answers.append(merge(parts))
-        if self.answers[-1]["confidence"]:
-            show(f"{answer_line(self.answers[-1])} · /why for more\n")
+        if line := one_line_verdict(self.answers[-1]):
+            show(f"{line} · /why for more\n")
 
     def _history(self) -> list[dict[str, str]]:
         return [
@@ -99,11 +99,15 @@ class Conversation:
         if not self.answers:
             complain(NOTHING_YET)
             return
-        matched = [one for one in self.answers[-1]["citations"] if one["matched"]]
-        wanted = [one for one in matched if not words or str(one["number"]) == words[0].strip("[]")]
-        if not wanted:
+        sources: dict[str, None] = {}
+        for citation in matched(self.answers[-1]["citations"]):
+            if not words or str(citation["number"]) == words[0].strip("[]"):
+                number = f"[{citation['number']}] " if citation["number"] else ""
+                lines = [f"{number}{escaped(cited_name(citation))}", f"  {citation['quote']}", *citation["source_urls"]]
+                sources["\n".join(lines)] = None
+        if not sources:
             complain(f"The last answer has no source {' '.join(words)}".rstrip() + ".")
-        for text in dict.fromkeys(map(_source, wanted)):
+        for text in sources:
             show(text)
 
     def _new(self, words: list[str]) -> None:
@@ -114,7 +118,7 @@ class Conversation:
         if len(words) != 1:
             complain("Give one file name, like /save answers.md.")
             return
-        Path(words[0]).expanduser().write_text(as_markdown(self.answers), encoding="utf-8")
+        Path(words[0]).expanduser().write_text(conversation_markdown(self.answers), encoding="utf-8")
         show(f"Saved to {words[0]}.")
 
     def _help(self, words: list[str]) -> None:
@@ -122,28 +126,6 @@ class Conversation:
 
     def _quit(self, words: list[str]) -> None:
         self.ended = True
-
-
-def as_markdown(answers: Iterable[Answer]) -> str:
-    """Return the conversation in markdown: each question as a heading, its answer, and the quotes behind it."""
-    return "\n".join(line for answer in answers for line in _markdown(answer))
-
-
-def _markdown(answer: Answer) -> Iterator[str]:
-    yield f"## {' '.join(answer['question'].split())}\n"
-    yield f"{answer['answer'].strip()}\n"
-    matched = [one for one in answer["citations"] if one["matched"]]
-    yield from dict.fromkeys(f"> {_name(one)}: {' '.join(one['quote'].split())}\n" for one in matched)
-
-
-def _source(citation: Citation) -> str:
-    """Return a source's name with the cited words and its addresses."""
-    number = f"[{citation['number']}] " if citation["number"] else ""
-    return "\n".join([f"{number}{escaped(_name(citation))}", f"  {citation['quote']}", *citation["source_urls"]])
-
-
-def _name(citation: Citation) -> str:
-    return place_name(citation["title"], citation["section"], citation["page"])
 
 
 def _words(text: str) -> list[str]:

@@ -22,7 +22,9 @@ def doctor(
     for finding in _findings():
         found.append(finding)
         if not json:
-            show(_line(finding))
+            optional = "" if finding.required or finding.state != "failed" else " (optional)"
+            remedy = f"\n{'':28} {finding.remedy}" if finding.remedy else ""
+            show(f"{finding.state:7}{finding.part:20} {finding.detail}{optional}{remedy}")
     failed = any(finding.state == "failed" and finding.required for finding in found)
     if json:
         show(as_json({"ok": not failed, "findings": [asdict(finding) for finding in found]}))
@@ -41,9 +43,3 @@ def _findings() -> "Iterator[Finding]":
         return
     yield Finding("settings", "ok", f"provider {settings.provider}, retriever {settings.retrieval.strategy}")
     yield from findings(Services(settings))
-
-
-def _line(finding: "Finding") -> str:
-    optional = "" if finding.required or finding.state != "failed" else " (optional)"
-    remedy = f"\n{'':28} {finding.remedy}" if finding.remedy else ""
-    return f"{finding.state:7}{finding.part:20} {finding.detail}{optional}{remedy}"

@@ -1,20 +1,25 @@
-"""`waypoint eval`: run a question set and print its metrics, or compare two earlier runs."""
+"""`waypoint eval`: run a question set and print its metrics, compare runs, certify, measure the safety checks."""
 
+import json
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from app.cli.asking import certify_high, check_certifiable, evaluate_safety
 from app.cli.ingest import open_services, read_settings
-from app.cli.rendering import complain, show
+from app.cli.rendering import complain, progress_bar, show
+from app.settings import Settings
+from chains.errors import ConfigurationError, WaypointError
 
 if TYPE_CHECKING:
+    from app.adapters.tracing.experiments import Experiments
     from app.wiring import Services
-    from evals.gate import Floor
-    from evals.metrics import Metric
+    from evals.judge import Judge
+    from evals.metrics import Judged, Metric
     from evals.questions import Case
     from evals.rows import Row
 
@@ -83,125 +88,261 @@ def evaluate(
     ] = False,
 ) -> None:
     """Run a question set with these settings, and print the metrics."""
-    from app.cli.asking import Asking
-    from evals.gate import read_floor
+    from chains import STAGES
+    from evals.compare import compare as compared
+    from evals.compare import comparison_text
+    from evals.gate import check_names, failures, read_floor
+    from evals.metrics import evaluate as measure
+    from evals.metrics import names_for
     from evals.questions import find_questions, read_questions
+    from evals.rows import read_rows
 
-    asking: dict[str, object] = {"--report": report, "--fit": fit_out, "--langsmith": langsmith}
-    asking |= {"--judge": judge, "--certify": certify}
+    asking: dict[str, Any] = {"report": report, "fit": fit_out, "langsmith": langsmith}
+    asking |= {"judge": judge, "certify": certify}
     if questions == "safety":
-        _refuse(
-            "safety measures texts and prints only its table",
-            asking | {"--compare": compare, "--fail-under": fail_under},
-        )
-        evaluate_safety(injection, pii, json_out)
+        excluded = asking | {"compare": compare, "fail-under": fail_under}
+        _refuse("safety measures texts and prints only its table", excluded)
+        _evaluate_safety(injection, pii, json_out)
         return
     path = find_questions(questions)
     cases = read_questions(path)
-    floors = [read_floor(text) for text in fail_under or []]
-    _check(floors, cases, with_judge=judge or compare is not None)
+    if floors := [read_floor(text) for text in fail_under or []]:
+        check_names(floors, names_for(cases, STAGES, with_judge=judge or compare is not None))
     if compare is not None:
-        _refuse("--compare reads existing rows and asks nothing", {"--json": json_out} | asking)
-        metrics = _compared(cases, compare)
+        _refuse("--compare reads existing rows and asks nothing", {"json": json_out} | asking)
+        before, after = (read_rows(file, {case.id for case in cases}) for file in compare)
+        show(comparison_text(compared(cases, before, after), names=(str(compare[0]), str(compare[1]))))
+        metrics = measure(cases, after)
     else:
-        settings = read_settings().replace(**(FITTING if fit_out else MEASURING))
-        if certify:
-            check_certifiable(settings)
-            _refuse("--certify rates by the confidence in force", {"--fit": fit_out})
-        asked = Asking(settings, judge=judge, dataset=langsmith)
-        services = open_services(settings)
-        rows = asked.rows(services, cases, json_out, facts=_facts(services, path.name))
-        metrics = _measured(cases, rows)
-        if fit_out is not None:
-            _fit(services, cases, rows, fit_out, fitted_on=path.name)
-        if certify:
-            certify_high(services, cases, rows)
-        if report is not None:
-            _report(cases, rows, metrics, report, facts=_models(rows) | _facts(services, path.name))
-    _hold(floors, metrics)
-
-
-def _measured(cases: Sequence["Case"], rows: Sequence["Row"]) -> list["Metric"]:
-    from evals.metrics import SAMPLES
-    from evals.metrics import evaluate as measure
-    from evals.output import counts_text, table_text
-
-    metrics = measure(cases, rows, samples=SAMPLES)
-    show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
-    return metrics
-
-
-def _compared(cases: Sequence["Case"], paths: tuple[Path, Path]) -> list["Metric"]:
-    """Print what changed between two files of rows; return the metrics of the second."""
-    from evals.compare import compare, comparison_text
-    from evals.metrics import evaluate as measure
-    from evals.rows import read_rows
-
-    known = {case.id for case in cases}
-    before, after = (read_rows(path, known) for path in paths)
-    show(comparison_text(compare(cases, before, after), names=(str(paths[0]), str(paths[1]))))
-    return measure(cases, after)
-
-
-def _refuse(why: str, options: Mapping[str, object]) -> None:
-    from chains.errors import ConfigurationError
-
-    if given := [name for name, value in options.items() if value]:
-        msg = f"{why}: leave out {', '.join(given)}"
-        raise ConfigurationError(msg)
-
-
-def _fit(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"], out: Path, *, fitted_on: str) -> None:
-    from chains.confidence import WORDS, load_model
-    from evals.fit import fit_to, labelled
-    from evals.output import write_page
-    from evals.rows import pairs_of
-
-    prior = load_model(services.settings.confidence.model, WORDS)
-    fitted = fit_to(labelled(pairs_of(cases, rows)), prior, fitted_on=fitted_on)
-    write_page(out, fitted.model.text())
-    show(f"\n{fitted.summary}\nWritten to {out}; use it with CONFIDENCE_MODEL={out}")
-
-
-def _facts(services: "Services", questions: str) -> dict[str, object]:
-    """Return the settings of the run, for the report and the experiment."""
-    return {"questions": questions, "chunks": services.store.count(), **services.settings.as_variables(REPORTED)}
-
-
-def _models(rows: Sequence["Row"]) -> dict[str, object]:
-    """Return which models answered how many questions; none where nothing was generated."""
-    counts = Counter(row["model"] or "none" for row in rows)
-    return {"model that answered": ", ".join(f"{name} ({count})" for name, count in counts.most_common())}
-
-
-def _report(
-    cases: Sequence["Case"],
-    rows: Sequence["Row"],
-    metrics: Sequence["Metric"],
-    folder: Path,
-    *,
-    facts: Mapping[str, object],
-) -> None:
-    from evals.output import write_page
-    from evals.report import html_report
-
-    write_page(folder / "report.html", html_report(cases, rows, facts=facts, metrics=metrics))
-
-
-def _check(floors: Sequence["Floor"], cases: Sequence["Case"], *, with_judge: bool) -> None:
-    """Reject a floor for an unknown metric before anything is asked."""
-    from chains import STAGES
-    from evals.gate import check_names
-    from evals.metrics import names_for
-
-    if floors:
-        check_names(floors, names_for(cases, STAGES, with_judge=with_judge))
-
-
-def _hold(floors: Sequence["Floor"], metrics: Sequence["Metric"]) -> None:
-    from evals.gate import failures
-
+        metrics = _measured(path, cases, json_out, **asking)
     if sentences := failures(floors, metrics):
         for sentence in sentences:
             complain(f"waypoint: {sentence}")
         raise typer.Exit(1)
+
+
+def _refuse(why: str, options: Mapping[str, object]) -> None:
+    if given := [f"--{name}" for name, value in options.items() if value]:
+        msg = f"{why}: leave out {', '.join(given)}"
+        raise ConfigurationError(msg)
+
+
+def _measured(
+    path: Path,
+    cases: Sequence["Case"],
+    out: Path | None,
+    *,
+    report: Path | None,
+    fit: Path | None,
+    langsmith: str | None,
+    judge: bool,
+    certify: bool,
+) -> list["Metric"]:
+    """Ask the questions, print the metrics and return them; then fit, certify and report as is wanted."""
+    from evals.metrics import SAMPLES
+    from evals.metrics import evaluate as measure
+    from evals.output import counts_text, table_text
+
+    settings = read_settings().replace(**(FITTING if fit else MEASURING))
+    if certify:
+        _check_certifiable(settings)
+        _refuse("--certify rates by the confidence in force", {"fit": fit})
+    if judge and settings.provider == "offline":
+        msg = "--judge needs a language model: set LLM_API_KEY"
+        raise ConfigurationError(msg)
+    run = _Run(settings, cases, judge=judge, dataset=langsmith, questions=path.name)
+    rows = run.rows(out)
+    metrics = measure(cases, rows, samples=SAMPLES)
+    show(f"{counts_text(cases, rows)}\n\n{table_text(metrics)}")
+    if fit is not None:
+        run.fit(rows, fit)
+    if certify:
+        _certify_high(run.services, cases, rows)
+    if report is not None:
+        run.report(rows, metrics, report)
+    return metrics
+
+
+class _Run:
+    """Questions that are asked with some settings; an experiment in LangSmith where that is named.
+
+    Raises:
+        ConfigurationError: an experiment without a LangSmith key.
+    """
+
+    def __init__(
+        self, settings: Settings, cases: Sequence["Case"], *, judge: bool, dataset: str | None, questions: str
+    ) -> None:
+        from app.wiring.observability import experiments_of
+
+        self._experiments = experiments_of(settings) if dataset else None
+        self._cases, self._judge, self._dataset, self._questions = cases, judge, dataset, questions
+        self.services = open_services(settings)
+        # The settings of the run, for the report and the experiment.
+        chunks, chosen = self.services.store.count(), settings.as_variables(REPORTED)
+        self._facts: dict[str, object] = {"questions": questions, "chunks": chunks, **chosen}
+
+    def rows(self, out: Path | None) -> list["Row"]:
+        """Return a row for each question; each is written at once, so that an interrupted run is not lost."""
+        from evals.output import rows_file
+        from evals.rows import FAILED
+
+        done: dict[str, Row] = {}
+        with progress_bar("Asking") as progress, rows_file(out) as write:
+
+            def answered(case: "Case") -> "Row":
+                row = done[case.id] = self._ask(case)
+                write(row)
+                progress(len(done), len(self._cases), case.id)
+                return row
+
+            if self._experiments is None:
+                for case in self._cases:
+                    answered(case)
+            else:
+                self._experiment(answered)
+        if failed := [case_id for case_id, row in done.items() if row["outcome"] == FAILED]:
+            complain(f"{len(failed)} questions failed, and count as wrong: {', '.join(failed)}; the log says why.")
+            if len(failed) == len(self._cases):
+                msg = "every question failed: nothing was measured"
+                raise WaypointError(msg)
+        return [done[case.id] for case in self._cases]
+
+    def _ask(self, case: "Case") -> "Row":
+        from evals.rows import ask
+
+        row = ask(self.services.chain, case)
+        return self._judged_by.judged(case, row) if self._judge else row
+
+    @cached_property
+    def _judged_by(self) -> "Judge":
+        import prompts
+        from evals.judge import Judge
+
+        folder = self.services.settings.prompt.folder
+        return Judge(self.services.model.bind(temperature=0), prompts.load("judge", folder))
+
+    def _experiment(self, answered: Callable[["Case"], "Row"]) -> None:
+        from evals.experiment import example_of, outputs_of, scores_of
+
+        by_id = {case.id: case for case in self._cases}
+        rows: dict[str, Row] = {}
+
+        def ask(case_id: str) -> dict[str, Any]:
+            rows[case_id] = answered(by_id[case_id])
+            return outputs_of(rows[case_id])
+
+        name = cast("Experiments", self._experiments).run(
+            str(self._dataset),
+            [example_of(case) for case in self._cases],
+            ask=ask,
+            score=lambda case_id: scores_of(by_id[case_id], rows[case_id]),
+            metadata=self._facts,
+        )
+        complain(f"LangSmith: the run is the experiment {name!r} of the dataset {self._dataset!r}.")
+
+    def fit(self, rows: Sequence["Row"], out: Path) -> None:
+        """Fit the confidence to the rows, into a file."""
+        from chains.confidence import WORDS, load_model
+        from evals.fit import fit_to, labelled
+        from evals.output import write_page
+        from evals.rows import pairs_of
+
+        prior = load_model(self.services.settings.confidence.model, WORDS)
+        fitted = fit_to(labelled(pairs_of(self._cases, rows)), prior, fitted_on=self._questions)
+        write_page(out, fitted.model.text())
+        show(f"\n{fitted.summary}\nWritten to {out}; use it with CONFIDENCE_MODEL={out}")
+
+    def report(self, rows: Sequence["Row"], metrics: Sequence["Metric"], folder: Path) -> None:
+        """Write the page with plots, which says which models answered how many questions."""
+        from evals.output import write_page
+        from evals.report import html_report
+
+        models = Counter(row["model"] or "none" for row in rows).most_common()
+        facts = {"model that answered": ", ".join(f"{name} ({count})" for name, count in models)} | self._facts
+        write_page(folder / "report.html", html_report(self._cases, rows, facts=facts, metrics=metrics))
+
+
+def _evaluate_safety(injection: Path | None, pii: Path | None, json_out: Path | None) -> None:
+    """Measure the safety checks on labelled files, and print the figures.
+
+    Raises:
+        ConfigurationError: no file is given.
+        WaypointError: a file cannot be read.
+    """
+    from app import hooks
+    from app.wiring.chain import THRESHOLDS
+    from evals.output import write_page
+    from evals.safety import measure_injection, measure_pii, read_labelled, summary
+
+    if injection is None and pii is None:
+        msg = "give labelled texts: `waypoint eval safety --injection FILE --pii FILE`"
+        raise ConfigurationError(msg)
+    found: dict[str, Any] = {}
+    if injection is not None:
+        rows = read_labelled(injection, "prompt", "label")
+        found["injection"] = measure_injection(rows, hooks.load("checks", "injection")().question, THRESHOLDS.guard)
+    if pii is not None:
+        found["pii"] = measure_pii(read_labelled(pii, "full_text", "spans"), hooks.load("checks", "pii_entities"))
+    show(summary(found))
+    if json_out is not None:
+        write_page(json_out, json.dumps(found, indent=2) + "\n")
+
+
+def _check_certifiable(settings: Settings) -> None:
+    """Refuse settings whose confidence has nothing to certify.
+
+    Raises:
+        ConfigurationError: it is turned off or not calibrated, or the documents are at another service.
+    """
+    if not settings.confidence.enabled or settings.confidence.strategy != "calibrated":
+        msg = "--certify needs CONFIDENCE_ENABLED=true and CONFIDENCE_STRATEGY=calibrated"
+        raise ConfigurationError(msg)
+    if settings.retrieval.url:
+        msg = "--certify needs an index of its own: RETRIEVAL_URL asks another service, whose documents may change"
+        raise ConfigurationError(msg)
+
+
+def _certify_high(services: "Services", cases: Sequence["Case"], rows: Sequence["Row"]) -> None:
+    """Certify the threshold of the high level on the answers given, print it, and keep it.
+
+    Raises:
+        WaypointError: no threshold can be certified; the message says how many questions are needed.
+    """
+    from evals.certify import CONFIDENCE, WRONG_AT_MOST, certify, upper_bound
+    from evals.metrics import judgements
+    from evals.rows import pairs_of
+
+    judged = judgements(pairs_of(cases, rows))
+    found = certify(judged, above=services.settings.confidence.medium_threshold)
+    if found is None or services.certification is None:
+        raise WaypointError(_refusal(judged, len(cases)))
+    bound = upper_bound(found.wrong, found.kept, CONFIDENCE)
+    services.certification.keep(
+        threshold=found.threshold,
+        wrong_at_most=WRONG_AT_MOST,
+        confidence=CONFIDENCE,
+        questions=len(cases),
+        answers=len(judged),
+        kept=found.kept,
+        wrong=found.wrong,
+        bound=round(bound, 4),
+        models={row["model"] for row in rows if row["model"]},
+    )
+    reach = f"{found.kept} of {len(judged)} answers reach it, {found.wrong} of them wrong"
+    show(f"\nHigh is certified from a score of {found.threshold:g} on: {reach}.")
+    show(f"At most {100 * bound:.1f} % of such answers are wrong, with {100 * CONFIDENCE:.0f} % confidence.")
+    show(f"Written to {services.certification.file}; it holds while index, model, prompts and settings stay the same.")
+
+
+def _refusal(judged: "Judged", questions: int) -> str:
+    """Return why nothing is certified, and how many questions would do."""
+    from evals.certify import CONFIDENCE, WRONG_AT_MOST, least_kept, times_needed
+
+    right = sum(right for _, right in judged)
+    promise = f"at most {100 * WRONG_AT_MOST:.0f} % wrong, with {100 * CONFIDENCE:.0f} % confidence"
+    least = f"needs {least_kept(WRONG_AT_MOST, CONFIDENCE)} answers with high scores and none of them wrong, or more"
+    failure = f"no score is certified: {promise}, {least}; of {len(judged)} answers {right} are right"
+    if (times := times_needed(judged)) is None:
+        return f"{failure}. More questions would not do: among the answers with the highest scores too many are wrong"
+    return f"{failure}. About {math.ceil(times * questions)} questions like these are needed, not {questions}"

@@ -1,6 +1,6 @@
 """`waypoint ingest`: bring files into the index; also opens a non-empty index for the other commands."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -103,15 +103,12 @@ def _sample_path(settings: Settings) -> str:
 
 
 def _notes(services: "Services", paths: Sequence[str]) -> Iterator[str]:
+    """Yield what the steps after an ingestion say; one that fails is named, and the report stands."""
     for tell in hooks.wings("knowledge.ingested:worth_a_look", "knowledge.ingested:count_of_recalled"):
-        yield from _told(tell, services, paths)
-
-
-def _told(tell: Callable[..., Iterable[str]], services: "Services", paths: Sequence[str]) -> Sequence[str]:
-    """Return what a step after an ingestion says; one that fails is named, and the report stands."""
-    with side_step(tell.__name__):
-        return list(tell(services, paths))
-    return [f"The step {tell.__name__!r} failed, the log says where; the documents are in the index."]
+        notes = [f"The step {tell.__name__!r} failed, the log says where; the documents are in the index."]
+        with side_step(tell.__name__):
+            notes = list(tell(services, paths))
+        yield from notes
 
 
 def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report":
@@ -123,7 +120,6 @@ def _run(services: "Services", paths: Sequence[str], **options: Any) -> "Report"
 
 
 def _watch(services: "Services", paths: Sequence[str], *, reset: bool, **options: Any) -> None:
-    from app.cli.ingest import watch_folders
     from chains.ingestion.files import real_path
 
     given = [real_path(Path(path)) for path in paths]
@@ -161,13 +157,24 @@ def watch_folders(
     Changes during a call are handled by the next. If the index cannot be changed now, because another ingestion is
     running or its store does not answer, the same paths are tried again.
     """
+    from watchfiles import watch
+
     ended = stop or Event()
     left: set[Path] = set()
-    changes = _changes(folders, ended)
+    changes = watch(
+        *folders,
+        debounce=QUIET_MS,
+        step=QUIET_MS // 4,
+        stop_event=ended,
+        raise_interrupt=True,
+        yield_on_timeout=True,  # Twice a second, so that paths that are left are tried again.
+        watch_filter=None,
+        rust_timeout=LOOK_MS,
+    )
     next(changes)  # No change is missed from here on.
     ingest(None)
     for changed in changes:
-        left |= changed
+        left |= {Path(path) for _, path in changed}
         if not left:
             continue
         try:
@@ -179,23 +186,6 @@ def watch_folders(
         except WaypointError as error:
             complain(str(error))
         left = set()
-
-
-def _changes(folders: Collection[Path], stop: Event) -> Iterator[set[Path]]:
-    """Yield changed paths after a quiet period, and an empty set twice a second so that pending paths are retried."""
-    from watchfiles import watch
-
-    found = watch(
-        *folders,
-        debounce=QUIET_MS,
-        step=QUIET_MS // 4,
-        stop_event=stop,
-        raise_interrupt=True,
-        yield_on_timeout=True,
-        watch_filter=None,
-        rust_timeout=LOOK_MS,
-    )
-    return ({Path(path) for _, path in changes} for changes in found)
 
 
 def read_settings(paths: Sequence[str] = ()) -> Settings:

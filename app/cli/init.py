@@ -30,8 +30,12 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Folder of your documents; made if absent.", file_okay=False)],
 ) -> None:
     """Write a commented .env here; scope, teams, examples and a first test into the folder. No file is overwritten."""
+    from app import hooks
+    from chains.ingestion import text_files
+
     folder.mkdir(parents=True, exist_ok=True)
-    documents = _documents(folder)
+    endings = {*text_files.LOADERS, *(f".{name}" for name in hooks.names("readers"))}
+    documents = find_files([folder], endings).files
     texts = {folder / name: (STARTER / name).read_text(encoding="utf-8") for name in FILES}
     document = documents[0].relative if documents else "handbook.md"
     texts[folder / TESTS] = texts[folder / TESTS].replace('"DOCUMENT"', json.dumps(document))
@@ -40,19 +44,19 @@ def init(
     for path, text in texts.items():
         show(f"wrote {path}" if _write_new(path, text) else f"kept  {path}, which was there")
     _write_settings(folder)
-    if not documents:
-        show(f"\nPut your documents into {folder}. Then:\n")
-    else:
-        show("\nNext:\n")
+    show("\nNext:\n" if documents else f"\nPut your documents into {folder}. Then:\n")
+    program = "waypoint" if shutil.which("waypoint") else shlex.quote(os.path.relpath(sys.argv[0]))
     for words in NEXT:
-        show(f"    {_program()} {words.format(folder=shlex.quote(str(folder)))}")
+        show(f"    {program} {words.format(folder=shlex.quote(str(folder)))}")
 
 
 def _write_settings(folder: Path) -> None:
     from app.settings.table import starter_file
 
-    chosen = {"CHROMA_PATH": _index_of(folder), "PAGE_PATH": folder}
-    lines = [f"{name}={_quoted(value)}" for name, value in chosen.items()]
+    # The index goes not among the documents, unless hidden.
+    within = Path.cwd().is_relative_to(folder.resolve())
+    index = Path(".waypoint" if within else "storage", folder.resolve().name or "index")
+    lines = [f"{name}={_quoted(value)}" for name, value in {"CHROMA_PATH": index, "PAGE_PATH": folder}.items()]
     head = f"# The documents in {json.dumps(str(folder), ensure_ascii=False)}, in an index of their own.\n"
     if _write_new(Path(".env"), head + "".join(f"{line}\n" for line in lines) + starter_file(), mode=0o600):
         show("wrote .env")
@@ -74,31 +78,14 @@ def _write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:
     return True
 
 
-def _index_of(folder: Path) -> Path:
-    """Return where the index goes: not among the documents, unless hidden."""
-    within = Path.cwd().is_relative_to(folder.resolve())
-    return Path(".waypoint" if within else "storage", folder.resolve().name or "index")
-
-
-def _documents(folder: Path) -> list[SourceFile]:
-    from app import hooks
-    from chains.ingestion import text_files
-
-    endings = {*text_files.LOADERS, *(f".{name}" for name in hooks.names("readers"))}
-    return find_files([folder], endings).files
-
-
 def _questions(documents: Sequence[SourceFile]) -> Iterator[str]:
     """Yield an example question for each document of markdown, about its first section."""
     for file in documents:
         text = file.path.read_text(encoding="utf-8", errors="replace") if file.path.suffix == ".md" else ""
         if heading := _HEADING.search(text):
             question = f"What does {title_of(file.path)} say about {heading[1]}?"
-            yield f"- {{question: {_json(question)}, document: {_json(file.doc_id)}}}\n"
-
-
-def _json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+            asked, document = (json.dumps(value, ensure_ascii=False) for value in (question, file.doc_id))
+            yield f"- {{question: {asked}, document: {document}}}\n"
 
 
 def _quoted(value: Path) -> str:
@@ -106,8 +93,3 @@ def _quoted(value: Path) -> str:
     text = str(value)
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return text if _PLAIN.fullmatch(text) else f"'{escaped}'"
-
-
-def _program() -> str:
-    """Return the words that run this program again."""
-    return "waypoint" if shutil.which("waypoint") else shlex.quote(os.path.relpath(sys.argv[0]))

@@ -1,4 +1,4 @@
-"""Turn every error into one form of response: `{error, message}`, by one table and one middleware."""
+"""Turn every error into one form of response: `{error, message}`, by one table."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,6 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.adapters.sessions.identity import IdentityStoreError
 from app.http.policy import policies_of, policy_of, route_path
@@ -151,6 +149,14 @@ def openai_error(reply: ErrorReply) -> dict[str, Any]:
 
 async def error_response(request: Request, error: Exception) -> Response:
     """Return the error response to a request, in the form of its route's contract."""
+    policy = policy_of(request.scope)
+    if isinstance(error, RequestValidationError) and policy.invalid is not None:
+        issue = error.errors()[0]
+        place = issue["loc"][1:]
+        message = policy.invalid.get(str(place[0])) if len(place) == 1 else None
+        if not place or issue["type"] == "json_invalid":
+            message = f"The body must be {policy.invalid['']}"
+        error = RequestRefusedError(400, message or first_issue(error))
     clients_own = isinstance(error, HTTPException | RequestValidationError)
     reply = reply_to(error) if clients_own else logged_reply(request, error)
     message = reply.message
@@ -162,60 +168,18 @@ async def error_response(request: Request, error: Exception) -> Response:
         allowed := policies_of(request.scope).methods(route_path(request.scope))
     ):
         headers = {**(headers or {}), "Allow": ", ".join(allowed)}
-    content = _content(request, replace(reply, message=message))
+    content: dict[str, Any] = {"error": reply.error, "message": message}
+    if policy.errors == "openai":
+        content = openai_error(replace(reply, message=message))
+    elif reply.issues is not None:
+        content["detail"] = reply.issues
+    elif policy.errors == "marp":
+        content["detail"] = message
     # ASCII, because a client may have sent half a surrogate pair as a name.
     return Response(json.dumps(content), reply.status, headers, media_type="application/json")
 
 
-def _content(request: Request, reply: ErrorReply) -> dict[str, Any]:
-    form = policy_of(request.scope).errors
-    if form == "openai":
-        return openai_error(reply)
-    content: dict[str, Any] = {"error": reply.error, "message": reply.message}
-    if reply.issues is not None:
-        content["detail"] = reply.issues
-    elif form == "marp":
-        content["detail"] = reply.message
-    return content
-
-
 def add_error_handlers(app: FastAPI) -> None:
-    """Replace FastAPI's responses to unknown routes and invalid bodies; ErrorMiddleware answers all other errors."""
-    for kind in (HTTPException, RequestValidationError):
+    """Answer what routes raise for a client; the gate (`app.http.middleware`) answers all other errors."""
+    for kind in (HTTPException, RequestValidationError, RequestRefusedError):
         app.add_exception_handler(kind, error_response)
-
-
-class ErrorMiddleware:
-    """ASGI middleware that turns an exception into an error response, unless the response has begun.
-
-    A failure after the client has left is not an error: nobody would read the response.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and respond to what it raises."""
-        started = left = False
-
-        async def watch(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
-        async def listen() -> Message:
-            nonlocal left
-            message = await receive()
-            left = left or message["type"] == "http.disconnect"
-            return message
-
-        try:
-            await self.app(scope, listen, watch)
-        except Exception as error:
-            if left or isinstance(error, ClientDisconnect):
-                log.info("client_left", path=scope["path"], error=type(error).__name__)
-                return
-            if started or scope["type"] != "http":
-                raise
-            response = await error_response(Request(scope), error)
-            await response(scope, receive, send)

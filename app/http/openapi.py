@@ -1,6 +1,6 @@
 """Describe the API at /openapi.json, with examples and authentication; show it at /docs and /redoc without a CDN."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, partial
 from http import HTTPStatus
 from importlib.resources import files
@@ -88,19 +88,18 @@ class InvalidBody(ErrorBody):
 
 def error_responses(*statuses: int, **more: str) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of error statuses; the fields in `more` repeat the message."""
-    return {status: _error_response(status, more) for status in statuses}
-
-
-def _error_response(status: int, more: Mapping[str, str]) -> dict[str, Any]:
-    reply = ErrorReply(status, _EXAMPLES[status])
-    example: dict[str, Any] = {"error": reply.error, "message": reply.message}
-    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
-        example["detail"] = [{"loc": ["body", "input", "question"], "msg": "Field required", "type": "missing"}]
-    return {
-        "model": InvalidBody if "detail" in example else ErrorBody,
-        "description": reply.error,
-        "content": {"application/json": {"example": example | dict.fromkeys(more, reply.message)}},
-    }
+    described: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        reply = ErrorReply(status, _EXAMPLES[status])
+        example: dict[str, Any] = {"error": reply.error, "message": reply.message}
+        if status == HTTPStatus.UNPROCESSABLE_ENTITY:
+            example["detail"] = [{"loc": ["body", "input", "question"], "msg": "Field required", "type": "missing"}]
+        described[status] = {
+            "model": InvalidBody if "detail" in example else ErrorBody,
+            "description": reply.error,
+            "content": {"application/json": {"example": example | dict.fromkeys(more, reply.message)}},
+        }
+    return described
 
 
 def openai_error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Declare at each route what it asks of its callers and what it may use; the middleware reads it there."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -43,6 +43,8 @@ class Policy:
         pages: Which part of a PDF page it draws: no question, but it may take seconds of CPU time.
         drained: Whether it is refused while the service drains, as all but monitoring and rendering are.
         errors: The form of its errors: `marp` repeats the message as `detail`, `openai` has OpenAI's form.
+        invalid: Answer an invalid body with 400, not with FastAPI's 422: what the body must be ("") and the message of
+            each field that has one of its own.
     """
 
     access: Access = Scope.ASK
@@ -52,6 +54,7 @@ class Policy:
     pages: Literal["pictures", "words"] | None = None
     drained: bool = True
     errors: ErrorForm = "waypoint"
+    invalid: Mapping[str, str] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -134,8 +137,3 @@ def policy_of(scope: AsgiScope) -> Policy:
         scope["policy"] = policies_of(scope).find(route_path(scope), scope.get("method", "GET"))
     policy: Policy = scope["policy"]
     return policy
-
-
-def pdf_pages_of(scope: AsgiScope) -> Literal["pictures", "words"] | None:
-    """Return which part of a PDF page a request is for; None for other requests."""
-    return policy_of(scope).pages if scope["type"] == "http" and scope["method"] == "GET" else None

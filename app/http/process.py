@@ -41,13 +41,6 @@ WORKER_START_TIMEOUT_S = 60
 log = get_logger(__name__)
 
 
-def raise_file_limit() -> None:
-    """Raise the limit of open connections to what the system grants; the default is 1,024."""
-    if sys.platform != "win32":  # Windows has no such limit.
-        _, granted = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (granted, granted))
-
-
 def check_workers(settings: Settings, workers: int) -> None:
     """Reject several processes on a store that only one process may open.
 
@@ -96,13 +89,17 @@ def serve(
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         timeout_worker_healthcheck=WORKER_START_TIMEOUT_S,
     )
-    raise_file_limit()
+    if sys.platform != "win32":  # As many open connections as the system grants; the default is 1,024.
+        _, granted = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (granted, granted))
     try:
         with _bound(host, port) as listener:
             if workers > 1:
                 Workers(config, [listener], on_started).run()
             else:
-                _serve_in_this_process(OneProcess(config, on_started), listener)
+                for number in SIGNALS:  # uvicorn raises the signal again once stopped; a drained stop is no failure.
+                    signal.signal(number, signal.SIG_IGN)
+                OneProcess(config, on_started).run([listener])
     except SystemExit:
         msg = "the service could not start; the lines above say why"
         raise WaypointError(msg) from None
@@ -110,29 +107,19 @@ def serve(
 
 def _bound(host: str, port: int) -> socket.socket:
     """Return a bound socket that does not listen yet, so that a taken address is reported before anything is loaded."""
+    listener = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind)
-    except OSError as error:
-        raise _unusable(host, port, error) from error
-    try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
     except OSError as error:
-        listener.close()
-        raise _unusable(host, port, error) from error
+        if listener is not None:
+            listener.close()
+        msg = f"cannot listen on {host}:{port} ({error.strerror}); give another --host or --port"
+        raise WaypointError(msg) from error
     log.info("bound", host=host, port=port)
     return listener
-
-
-def _unusable(host: str, port: int, error: OSError) -> WaypointError:
-    return WaypointError(f"cannot listen on {host}:{port} ({error.strerror}); give another --host or --port")
-
-
-def _serve_in_this_process(server: uvicorn.Server, listener: socket.socket) -> None:
-    for number in SIGNALS:  # uvicorn raises the signal again after it has stopped; a drained stop is no failure.
-        signal.signal(number, signal.SIG_IGN)
-    server.run([listener])
 
 
 def worker() -> "FastAPI":
@@ -169,9 +156,15 @@ def drain_at_signals(in_flight: InFlight, timeout_s: float) -> None:
     loop = asyncio.get_running_loop()
     begun: list[asyncio.Task[None]] = []
 
+    async def drain_and_stop(stop: Callable[[], Any]) -> None:
+        log.info("draining", running=in_flight.running)
+        await in_flight.drain(timeout_s)
+        log.info("drained", running=in_flight.running)
+        stop()
+
     def drain(number: signal.Signals, stop: Callable[..., Any]) -> None:
         if not begun:
-            begun.append(loop.create_task(_drain_and_stop(in_flight, timeout_s, partial(stop, number, None))))
+            begun.append(loop.create_task(drain_and_stop(partial(stop, number, None))))
         elif multiprocessing.parent_process() is None:  # A worker may get one signal twice: from parent and terminal.
             os._exit(128 + number)  # Threads are not waited for.
 
@@ -179,10 +172,3 @@ def drain_at_signals(in_flight: InFlight, timeout_s: float) -> None:
         stop = signal.getsignal(number)
         if callable(stop):
             loop.add_signal_handler(number, drain, number, stop)
-
-
-async def _drain_and_stop(in_flight: InFlight, timeout_s: float, stop: Callable[[], None]) -> None:
-    log.info("draining", running=in_flight.running)
-    await in_flight.drain(timeout_s)
-    log.info("drained", running=in_flight.running)
-    stop()

@@ -13,20 +13,9 @@ from app import hooks
 from app.http import openapi
 from app.http.compat import langserve
 from app.http.errors import add_error_handlers
-from app.http.middleware import BATCH_MAX, middleware
+from app.http.middleware import middleware
 from app.http.middleware.concurrency import InFlight
-from app.http.routes import (
-    chat,
-    copilot,
-    document_pages,
-    documents,
-    feedback,
-    health,
-    page,
-    query,
-    search,
-    sign_in,
-)
+from app.http.routes import answers, copilot, documents, feedback, health, page, sign_in
 from app.wiring import Services
 from app.wiring.page_files import LOGOS, file_in, owner_of
 
@@ -65,7 +54,12 @@ def create_app(services: Services) -> FastAPI:
 
 def _add_routes(app: FastAPI, services: Services) -> None:
     settings, chain = services.settings, services.chain
-    for router in (query.router, chat.chat_router(settings.llm.models), search.router, feedback.router):
+    for router in (
+        answers.query_router,
+        answers.chat_router(settings.llm.models),
+        answers.search_router,
+        feedback.router,
+    ):
         app.include_router(router)
     question = copilot.question_model(
         top_k=settings.retrieval.top_k,
@@ -73,7 +67,7 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         most=settings.limits.question_characters,
     )
     handler = langserve.handler(chain, question, copilot.PATH)
-    app.include_router(copilot.copilot_router(chain, handler, question, batch_max=BATCH_MAX))
+    app.include_router(copilot.copilot_router(chain, handler, question))
     app.include_router(copilot.playground_router(chain, handler, question))
     app.include_router(health.router)
     owner = owner_of(settings.web.page)
@@ -91,9 +85,8 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         openapi.router,
         page_router,
         page.router,
-        query.sessions,
+        answers.sessions_router,
         sign_in.router,
-        document_pages.router,
         documents.router,
         *(make(services) for make in hooks.each("routes")),
     ):

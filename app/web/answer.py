@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.edge import numbers_of
 from app.web import markdown, words
 from app.web.chips import Chip
 from app.web.growing import same_length, steady
@@ -31,8 +32,17 @@ def render(
     """
     table = words.languages()[language]
     numbers = numbers_of(citations)
-    pairs = enumerate(zip(citations, numbers, strict=True))
-    return markdown.render(text, [_chip(text, table, index, *pair) for index, pair in pairs], questions), numbers
+    chips = []
+    for index, (citation, number) in enumerate(zip(citations, numbers, strict=True)):
+        start, end = citation["start"], citation["end"]
+        if citation["attributed"]:  # The range is a sentence without a marker; the chip follows it.
+            start = end = len(text[:end].rstrip(" \t\n|"))
+        key = "chip.label" if citation["matched"] else "chip.label-unknown"
+        title = ", ".join(filter(None, (citation["title"], citation["section"])))
+        label = words.text(table, key, number=number, title=title)
+        kind = "attributed" if citation["attributed"] else "" if citation["matched"] else "unmatched"
+        chips.append(Chip(start, end, number, label, index, kind))
+    return markdown.render(text, chips, questions), numbers
 
 
 def render_growing(text: str, *, questions: Sequence[str] = (), language: str = words.DEFAULT) -> tuple[str, int]:
@@ -42,52 +52,16 @@ def render_growing(text: str, *, questions: Sequence[str] = (), language: str = 
     """
     shown = steady(text)
     label = words.text(words.languages()[language], "chip.pending")
-    return markdown.render(shown, _pending(shown, label), questions), same_length(text, shown)
-
-
-def numbers_of(citations: Sequence[Citation]) -> list[int | None]:
-    """Return the number of each citation: its own, or that of its document and section, or the next one."""
-    known: dict[tuple[object, object], int] = {}
-    for citation in citations:
-        if citation["number"] is not None:
-            known.setdefault(_place(citation), citation["number"])
-    numbers: list[int | None] = []
-    for citation in citations:
-        number = citation["number"]
-        if number is None and citation["matched"]:
-            number = known.setdefault(_place(citation), max(known.values(), default=0) + 1)
-        numbers.append(number)
-    return numbers
-
-
-def _place(citation: Citation) -> tuple[object, object]:
-    return citation["doc_id"] or citation["title"], citation["section"]
-
-
-def _chip(text: str, table: Mapping[str, str], index: int, citation: Citation, number: int | None) -> Chip:
-    start, end = citation["start"], citation["end"]
-    if citation["attributed"]:  # The range is a sentence without a marker; the chip follows it.
-        start = end = len(text[:end].rstrip(" \t\n|"))
-    key = "chip.label" if citation["matched"] else "chip.label-unknown"
-    title = ", ".join(filter(None, (citation["title"], citation["section"])))
-    label = words.text(table, key, number=number, title=title)
-    kind = "attributed" if citation["attributed"] else "" if citation["matched"] else "unmatched"
-    return Chip(start, end, number, label, index, kind)
-
-
-def _pending(text: str, label: str) -> list[Chip]:
     chips: list[Chip] = []
     known: dict[str, int] = {}
-    for marker in find_markers(text):
+    for marker in find_markers(shown):
         if (not chips or marker.start >= chips[-1].end) and _may_cite(marker):
             number = int(marker.inner) if marker.inner.isdecimal() else known.setdefault(marker.raw, len(known) + 1)
             chips.append(Chip(marker.start, marker.end, number, label, kind="pending"))
-    return chips
+    return markdown.render(shown, chips, questions), same_length(text, shown)
 
 
 def _may_cite(marker: Marker) -> bool:
-    if marker.escaped:
-        return False
     if marker.inner.isdecimal():
-        return len(marker.inner) <= MOST_DIGITS
-    return sum(map(str.isalpha, marker.inner)) >= FEWEST_LETTERS
+        return not marker.escaped and len(marker.inner) <= MOST_DIGITS
+    return not marker.escaped and sum(map(str.isalpha, marker.inner)) >= FEWEST_LETTERS

@@ -59,17 +59,14 @@ def script(text: str) -> Asset:
 
 
 def _asset(content: bytes, ending: str) -> Asset:
-    return Asset(content, MEDIA_TYPES[ending], f'"{_hash(content)}"', gzip.compress(content, mtime=0))
-
-
-def _hash(content: bytes) -> str:
-    return sha256(content).hexdigest()[:12]
+    etag = sha256(content).hexdigest()[:12]
+    return Asset(content, MEDIA_TYPES[ending], f'"{etag}"', gzip.compress(content, mtime=0))
 
 
 @cache
 def version() -> str:
     """Return the part of the addresses that changes when any file does."""
-    return "v-" + _hash("".join(asset.etag for asset in assets().values()).encode())
+    return "v-" + sha256("".join(asset.etag for asset in assets().values()).encode()).hexdigest()[:12]
 
 
 def address(path: str) -> str:

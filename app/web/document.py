@@ -34,9 +34,16 @@ def render(
     html: list[str] = []
     marked = False
     for part in parts:
-        shown = _paragraphs(part.text) if kind in PLAIN else markdown.render(part.text)
+        if kind in PLAIN:
+            paragraphs = (paragraph.strip() for paragraph in without_bidi(part.text).split("\n\n"))
+            lines = (escape(paragraph).replace("\n", "<br>\n") for paragraph in paragraphs if paragraph)
+            shown = "".join(f"<p>{paragraph}</p>\n" for paragraph in lines)
+        else:
+            shown = markdown.render(part.text)
         if quote and not marked and part.page == quote.page:
-            shown, marked = _mark(shown, part, kind, quote)
+            text = quote.text if kind in PLAIN else marks.plain(markdown.render(quote.text))
+            before = part.text[: max(0, quote.start - part.start)]
+            shown, marked = marks.mark(shown, text, skip=marks.count(before, quote.text))
         if part.page is not None:
             title = words.text(table, "viewer.page", page=part.page)
             shown = f'<section class="page" data-page="{part.page}"><h3>{escape(title)}</h3>\n{shown}</section>\n'
@@ -62,15 +69,3 @@ class _Levels:
         if not tag[1]:
             self._before = min(int(tag[2]), self._before + 1)
         return f"<{tag[1]}h{self._before}>"
-
-
-def _mark(html: str, part: DocumentPart, kind: Kind, quote: Quote) -> tuple[str, bool]:
-    text = quote.text if kind in PLAIN else marks.plain(markdown.render(quote.text))
-    before = part.text[: max(0, quote.start - part.start)]
-    return marks.mark(html, text, skip=marks.count(before, quote.text))
-
-
-def _paragraphs(text: str) -> str:
-    paragraphs = (paragraph.strip() for paragraph in without_bidi(text).split("\n\n"))
-    lines = (escape(paragraph).replace("\n", "<br>\n") for paragraph in paragraphs if paragraph)
-    return "".join(f"<p>{paragraph}</p>\n" for paragraph in lines)

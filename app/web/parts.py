@@ -15,7 +15,13 @@ _SIGNS = re.compile(r"[][*_`#<>|~\\]")
 def questions_of(message: str) -> list[str]:
     """Return the questions of a message that holds several; none where it holds one."""
     parts = split_questions(message) if message.strip() else ()
-    return [_heading(part.asked) for part in parts] if len(parts) > 1 else []
+    headings = []
+    for part in parts:
+        plain = _SIGNS.sub("", one_line(part.asked)).strip()
+        plain = plain[:1].upper() + plain[1:]
+        whole = len(plain) <= LONGEST_HEADING
+        headings.append(plain if whole else f"{plain[:LONGEST_HEADING].rsplit(maxsplit=1)[0]} …")
+    return headings if len(headings) > 1 else []
 
 
 def under_headings(answer: str, questions: Sequence[str]) -> str:
@@ -30,9 +36,3 @@ def under_headings(answer: str, questions: Sequence[str]) -> str:
         lines[at] = f"{heading}\n\n{found['words']}" if found["words"] else heading
         part += 1
     return "\n".join(lines)
-
-
-def _heading(asked: str) -> str:
-    plain = _SIGNS.sub("", one_line(asked)).strip()
-    plain = plain[:1].upper() + plain[1:]
-    return plain if len(plain) <= LONGEST_HEADING else f"{plain[:LONGEST_HEADING].rsplit(maxsplit=1)[0]} …"

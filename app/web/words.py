@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -43,22 +44,12 @@ def choose(asked: str | None, kept: str | None, accepted: str) -> str:
         kept: What the visitor chose before.
         accepted: The header Accept-Language.
     """
-    wanted = (asked, kept, *_by_preference(accepted))
-    return next((code for code in wanted if code in languages()), DEFAULT) or DEFAULT
-
-
-def _by_preference(accepted: str) -> list[str]:
     weighed = []
     for part in accepted[:1000].split(","):
         tag, _, weight = part.partition(";")
         code = tag.strip().lower().split("-")[0]
-        weighed.append((_weight(weight), _OLD_CODES.get(code, code)))
-    ordered = sorted(weighed, key=lambda one: -one[0])  # Sorting is stable: equals stay in the visitor's order.
-    return [code for weight, code in ordered if weight > 0]
-
-
-def _weight(text: str) -> float:
-    try:
-        return float(text.strip().removeprefix("q=") or 1)
-    except ValueError:
-        return 0
+        with suppress(ValueError):
+            weighed.append((float(weight.strip().removeprefix("q=") or 1), _OLD_CODES.get(code, code)))
+    # Sorting is stable: equals stay in the visitor's order.
+    preferred = [code for weight, code in sorted(weighed, key=lambda pair: -pair[0]) if weight > 0]
+    return next((code for code in (asked, kept, *preferred) if code in languages()), DEFAULT) or DEFAULT

@@ -34,23 +34,19 @@ LAST: Final = 1000.0  # What is contradicted stands behind all else.
 # The weights of the prior, per standard deviation, and how strongly they are held.
 PRIOR: Final = {
     "near": 0.5,
-    "precise": 0.1,
-    "pairs": 0.3,
     "kind": 0.3,
     "place": 0.1,
     "lacking": -0.5,
     "absent": -0.5,
-    "unnamed": -0.5,
-    "worked": -0.3,
     "range": 0.8,
-    "background": 0.3,
     "score": 0.4,
     "meaning": 0.4,
     "meaning_above": 0.2,
     AHEAD: 0.3,
 }
 HELD_RANKS, HELD_ANSWERS = 10.0, 50.0
-HELD: Final = {"background": 100.0}
+NOT_RANKED: Final = frozenset({"place", AHEAD})  # The place of its passage does not make one statement better.
+FIXED: Final = 1e6
 LEAST_SCALE: Final = 0.1  # Of a feature that hardly any statement has.
 RIGHT: Final = 0.55  # From this relevance on a statement answers.
 MOST_WEIGHT: Final = 3.0  # Of an answer on a corpus of few questions.
@@ -66,6 +62,7 @@ class Example:
     values: Numbers
     relevance: Numbers
     contradicted: tuple[bool, ...]
+    agreement: Numbers
 
 
 def main() -> None:
@@ -81,7 +78,7 @@ def examples(folder: Path, kept: Path) -> Iterable[Example]:
     context = FormatContext(max_tokens=services.settings.prompt.context_tokens, tokens=services.tokens)
     vectors = KeptVectors(services.embedder, kept)
     for one in question_sets(folder):
-        for row in asked(one, kept=kept):
+        for row in (row for row in asked(one, kept=kept) if not row.held):
             yield example(row, services.word_similarity, vectors, context)
         vectors.keep()
 
@@ -106,7 +103,10 @@ def example(row: Asked, similarity: WordSimilarity, vectors: KeptVectors, contex
         relevance=np.array(
             [relevance(row, one.text, document) for one, document in zip(evidence.statements, documents, strict=True)]
         ),
-        contradicted=tuple(evidence.contradicted),
+        contradicted=tuple(
+            out or evidence.left[one.entry] for out, one in zip(evidence.contradicted, evidence.statements, strict=True)
+        ),
+        agreement=evidence.agreement,
     )
 
 
@@ -141,20 +141,19 @@ def fit(rows: Sequence[Example]) -> Ranker:
     prior = np.array([PRIOR[name] for name in FEATURES])
     usable = [row for row in rows if len(row.values)]
     lists = [(ranker.standardised(row.values), row.relevance) for row in usable if row.relevance.sum()]
-    ranked = np.array([0.0 if name == AHEAD else weight for name, weight in PRIOR.items()])
-    ranks = listwise(
-        [(values, wanted / wanted.sum()) for values, wanted in lists], ranked, np.full(len(prior), HELD_RANKS)
-    )
+    ranked = np.array([0.0 if name in NOT_RANKED else weight for name, weight in PRIOR.items()])
+    held = np.array([FIXED if name in NOT_RANKED else HELD_RANKS for name in FEATURES])
+    ranks = listwise([(values, wanted / wanted.sum()) for values, wanted in lists], ranked, held)
     ranker = _with_weights(ranker, ranks, np.zeros(len(prior)), 0.0)
     best = [(row, quoted_first(ranker, row)) for row in usable if not row.unanswerable_form]
     first = [(row, at) for row, at in best if at is not None]
-    values = np.array([ranker.standardised(ranker.with_lead(row.values))[at] for row, at in first])
+    values = np.array([ranker.standardised(ranker.with_lead(row.values, row.agreement))[at] for row, at in first])
     found = logistic(
         np.column_stack([np.ones(len(first)), values]),
         np.array([float(row.relevance[at] >= RIGHT) for row, at in first]),
         _balanced([row.corpus for row, _ in first]),
         np.array([0.0, *prior]),
-        np.array([0.1, *(HELD.get(name, HELD_ANSWERS) for name in FEATURES)]),
+        np.array([0.1, *np.full(len(prior), HELD_ANSWERS)]),
     )
     return _with_weights(ranker, ranks, found[1:], float(found[0]))
 

@@ -50,7 +50,7 @@ def answers(folder: Path, kept: Path) -> Iterator[Labelled]:
         if one.name.startswith("spans"):  # Each is one document, which any answer cites.
             continue
         for row in asked(one, kept=kept):
-            if found := answer(row, model, services):
+            if not row.held and (found := answer(row, model, services)):
                 yield found
         vectors.keep()
 
@@ -65,7 +65,7 @@ def answer(row: Asked, model: OfflineChatModel, services: Services) -> Labelled 
         confidence=rate,
     )
     given = chain.invoke({"question": row.case.question})
-    if given["confidence"] is None or given["outcome"] != "answered" or not row.is_judged:
+    if given["confidence"] is None or given["outcome"] not in {"answered", "unsure"} or not row.is_judged:
         return None
     right = row.case.in_scope and holds(given["answer"], row)
     return Labelled(dict(given["confidence"]["factors"]), right, row.corpus)

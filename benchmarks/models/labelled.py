@@ -18,9 +18,10 @@ from benchmarks.tables import table
 from chains.citations.cited_sentences import sentences_of
 from chains.citations.evidence import asked_about
 from chains.citations.references import read_numbers
-from chains.citations.verification import gives_what_is_asked, leading, turns_in_circles, verify
+from chains.citations.verification import leading, turns_in_circles, verify
 from chains.ports import WordSimilarity
 from chains.state import Passage
+from chains.text.asking import gives_what_is_asked
 
 ANSWERS: Final = Path(__file__).with_name("answers.jsonl")
 PASSAGES: Final = Path(__file__).with_name("passages.jsonl")

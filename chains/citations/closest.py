@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence, evidence_of
-from chains.citations.sources import external_urls
 from chains.citations.support import match, shorten, spread
 from chains.metadata import CLOSEST
+from chains.naming import place_in
 from chains.state import ClosestPassage, Generated, Passage, passages_of
 from chains.text.quantities import quantities
 from chains.text.ranges import ranged
@@ -110,11 +110,7 @@ def _closest(passage: Passage, evidence: Evidence, best: tuple[int, bool] | None
     if text[start:].startswith("|"):
         table_head = _table_head(evidence, start) or str(metadata.get("table_head") or "")
     return ClosestPassage(
-        doc_id=metadata.get("doc_id"),
-        title=str(metadata.get("title") or ""),
-        section=metadata.get("section") or None,
-        page=metadata.get("page") or None,
-        url=next(iter(external_urls(metadata)), None),
+        **place_in(metadata),
         quote=text[start:end],
         start=start,
         end=end,

@@ -13,9 +13,8 @@ from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, 
 from chains.citations.support import Support, ceiling, match, support
 from chains.ports import WordSimilarity
 from chains.state import Passage
-from chains.text.quantities import UNITS, quantities
 from chains.text.tokens import Token, tokens
-from chains.text.words import one_error_away, plain_words
+from chains.text.words import plain_words
 
 # `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6
@@ -185,51 +184,6 @@ def turns_in_circles(answer: str) -> bool:
     words = plain_words("\n".join(line for line in answer.splitlines() if not line.lstrip().startswith("|")))
     runs = list(zip(words, words[1:], words[2:], words[3:], strict=False))
     return len(words) >= FEWEST_LOOPING and len({*runs}) < LOOPING * len(runs)
-
-
-_ASKS_FOR: Final = re.compile(
-    r"\bhow (?:(?P<time>long|soon|quickly|far ahead|many (?:\w+ )?(?:minutes|hours|days|weeks|months|years))"
-    r"|many (?P<counted>\w+(?: \w+)?))\b|\b(?P<share>per ?cent(?:age)?)\b"
-    r"|\b(?P<money>(?:price|cost|fee|(?:sur)?charge|premium|fine)s?)\b"
-    r"|\b(?P<phone>(?:tele)?phone number|fax number|hotline)\b|\b(?P<mail>e-?mail address)\b",
-    re.IGNORECASE,
-)
-_SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
-_TIME_WITHOUT_FIGURE: Final = re.compile(
-    r"\b(?:no|not|never|unlimited|until|till|as (?:soon|long|quickly)|immediate(?:ly)?|instant(?:ly)?|at once|within"
-    r"|straight away|overnight|depend(?:s|ing)?|var(?:y|ies)|before|during|after|upon"
-    r"|(?:second|minute|hour|day|week|month|year)s?)\b",
-    re.IGNORECASE,
-)
-_PHONE: Final = re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}")
-_TIMES: Final = frozenset({"duration", "working duration", "months", "date", "day of the year", "length"})
-_SHARES: Final = frozenset({"%"})
-_PRODUCTS: Final = frozenset({"x"})  # Of "120 x 80 x 15 cm" the last figure has the unit.
-_UNITS: Final = frozenset({measure for measure, _ in UNITS.values()}) | _TIMES | _SHARES
-
-
-def gives_what_is_asked(sentence: str, question: str) -> bool:
-    """Return False if a sentence gives figures of another kind: TEU for ships, an address for a telephone number."""
-    asks = _ASKS_FOR.search(question)
-    if asks is None:
-        return True
-    if asks["phone"] or asks["mail"]:
-        return bool(_PHONE.search(sentence) if asks["phone"] else "@" in sentence)
-    known = {(one.measure, one.low, one.high) for one in quantities(question)}
-    figures = [one for one in quantities(sentence) if not one.label and (one.measure, one.low, one.high) not in known]
-    measures = {one.measure for one in figures if not _SINCE.search(sentence, 0, one.start)} - _PRODUCTS
-    if asks["time"] and not measures:
-        return bool(_TIME_WITHOUT_FIGURE.search(sentence))
-    if not measures or asks["time"] or asks["share"]:
-        return not measures or not measures.isdisjoint(_TIMES if asks["time"] else _SHARES)
-    if asks["counted"] and any(not UNITS.keys().isdisjoint(one_error_away(noun)) for noun in asks["counted"].split()):
-        return True  # A unit of time with a slip of the pen.
-    nouns = {word.key for word in tokens(asks["counted"] or "")}
-    return (
-        not measures <= _UNITS - _SHARES
-        if asks["money"]
-        else not all(one not in nouns and (one in _UNITS or one.isupper()) for one in measures)
-    )
 
 
 def attribute(

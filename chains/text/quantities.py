@@ -115,7 +115,6 @@ _ORDINARY: Final = re.compile(r"\d*(?:\.\d+)?$")
 
 @lru_cache(maxsize=1 << 12)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the quantities of a sentence or a cell in order."""
     timed = sorted([*_dates(text), *_times(text)], key=lambda one: one.start)
     words = tokens(text)
     plain = [
@@ -195,8 +194,6 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
         if between.strip(" -()"):
             break
         plain, end = word.text.lower(), word.end
-        if word.kind == "number" and word.key == words[place].key:
-            continue  # "Three (3) minutes".
         if plain in _KINDS_OF_DAYS:
             kind = _KINDS_OF_DAYS[plain]
         elif plain == "cubic":
@@ -204,8 +201,10 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
         elif plain in UNITS and (word.text.islower() or word.text in {"MB", "GB", "TB", "CBM"}):
             measure, factor = UNITS[plain]
             return kind + measure, factor, end
-        elif plain not in _SKIPPED:
-            return ("" if word.kind in {"stop", "number"} else word.key), 1, end
+        elif word.kind not in {"stop", "number"} and plain not in _SKIPPED:
+            return word.key, 1, end
+        elif word.kind in {"stop", "number"} and word.key != words[place].key:  # "Three (3) minutes".
+            break
     return "", 1, words[place].end
 
 

@@ -1,4 +1,4 @@
-"""Look up a question in a table: its figures in ranges ("two days" in "1-3 days"), its two names in a matrix."""
+"""Look up a question in a table: its figures in ranges ("two days" in "1-3 days"), "second" in "each further", ways."""
 
 import re
 from collections.abc import Sequence
@@ -54,12 +54,30 @@ def crossed(rows: Sequence[Statement], question: str) -> Statement | None:
     return labels.get(first if begins else second)
 
 
+_FIRST: Final = re.compile(r"\b(?:first|1st)\b", re.IGNORECASE)
+_FURTHER: Final = re.compile(
+    r"\b(?:additional|another|extra|further|second|third|fourth|[234](?:nd|rd|th))\b", re.IGNORECASE
+)
+
+
+def counted(rows: Sequence[Statement], question: str) -> list[float]:
+    """Return for each row 1 where it is of the first, or a further one, as the question; -1 of the other; else 0."""
+    names = [" ".join(cell.text for cell in row.cells[:2]) for row in rows]
+    first, further = ([bool(form.search(name)) for name in names] for form in (_FIRST, _FURTHER))
+    if not (any(first) and any(further)):
+        return [0.0] * len(rows)
+    asked = float(bool(_FURTHER.search(question))) or -float(bool(_FIRST.search(question)))
+    return [asked * (is_further - is_first) for is_first, is_further in zip(first, further, strict=True)]
+
+
 def _holds(one: Quantity, figure: Quantity, column: Sequence[Token]) -> bool:
     """Return whether a cell's range holds a figure; the column's name may tell the unit of the cell."""
     if one.measure == figure.measure:
         return one.holds(figure)
-    if one.measure or figure.label:
+    if figure.label or (one.measure and (figure.measure or not one.measure.isupper())):
         return False
+    if one.measure:  # An amount of money that is written without its currency.
+        return one.holds(figure)
     units = [UNITS[word.text.lower()] for word in column if word.text.lower() in UNITS]
     for measure, factor in units:
         if measure == figure.measure:

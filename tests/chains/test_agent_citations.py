@@ -13,7 +13,7 @@ from langchain_core.tools import create_retriever_tool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 import chains
-from app.wings.mcp.models import AnswerSource, AskOutput, FoundPassage, SearchOutput
+from app.wings.mcp.server import AnswerSource, AskOutput, FoundPassage, SearchOutput
 from chains import CitationMiddleware
 from tests.chains.gst import Shelf, gst_chain
 

@@ -2,8 +2,9 @@ import pytest
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE, CheckedText, SentenceGate, sentences_of
 from chains.citations.evidence import asked, asked_about
-from chains.citations.verification import attribute, gives_what_is_asked, leading, turns_in_circles, verify
+from chains.citations.verification import attribute, leading, turns_in_circles, verify
 from chains.state import Passage
+from chains.text.asking import gives_what_is_asked
 
 LENGTHS = "| Box | Inner length |\n|---|---|\n| 40 ft standard | 12.0 m |\n| 40 ft reefer | 11.5 m |"
 

@@ -9,7 +9,7 @@ import pytest
 import chains
 import prompts
 from app.http.openapi import ANSWER as WHOLE
-from app.http.routes.query import QueryAnswer, QueryCitation, QueryMetadata, query_answer
+from app.http.routes.answers import QueryAnswer, QueryCitation, QueryMetadata, query_answer
 from app.http.server import create_app
 from chains.state import Citation, Confidence, Metadata
 from tests.fakes import FakeGroq, Reply, fake_groq

@@ -32,11 +32,10 @@ class PageQueue:
     """
 
     def __init__(self, workers: Sequence[LimitedProcess], *, most_waiting: int = MOST_WAITING) -> None:
-        self._workers = tuple(workers)
-        self._idle = list(workers)
-        self._most_waiting = most_waiting
-        self.waiting = 0
-        self._free = asyncio.Semaphore(len(workers))
+        self._workers, self._most_waiting, self.waiting = tuple(workers), most_waiting, 0
+        self._idle = asyncio.Queue[LimitedProcess]()
+        for worker in workers:
+            self._idle.put_nowait(worker)
         self._threads = ThreadPoolExecutor(len(workers), "pages")
 
     async def ask(self, task: dict[str, Any]) -> Any:
@@ -46,34 +45,22 @@ class PageQueue:
             PagesBusyError: too many wait already.
             OSError, ValueError: the process was ended because the task took more than it may.
         """
-        if self._free.locked() and self.waiting >= self._most_waiting:
+        if self._idle.empty() and self.waiting >= self._most_waiting:
             msg = "too many pages are asked for at the moment"
             raise PagesBusyError(msg)
         self.waiting += 1
         try:
-            await self._free.acquire()
+            worker = await self._idle.get()
         finally:
             self.waiting -= 1
-        return await self._ask(self._idle.pop(), task)
-
-    async def _ask(self, worker: LimitedProcess, task: dict[str, Any]) -> Any:
-        given_up = False
-
-        def give_back() -> None:
-            if given_up:
-                worker.stop()  # Else the next task might meet the process while it ends.
-            self._idle.append(worker)
-            self._free.release()
-
         loop = asyncio.get_running_loop()
         asked: Future[Any] = self._threads.submit(worker.ask, task)
         # The worker is free when its thread is, which may be later than a caller that leaves.
-        asked.add_done_callback(lambda _: loop.call_soon_threadsafe(give_back))
+        asked.add_done_callback(lambda _: loop.call_soon_threadsafe(self._idle.put_nowait, worker))
         try:
             return await asyncio.wrap_future(asked)
         except asyncio.CancelledError:
             if not asked.done():
-                given_up = True
                 worker.interrupt()
             raise
 

@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol
 import pypdfium2
 from pypdfium2 import raw
 
-from app.adapters.documents.pdf_columns import in_reading_order, with_tables
 from app.adapters.documents.pdf_form import with_values
 from app.adapters.documents.pdf_headings import (
     FoundHeading,
@@ -20,7 +19,7 @@ from app.adapters.documents.pdf_headings import (
     without_running,
 )
 from app.adapters.documents.pdf_lines import Line, joined, read_lines, text_of
-from app.adapters.documents.pdf_tables import FoundTable, tables
+from app.adapters.documents.pdf_tables import FoundTable, in_reading_order, tables, with_tables
 from app.adapters.documents.pdf_unseen import PART_OF_PAGE, picture_part
 from chains.errors import IngestionError
 from chains.ingestion.source import (

@@ -5,13 +5,10 @@ from contextlib import suppress
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
-from starlette.types import ASGIApp, Receive, Send
-from starlette.types import Scope as AsgiScope
 
 from app.adapters.sessions.identity import Authenticator, Identity, IdentityStoreError, Scope
 from app.http.errors import RequestRefusedError
-from app.http.policy import SAFE_METHODS, policy_of
-from chains.audience import called_by
+from app.http.policy import SAFE_METHODS, Access
 
 # The page signs in with it. Its SameSite=Strict keeps it from other sites, but not from other ports of the same host.
 COOKIE = "waypoint_token"
@@ -28,80 +25,61 @@ OTHER_PAGE = "A cookie is accepted only from the service's own page; programs se
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,512}=*")
 
 
-class Authentication:
-    """ASGI middleware that puts the caller's identity into `request.state.identity`.
-
-    What a route reads without a word about the audience is then what its caller may see; without an identity, what is
-    public.
+class Callers:
+    """Finds who calls.
 
     Args:
-        app: The application behind it.
         authenticator: Finds the identity behind a token; None if callers need none.
         anonymous: The identity of callers without a token; None if a token is required.
     """
 
-    def __init__(self, app: ASGIApp, *, authenticator: Authenticator | None, anonymous: Identity | None) -> None:
-        self.app = app
+    def __init__(self, authenticator: Authenticator | None, anonymous: Identity | None) -> None:
         self.authenticator = authenticator
         self.anonymous = anonymous
 
-    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        identity = await self._caller(scope)
-        if identity is not None:
-            scope.setdefault("state", {})["identity"] = identity
-        with called_by(identity.audience if identity else "public"):
-            await self.app(scope, receive, send)
-
-    async def _caller(self, scope: AsgiScope) -> Identity | None:
-        """Return who calls; None where the route needs nobody.
+    async def identify(self, access: Access, method: str, headers: Headers) -> Identity | None:
+        """Return who calls a route of this access; None where it needs nobody.
 
         Raises:
-            RequestRefusedError: the route's policy does not let this caller in.
+            RequestRefusedError: the caller is not let in.
         """
-        match policy_of(scope).access:
+        match access:
             case "open":
                 pass
             case "own_page":  # It sets or removes the cookie: another site must not sign a user in or out.
-                if scope["method"] not in SAFE_METHODS:
-                    require_same_origin(Headers(scope=scope))
+                if method not in SAFE_METHODS:
+                    require_same_origin(headers)
             case "report":  # It works while the session store is unavailable.
                 with suppress(RequestRefusedError, IdentityStoreError):
-                    return await self._identify(scope)
+                    return await self._identify(method, headers)
             case "optional":
                 with suppress(RequestRefusedError):  # An expired token counts as none.
-                    return await self._identify(scope)
+                    return await self._identify(method, headers)
             case needed:
-                identity = await self._identify(scope)
+                identity = await self._identify(method, headers)
                 if not identity.may(needed):
                     msg = f"This needs the scope {str(needed)!r}, which the caller does not have"
                     raise RequestRefusedError(403, msg)
                 return identity
         return None
 
-    async def _identify(self, scope: AsgiScope) -> Identity:
-        headers = Headers(scope=scope)
-        if EMBED_HEADER in headers:
-            return self._embedded()
+    async def _identify(self, method: str, headers: Headers) -> Identity:
+        if EMBED_HEADER in headers:  # The page's visitor is anonymous, and sees public documents only.
+            if self.anonymous is None:
+                raise _unauthorized(EMBEDDED)
+            return Identity(scopes=self.anonymous.scopes & EMBEDDED_SCOPES)
         if self.authenticator is None:
             return self.anonymous or Identity()
-        credential = self.authenticator.credential
-        token = token_of(headers, key=credential == "key")
-        if token is None and (token := cookie_of(headers)) and scope.get("method") not in SAFE_METHODS:
-            require_same_origin(headers)
+        token = token_of(headers, key=self.authenticator.credential == "key")
+        if token is None:
+            token = cookie_parser(headers.get("cookie", "")).get(COOKIE) or None
+            if token and method not in SAFE_METHODS:
+                require_same_origin(headers)
         if token is None:
             if self.anonymous is None:
                 raise _unauthorized(MISSING)
             return self.anonymous
         return await caller_with(self.authenticator, token)
-
-    def _embedded(self) -> Identity:
-        """Return the identity of an embedded page's visitor: anonymous, with public documents only."""
-        if self.anonymous is None:
-            raise _unauthorized(EMBEDDED)
-        return Identity(scopes=self.anonymous.scopes & EMBEDDED_SCOPES)
 
 
 async def caller_with(authenticator: Authenticator, token: str) -> Identity:
@@ -120,28 +98,18 @@ async def caller_with(authenticator: Authenticator, token: str) -> Identity:
     return identity
 
 
-def cookie_of(headers: Headers) -> str | None:
-    """Return the token in the page's cookie, or None."""
-    return cookie_parser(headers.get("cookie", "")).get(COOKIE) or None
-
-
 def require_same_origin(headers: Headers) -> None:
     """Refuse requests that another page sends with this page's cookie (CSRF).
 
     Raises:
-        RequestRefusedError: the request is not known to come from a page of this service.
+        RequestRefusedError: no browser says that a page of this service sends the request.
     """
-    if not is_same_origin(headers):
-        raise RequestRefusedError(403, OTHER_PAGE)
-
-
-def is_same_origin(headers: Headers) -> bool:
-    """Return whether a browser says that a page of this service sends the request."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
-    if site is not None:  # No script can set it. Browsers omit it on plain HTTP, where the origin has to do.
-        return site == "same-origin"
     scheme, _, host = origin.partition("://")
-    return scheme in {"http", "https"} and bool(host) and host == headers.get("host")
+    is_own = scheme in {"http", "https"} and bool(host) and host == headers.get("host")
+    # No script can set the first. Browsers omit it on plain HTTP, where the origin has to do.
+    if not (is_own if site is None else site == "same-origin"):
+        raise RequestRefusedError(403, OTHER_PAGE)
 
 
 def token_of(headers: Headers, *, key: bool) -> str | None:

@@ -9,12 +9,9 @@ from limits.aio.storage import MemoryStorage, Storage
 from limits.aio.strategies import FixedWindowRateLimiter
 from limits.errors import StorageError
 from limits.util import WindowStats
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.errors import RequestRefusedError
-from app.http.policy import pdf_pages_of
 from chains.clock import Clock, SystemClock
 from chains.logs import get_logger
 
@@ -25,42 +22,46 @@ RETRY_STORAGE_S = 5
 
 
 class RateLimit:
-    """ASGI middleware that counts questions in fixed windows; a window starts with a caller's first question.
+    """Counts questions in fixed windows; a window starts with a caller's first question.
 
     A refused request costs nothing, so a smaller batch may still be answered in the same window. PDF pages are counted
     separately, at the same rate.
 
     Args:
-        app: The application behind it.
         rate: How many questions in how long.
         storage: Where they are counted; it raises StorageError on failure.
         clock: Measures how long a failed storage is not tried again.
     """
 
-    def __init__(self, app: ASGIApp, *, rate: RateLimitItem, storage: Storage, clock: Clock | None = None) -> None:
-        self.app = app
+    def __init__(self, rate: RateLimitItem, storage: Storage, *, clock: Clock | None = None) -> None:
         self.rate = rate
         self.shared = FixedWindowRateLimiter(storage)
         self.local = FixedWindowRateLimiter(MemoryStorage())
         self.clock = clock or SystemClock()
         self.retry_storage_at = -math.inf
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope) if scope["type"] == "http" else None
-        pages = pdf_pages_of(scope)
-        count: int = 1 if pages else getattr(request.state, "questions", 0) if request else 0
-        if request is None or count == 0:
-            await self.app(scope, receive, send)
-            return
-        caller = caller_of(request)
+    async def check(self, caller: str, questions: int, pages: str | None) -> dict[str, str]:
+        """Count a caller's questions, or one page of these; return the headers that say what is left until when.
+
+        Raises:
+            RequestRefusedError: it is too many.
+        """
         # A page is shown by two requests: one for its picture, one for the places of the words.
-        allowed, window = await self.count(f"{pages} of pages, {caller}" if pages else caller, count)
-        headers = self._headers(window)
+        key, count = (f"{pages} of pages, {caller}", 1) if pages else (caller, questions)
+        allowed, window = await self.count(key, count)
+        wait_s = str(max(1, math.ceil(window.reset_time - time.time())))
+        headers = {
+            "RateLimit-Limit": str(self.rate.amount),
+            "RateLimit-Remaining": str(max(0, window.remaining)),
+            "RateLimit-Reset": wait_s,
+        }
         if not allowed:
-            wait_s, what = headers["RateLimit-Reset"], "pages" if pages else "questions"
-            msg = f"More than {self.rate.amount} {what} in {self._period()}; try again in {wait_s} seconds"
+            name, multiples = self.rate.GRANULARITY.name, self.rate.multiples
+            period = f"a {name}" if multiples == 1 else f"{multiples} {name}s"
+            what = "pages" if pages else "questions"
+            msg = f"More than {self.rate.amount} {what} in {period}; try again in {wait_s} seconds"
             raise RequestRefusedError(429, msg, {**headers, "Retry-After": wait_s})
-        await self.app(scope, receive, _with_headers(headers, send))
+        return headers
 
     async def count(self, caller: str, count: int) -> tuple[bool, WindowStats]:
         """Count a caller's questions; return whether they are allowed, and what is left until when."""
@@ -71,18 +72,6 @@ class RateLimit:
                 self.retry_storage_at = self.clock.now() + RETRY_STORAGE_S
                 log.warning("rate_storage_failed", error=type(error.storage_error).__name__)
         return await _hit(self.local, self.rate, caller, count)
-
-    def _period(self) -> str:
-        name = self.rate.GRANULARITY.name
-        return f"a {name}" if self.rate.multiples == 1 else f"{self.rate.multiples} {name}s"
-
-    def _headers(self, window: WindowStats) -> dict[str, str]:
-        reset_s = max(1, math.ceil(window.reset_time - time.time()))
-        return {
-            "RateLimit-Limit": str(self.rate.amount),
-            "RateLimit-Remaining": str(max(0, window.remaining)),
-            "RateLimit-Reset": str(reset_s),
-        }
 
 
 async def _hit(
@@ -109,12 +98,3 @@ def caller_of(request: Request) -> str:
         # A proxy may have sent `::ffff:192.0.2.7` for an IPv4 client; all of them share one /64.
         return f"address:{address.ipv4_mapped or ip_network((int(address), 64), strict=False)}"
     return f"address:{address}"
-
-
-def _with_headers(headers: dict[str, str], send: Send) -> Send:
-    async def add(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(headers)
-        await send(message)
-
-    return add

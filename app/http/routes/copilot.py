@@ -1,6 +1,6 @@
 """LangServe at /copilot: the chain as a remote Runnable.
 
-The models, schemas and clients are LangServe's, the routes FastAPI's: each call of a batch or a stream gets the config
+The clients and schemas are LangServe's, the routes FastAPI's: each call of a batch or a stream gets the config
 of its request, a client that leaves ends the chain, and an error in a stream says what happened and what to do.
 
 The playground at /copilot/playground/ is LangServe's own page over the same stream. It asks `stream_log`, which is
@@ -12,19 +12,19 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import Any, cast
-from uuid import uuid4
+from typing import Annotated, Any, Generic, TypeVar, cast
+from uuid import UUID, uuid4
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from langchain_core.runnables import Runnable, RunnableConfig
 from langserve import APIHandler
-from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, Field, ValidationError, WrapValidator, create_model, model_validator
 
-from app.http.compat import langserve
-from app.http.compat.langserve import playground_file, stream_body
+from app.http.compat.langserve import playground_file
 from app.http.errors import ErrorReply, logged_reply, reply_to
 from app.http.events import EventStream, PublicEvents, data_event, event, events_of
+from app.http.middleware import BATCH_MAX
 from app.http.middleware.browser_security import page_policy
 from app.http.openapi import BATCHED, INVOKED, ErrorBody, error_responses, ok_response
 from app.http.policy import KILOBYTE, Policy
@@ -33,7 +33,6 @@ from app.http.questions import (
     SESSION_DESCRIPTION,
     SESSION_MAX_CHARACTERS,
     History,
-    JsonRoute,
     Threshold,
     TopK,
     run_config,
@@ -48,6 +47,7 @@ BODY_BYTES = 32 * KILOBYTE  # A long question with its history.
 VISIBLE_FIELDS = frozenset(Answer.__annotations__) | {"replacement"}
 
 Chain = Runnable[Question, Answer]
+Asked = TypeVar("Asked", bound=BaseModel)
 
 _ERRORS = error_responses(400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504)
 _STREAM: dict[str, Any] = {
@@ -86,6 +86,64 @@ class QuestionObject(BaseModel):
         return value
 
 
+class Call(BaseModel, Generic[Asked]):
+    """A question, as LangServe's clients send it; nothing of their `config` and `kwargs` is used."""
+
+    input: Asked
+
+
+class EventsCall(Call[Asked], Generic[Asked]):
+    """A question, and which events of its run are wanted."""
+
+    include_names: list[str] | None = None
+    include_types: list[str] | None = None
+    include_tags: list[str] | None = None
+    exclude_names: list[str] | None = None
+    exclude_types: list[str] | None = None
+    exclude_tags: list[str] | None = None
+
+
+def _keep_error(value: Any, validate: Callable[[Any], Any]) -> Any:
+    try:
+        return validate(value)
+    except ValidationError as error:
+        return error
+
+
+class Batch(BaseModel, Generic[Asked]):
+    """Several questions; an invalid one is its ValidationError."""
+
+    inputs: list[Annotated[Asked, WrapValidator(_keep_error)]] = Field(max_length=BATCH_MAX)
+
+
+class RunMetadata(BaseModel):
+    """Names a run."""
+
+    run_id: UUID
+    feedback_tokens: list[Any] = []
+
+
+class Called(BaseModel):
+    """An answer, and the run that gave it."""
+
+    output: Answer
+    metadata: RunMetadata
+
+
+class BatchMetadata(BaseModel):
+    """Names the runs of a batch."""
+
+    run_ids: list[UUID]
+    responses: list[RunMetadata]
+
+
+class BatchCalled(BaseModel):
+    """The answers in the order of the questions, and the runs that gave them."""
+
+    output: list[Answer | BatchError]
+    metadata: BatchMetadata
+
+
 def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHARACTERS) -> type[BaseModel]:
     """Return the input model: a question of at most `most` characters, and options with defaults.
 
@@ -104,16 +162,10 @@ def question_model(*, top_k: int, threshold: float, most: int = QUESTION_MAX_CHA
     )
 
 
-def copilot_router(chain: Chain, handler: APIHandler, question: type[BaseModel], *, batch_max: int) -> APIRouter:
-    """Return the routes of the chain; a batch holds at most `batch_max` questions."""
-    router = APIRouter(prefix=PATH, tags=["LangServe"], route_class=JsonRoute)
-    _add_answers(router, chain, question, batch_max)
-    _add_streams(router, chain, question)
-    _add_schemas(router, handler)
-    return router
+def copilot_router(chain: Chain, handler: APIHandler, question: Any) -> APIRouter:
+    """Return the routes of the chain."""
+    router = APIRouter(prefix=PATH, tags=["LangServe"])
 
-
-def _add_answers(router: APIRouter, chain: Chain, question: type[BaseModel], batch_max: int) -> None:
     @Policy(body_bytes=BODY_BYTES)
     async def invoke(request: Request, body: Any) -> Any:
         """Return the answer to one question."""
@@ -128,20 +180,42 @@ def _add_answers(router: APIRouter, chain: Chain, question: type[BaseModel], bat
         outputs = await _answers(chain, request, body.inputs, configs)
         return {"output": outputs, "metadata": {"responses": runs, "run_ids": [run["run_id"] for run in runs]}}
 
-    add_route(
-        router,
-        invoke,
-        langserve.invoke_body(question),
-        response_model=langserve.invoke_response(Answer),
-        responses=_ERRORS | ok_response(INVOKED),
-    )
-    add_route(
-        router,
-        batch,
-        langserve.batch_body(question, batch_max),
-        response_model=langserve.batch_response(cast("Any", Answer | BatchError)),
-        responses=_ERRORS | ok_response(BATCHED, "The answers"),
-    )
+    @Policy(body_bytes=BODY_BYTES)
+    async def stream(request: Request, body: Any) -> Response:
+        """Stream the fields of the answer, its words in pieces."""
+        config = call_config(request)
+        run = event("metadata", json.dumps({"run_id": str(config["run_id"])}))
+        parts = chain.astream(question_of(body.input), config)
+        return EventStream(events_of(request, parts, first=[run]))
+
+    @Policy(body_bytes=BODY_BYTES)
+    async def stream_events(request: Request, body: Any) -> Response:
+        """Stream the events of `astream_events` (version 2), without prompts and unused passages."""
+        config = call_config(request)
+        parts = chain.astream_events(question_of(body.input), config, version="v2")
+        selection = body.model_dump(exclude={"input"})
+        audience = audience_in(config)
+        public = PublicEvents(VISIBLE_FIELDS, answering="generation", audience=audience, selection=selection)
+        return EventStream(events_of(request, public.filter(parts)))
+
+    async def input_schema(request: Request) -> dict[str, Any]:
+        """Return the JSON schema of a question."""
+        return cast("dict[str, Any]", await handler.input_schema(request))
+
+    async def output_schema(request: Request) -> dict[str, Any]:
+        """Return the JSON schema of an answer."""
+        return cast("dict[str, Any]", await handler.output_schema(request))
+
+    answered, answers = _ERRORS | ok_response(INVOKED), _ERRORS | ok_response(BATCHED, "The answers")
+    streamed: dict[str, Any] = {"response_class": Response, "responses": _ERRORS | {200: _STREAM}}
+    add_route(router, invoke, Call[question], response_model=Called, responses=answered)
+    add_route(router, batch, Batch[question], response_model=BatchCalled, responses=answers)
+    add_route(router, stream, Call[question], **streamed)
+    add_route(router, stream_events, EventsCall[question], **streamed)
+    described = error_responses(401, 403, 429) | ok_response({"type": "object", "properties": {}}, "JSON schema")
+    for endpoint in (input_schema, output_schema):
+        router.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"], responses=described)
+    return router
 
 
 def inputs_in(body: Any) -> int:
@@ -156,7 +230,12 @@ async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: l
     Raises:
         Exception: the first input's error, if none can be answered.
     """
-    invalid = {n: _invalid(n, error) for n, error in enumerate(inputs) if isinstance(error, ValidationError)}
+    invalid: dict[int, Any] = {}
+    for n, error in enumerate(inputs):
+        if isinstance(error, ValidationError):
+            issues = error.errors(include_url=False, include_context=False)
+            placed = [issue | {"loc": ("body", "inputs", n, *issue["loc"])} for issue in issues]
+            invalid[n] = RequestValidationError(placed)
     valid = [n for n in range(len(inputs)) if n not in invalid]
     answered = await chain.abatch(
         [question_of(inputs[n]) for n in valid], [configs[n] for n in valid], return_exceptions=True
@@ -170,50 +249,6 @@ async def _answers(chain: Chain, request: Request, inputs: list[Any], configs: l
             reply = reply_to(output) if n in invalid else logged_reply(request, output)
             outputs[n] = reply.in_place()
     return [outputs[n] for n in range(len(inputs))]
-
-
-def _invalid(number: int, error: ValidationError) -> RequestValidationError:
-    issues = error.errors(include_url=False, include_context=False)
-    return RequestValidationError([issue | {"loc": ("body", "inputs", number, *issue["loc"])} for issue in issues])
-
-
-def _add_streams(router: APIRouter, chain: Chain, question: type[BaseModel]) -> None:
-    @Policy(body_bytes=BODY_BYTES)
-    async def stream(request: Request, body: Any) -> Response:
-        """Stream the fields of the answer, its words in pieces."""
-        config = call_config(request)
-        run = event("metadata", json.dumps({"run_id": str(config["run_id"])}))
-        parts = chain.astream(question_of(body.input), config)
-        return EventStream(events_of(request, parts, first=[run]))
-
-    @Policy(body_bytes=BODY_BYTES)
-    async def stream_events(request: Request, body: Any) -> Response:
-        """Stream the events of `astream_events` (version 2), without prompts and unused passages."""
-        config = call_config(request)
-        parts = chain.astream_events(question_of(body.input), config, version="v2")
-        selection = body.model_dump(exclude={"input", "config", "kwargs"})
-        audience = audience_in(config)
-        public = PublicEvents(VISIBLE_FIELDS, answering="generation", audience=audience, selection=selection)
-        return EventStream(events_of(request, public.filter(parts)))
-
-    responses = _ERRORS | {200: _STREAM}
-    events_body = langserve.stream_events_body(question)
-    add_route(router, stream, langserve.stream_body(question), response_class=Response, responses=responses)
-    add_route(router, stream_events, events_body, response_class=Response, responses=responses)
-
-
-def _add_schemas(router: APIRouter, handler: APIHandler) -> None:
-    async def input_schema(request: Request) -> dict[str, Any]:
-        """Return the JSON schema of a question."""
-        return cast("dict[str, Any]", await handler.input_schema(request))
-
-    async def output_schema(request: Request) -> dict[str, Any]:
-        """Return the JSON schema of an answer."""
-        return cast("dict[str, Any]", await handler.output_schema(request))
-
-    described = error_responses(401, 403, 429) | ok_response({"type": "object", "properties": {}}, "JSON schema")
-    for endpoint in (input_schema, output_schema):
-        router.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"], responses=described)
 
 
 def add_route(router: APIRouter, endpoint: Callable[..., Any], body: type[BaseModel], **options: Any) -> None:
@@ -244,9 +279,9 @@ RUN = "/playground/run"
 Patch = dict[str, Any]
 
 
-def playground_router(chain: Chain, handler: APIHandler, question: type[BaseModel]) -> APIRouter:
+def playground_router(chain: Chain, handler: APIHandler, question: Any) -> APIRouter:
     """Return the page, its files, and the route that it asks."""
-    router = APIRouter(prefix=PATH, include_in_schema=False, route_class=JsonRoute)
+    router = APIRouter(prefix=PATH, include_in_schema=False)
 
     @router.get("/playground/{file_path:path}")
     async def playground(request: Request, file_path: str) -> Response:
@@ -264,7 +299,7 @@ def playground_router(chain: Chain, handler: APIHandler, question: type[BaseMode
         parts = patches(chain.astream(question_of(body.input), call_config(request)))
         return EventStream(events_of(request, parts, on_error=_error_patch))
 
-    add_route(router, run, stream_body(question), path=RUN, response_class=Response)
+    add_route(router, run, Call[question], path=RUN, response_class=Response)
     return router
 
 
@@ -278,18 +313,15 @@ async def patches(parts: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[dict
 
 
 def _patch(name: str, value: Any) -> Patch:
-    if name == "answer":
-        return _words(value)
-    if name == "replacement":
-        return {"op": "replace", "path": "/streamed_output", "value": [value]}
+    match name:
+        case "answer":
+            return {"op": "add", "path": "/streamed_output/-", "value": value}
+        case "replacement":
+            return {"op": "replace", "path": "/streamed_output", "value": [value]}
     step = {"id": None, "name": name, "start_time": datetime.now(UTC).isoformat(), "final_output": value}
     return {"op": "add", "path": f"/logs/{name}", "value": step}
 
 
-def _words(words: str) -> Patch:
-    return {"op": "add", "path": "/streamed_output/-", "value": words}
-
-
 def _error_patch(reply: ErrorReply) -> str:
     # The page shows data events and ignores error events.
-    return data_event({"ops": [_words(reply.message)]})
+    return data_event({"ops": [_patch("answer", reply.message)]})

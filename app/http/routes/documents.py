@@ -1,27 +1,38 @@
-"""GET /api/documents and /documents/{doc_id}: the list of documents, and one with the quoted words marked."""
+"""GET /api/documents, /documents/{doc_id} and its /pages/{page}: the list, one document, and a page of a PDF.
 
+In a document the quoted words are marked; a page is a picture, and the boxes of the quoted words.
+"""
+
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from langchain_core.documents import Document
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, JSONResponse
 
+from app.adapters.documents.pages import PagesBusyError
 from app.adapters.sessions.identity import Identity, Scope
+from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
+from app.http.policy import Policy
 from app.http.questions import identity_of
 from app.http.routes.page import language_of
 from app.ports import MOST_FILES, AnswerLogError
 from app.web import document, view
 from app.wiring import Services
-from app.wiring.library import UPLOAD_CATEGORIES, Library
+from app.wiring.library import PAGE_TIMEOUT_S, UPLOAD_CATEGORIES, Library
 from app.wiring.storage import parser
 from chains.library import Entry, Kind, around, locate, parts_of
+
+if TYPE_CHECKING:
+    from app.adapters.documents.pages import IndexedPage
 
 MOST_LISTED = 500
 OLD = timedelta(days=365)
@@ -145,24 +156,74 @@ def list_documents(
     """Return the documents that the caller may see; staff sees too how often they are used, and what to look at."""
     identity = identity_of(request)
     services: Services = request.app.state.services
-    library = services.library
-    found = _search(library.catalogue().entries.values(), search)
-    counts = Counter(entry.category for entry in found)
-    uses = _uses(services) if identity.audience == "internal" else None
-    titles = Counter(entry.title for entry in library.catalogue().entries.values())
-    chosen = sorted((entry for entry in found if category in {"", entry.category}), key=_order(sort, uses or {}))
+    library, is_staff = services.library, identity.audience == "internal"
+    entries = library.catalogue().entries.values()
+    words = search.casefold().split()
+    hits = [entry for entry in entries if all(word in _searched(entry) for word in words)]
+    uses = None
+    if is_staff:  # None where no answers are kept, or they cannot be read.
+        with suppress(AnswerLogError):
+            uses = services.answer_log.uses() if services.answer_log else None
+    orders: dict[Sorting, Callable[[Entry], object]] = {
+        "category": lambda _: 0,
+        "title": lambda entry: entry.title.casefold(),
+        "updated": lambda entry: entry.last_updated,
+        "added": lambda entry: -datetime.fromisoformat(entry.ingested_at).timestamp() if entry.ingested_at else 0.0,
+        "used": lambda entry: -(uses or {}).get(entry.doc_id, 0),
+    }
+    key: Callable[[Entry], Any] = orders[sort]  # What is alike in it stays in the order of categories and titles.
+    chosen = sorted((entry for entry in hits if category in {"", entry.category}), key=key)
+    titles = Counter(entry.title for entry in entries)
     listed = [_listed(library, entry, identity) for entry in chosen[offset : offset + limit]]
-    if identity.audience == "internal":
-        listed = [_for_staff(one, uses, titles) for one in listed]
+    if is_staff:
+        for document_ in listed:
+            document_.used = None if uses is None else uses.get(document_.doc_id, 0)
+            document_.warnings = list(_warnings(document_, titles))
     may_add = identity.may(Scope.INGEST) and services.remote is None
     return DocumentList(
         total=len(chosen),
         documents=listed,
-        categories=dict(sorted(counts.items())),
+        categories=dict(sorted(Counter(entry.category for entry in hits).items())),
         # The number includes internal ones, so only those who may replace them see it.
         samples=sum(map(library.is_sample, library.catalogue("internal").sources.values())) if may_add else 0,
-        upload=_limits(request) if may_add else None,
+        upload=UploadLimits(
+            max_mb=services.settings.uploads.max_mb,
+            max_files=MOST_FILES,
+            endings=sorted(parser(services.settings).endings),
+            categories=list(UPLOAD_CATEGORIES),
+            audiences=["internal", "public"] if is_staff else ["public"],
+        )
+        if may_add
+        else None,
     )
+
+
+def _searched(entry: Entry) -> str:
+    """Return the words of a document's metadata."""
+    names = (entry.title, entry.category, entry.organisation, entry.jurisdiction, entry.doc_id)
+    return " ".join(names).casefold()
+
+
+def _listed(library: Library, entry: Entry, identity: Identity) -> ListedDocument:
+    source = library.catalogue().sources.get(entry.doc_id)
+    return ListedDocument(
+        **asdict(entry),
+        removable=identity.may(Scope.INGEST),
+        uploaded=source is not None and library.is_uploaded(source),
+        sample=source is not None and library.is_sample(source),
+    )
+
+
+def _warnings(listed: ListedDocument, titles: Mapping[str, int]) -> Iterable[Warning]:
+    try:
+        updated = date.fromisoformat(listed.last_updated[:10])
+    except ValueError:
+        yield "undated"
+    else:
+        if datetime.now(UTC).date() - updated > OLD:
+            yield "old"
+    if titles[listed.title] > 1:
+        yield "same_title"
 
 
 @router.get(
@@ -210,93 +271,88 @@ def visible(library: Library, doc_id: str) -> Entry:
     return entry
 
 
-def _limits(request: Request) -> UploadLimits:
-    services: Services = request.app.state.services
-    settings = services.settings
-    return UploadLimits(
-        max_mb=settings.uploads.max_mb,
-        max_files=MOST_FILES,
-        endings=sorted(parser(settings).endings),
-        categories=list(UPLOAD_CATEGORIES),
-        audiences=["internal", "public"] if identity_of(request).audience == "internal" else ["public"],
-    )
-
-
-def _search(entries: Iterable[Entry], search: str) -> list[Entry]:
-    words = search.casefold().split()
-    named = (
-        (entry, (entry.title, entry.category, entry.organisation, entry.jurisdiction, entry.doc_id))
-        for entry in entries
-    )
-    return [entry for entry, names in named if all(word in " ".join(names).casefold() for word in words)]
-
-
-def _listed(library: Library, entry: Entry, identity: Identity) -> ListedDocument:
-    source = library.catalogue().sources.get(entry.doc_id)
-    return ListedDocument(
-        **asdict(entry),
-        removable=identity.may(Scope.INGEST),
-        uploaded=source is not None and library.is_uploaded(source),
-        sample=source is not None and library.is_sample(source),
-    )
-
-
-def _uses(services: Services) -> Mapping[str, int] | None:
-    """Return how many answers rest on each document; None where no answers are kept, or they cannot be read."""
-    with suppress(AnswerLogError):
-        return services.answer_log.uses() if services.answer_log else None
-    return None
-
-
-def _order(sort: Sorting, uses: Mapping[str, int]) -> Callable[[Entry], tuple[object, ...]]:
-    """Return the key of an order; entries that are alike in it stay in the order of their categories and titles."""
-    orders: dict[Sorting, Callable[[Entry], tuple[object, ...]]] = {
-        "category": lambda _: (),
-        "title": lambda entry: (entry.title.casefold(),),
-        "updated": lambda entry: (entry.last_updated,),
-        "added": lambda entry: (-_timestamp(entry.ingested_at),),
-        "used": lambda entry: (-uses.get(entry.doc_id, 0),),
-    }
-    return orders[sort]
-
-
-def _timestamp(text: str | None) -> float:
-    return datetime.fromisoformat(text).timestamp() if text else 0.0
-
-
-def _for_staff(one: ListedDocument, uses: Mapping[str, int] | None, titles: Mapping[str, int]) -> ListedDocument:
-    used = None if uses is None else uses.get(one.doc_id, 0)
-    return one.model_copy(update={"used": used, "warnings": list(_warnings(one, titles))})
-
-
-def _warnings(one: ListedDocument, titles: Mapping[str, int]) -> Iterable[Warning]:
-    updated = _date(one.last_updated)
-    if updated is None:
-        yield "undated"
-    elif datetime.now(UTC).date() - updated > OLD:
-        yield "old"
-    if titles[one.title] > 1:
-        yield "same_title"
-
-
-def _date(text: str) -> date | None:
-    with suppress(ValueError):
-        return date.fromisoformat(text[:10])
-    return None
-
-
-def _words_at(chunks: Sequence[Document], start: int, end: int) -> str:
-    holding = (chunk for chunk in chunks if chunk.metadata["start_char"] <= start < chunk.metadata["end_char"])
-    chunk = next(holding, None)
-    first = chunk.metadata["start_char"] if chunk else 0
-    return chunk.page_content[start - first : max(start, end) - first] if chunk else ""
-
-
 def _find(chunks: Sequence[Document], wanted: Wanted) -> document.Quote | None:
-    quote = wanted.quote
-    if not quote and wanted.start is not None and wanted.end is not None:
-        quote = _words_at(chunks, wanted.start, wanted.end)
+    """Return the wanted words of a document, as quoted or as they stand at their place."""
+    quote, start, end = wanted.quote, wanted.start, wanted.end
+    if not quote and start is not None and end is not None:
+        holding = (chunk for chunk in chunks if chunk.metadata["start_char"] <= start < chunk.metadata["end_char"])
+        if chunk := next(holding, None):
+            first = chunk.metadata["start_char"]
+            quote = chunk.page_content[start - first : max(start, end) - first]
     near = {"chunk_index": wanted.chunk, "page": wanted.page, "section": wanted.section or None}
     known = {name: value for name, value in near.items() if value is not None}
-    place = locate(chunks, quote, near=known, start=wanted.start)
+    place = locate(chunks, quote, near=known, start=start)
     return document.Quote(quote, place.start, place.page) if place else None
+
+
+NO_PAGE = "There is no picture of this page."
+BUSY = "Too many pages are being drawn at the moment. Try again soon."
+
+Found = TypeVar("Found")
+
+PageNumber = Annotated[int, Path(ge=1, le=1_000_000, description="Counted from 1.")]
+_PAGE_ERRORS = error_responses(401, 403, 404, 422, 429, 500, 503)
+
+
+class PageOfDocument(BaseModel):
+    """A page of a PDF. A box is left, top, width and height, as fractions of the page."""
+
+    page: int
+    pages: int = Field(description="Number of pages of the document.")
+    width: float = Field(description="In points.")
+    height: float
+    words: list[list[float]] = Field(description="The boxes of the requested words.")
+
+
+_PAGE = {"page": 3, "pages": 12, "width": 595.0, "height": 842.0, "words": [[0.12, 0.1, 0.5, 0.02]]}
+
+
+# The picture is first: the other route would reject `3.png` as a page number.
+@router.get(
+    "/documents/{doc_id}/pages/{page}.png",
+    response_class=Response,
+    responses=_PAGE_ERRORS
+    | {
+        200: {
+            "description": "The page",
+            "content": {"image/png": {"example": "a picture", "schema": {"type": "string"}}},
+        }
+    },
+)
+@Policy(pages="pictures")
+async def page_picture(
+    request: Request, doc_id: DocId, page: PageNumber, width: Annotated[int, Query(ge=100, le=2400)] = 900
+) -> Response:
+    """Return a page as a picture, `width` pixels wide; a very tall page is narrower."""
+    library, indexed = await run_in_threadpool(_page, request, doc_id, page)
+    picture = await _drawn(library, lambda: library.pages.picture(indexed, width))
+    return Response(picture, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
+
+
+@router.get("/documents/{doc_id}/pages/{page}", responses=_PAGE_ERRORS | ok_response(_PAGE, "The page"))
+@Policy(pages="words")
+async def page_words(request: Request, doc_id: DocId, page: PageNumber, quote: Quoted = "") -> PageOfDocument:
+    """Return the size of a page, and the boxes of the quoted words."""
+    library, indexed = await run_in_threadpool(_page, request, doc_id, page)
+    found = await _drawn(library, lambda: library.pages.words(indexed, quote))
+    return PageOfDocument(page=page, **found)
+
+
+def _page(request: Request, doc_id: str, number: int) -> "tuple[Library, IndexedPage]":
+    library: Library = request.app.state.services.library
+    entry = visible(library, doc_id)
+    indexed = library.page(doc_id, number) if entry.kind == "pdf" else None
+    if indexed is None:
+        raise HTTPException(404, NO_PAGE)
+    return library, indexed
+
+
+async def _drawn(library: Library, draw: Callable[[], Awaitable[Found | None]]) -> Found:
+    try:
+        found = await draw()
+    except PagesBusyError:
+        retry_after_s = math.ceil(PAGE_TIMEOUT_S)
+        raise RequestRefusedError(503, BUSY, {"Retry-After": str(retry_after_s)}) from None
+    if found is None:
+        raise HTTPException(404, NO_PAGE)
+    return found

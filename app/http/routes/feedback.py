@@ -12,7 +12,7 @@ from app.adapters.tracing.langsmith import Score
 from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
-from app.http.questions import bad_request_route, identity_of, run_config
+from app.http.questions import identity_of, run_config
 from app.ports import AnswerLogError, NotTheAskerError
 from app.wiring import Services
 from app.wiring.chain import safe_text
@@ -23,7 +23,7 @@ OTHERS = "Only the user who asked can rate this answer, signed in as then."
 NOT_KEPT = "Feedback cannot be stored at the moment. Try again later, or contact support."
 
 log = get_logger(__name__)
-router = APIRouter(tags=["Waypoint"], route_class=bad_request_route("a JSON object with a trace_id and a score"))
+router = APIRouter(tags=["Waypoint"])
 
 
 class FeedbackBody(BaseModel):
@@ -46,7 +46,7 @@ _RESPONSES |= ok_response({"status": "accepted", "kept": True}, "Accepted", stat
 
 
 @router.post("/api/feedback", status_code=202, responses=_RESPONSES)
-@Policy(access=Scope.FEEDBACK)
+@Policy(access=Scope.FEEDBACK, invalid={"": "a JSON object with a trace_id and a score"})
 async def feedback(request: Request, body: FeedbackBody) -> FeedbackAccepted:
     """Store a score for an answer, with an optional comment."""
     services, metadata = request.app.state.services, run_config(request)["metadata"]

@@ -54,19 +54,6 @@ class ReadinessReport(BaseModel):
         description="Percentiles (p50, p95, p99) of the last 1,000 answers of this process, for staff only.",
     )
 
-    @property
-    def ready(self) -> bool:
-        """Return whether questions should be sent here."""
-        return self.status in {"ready", "degraded"}
-
-    def for_strangers(self) -> "ReadinessReport":
-        """Return the report without details of working parts, such as the number of chunks."""
-        checks = {
-            name: check.model_copy(update={"detail": None}) if check.state == "ok" else check
-            for name, check in self.checks.items()
-        }
-        return ReadinessReport(status=self.status, checks=checks)
-
 
 class Readiness:
     """Runs what `checks` returns, all at once, and keeps the results for a second.
@@ -102,7 +89,9 @@ class Readiness:
                 results = await asyncio.gather(*map(self._run, checks))
                 self._results = {check.name: result for check, result in zip(checks, results, strict=True)}
                 self._checked_at = self._clock()
-        return ReadinessReport(status=_status(self._results), checks=self._results)
+        down = [result for result in self._results.values() if result.state == "down"]
+        status: Status = "down" if any(result.required for result in down) else "degraded" if down else "ready"
+        return ReadinessReport(status=status, checks=self._results)
 
     async def _run(self, check: Check) -> CheckResult:
         task = self._running.pop(check.name, None) or asyncio.create_task(self._result(check))
@@ -123,13 +112,6 @@ class Readiness:
             state, detail = "down", type(error).__name__ + (f", for {math.ceil(wait_s)} s" if wait_s else "")
         lap_ms = round(1000 * (self._clock() - started), 1)
         return CheckResult(state=state, required=check.required, lap_ms=lap_ms, detail=detail)
-
-
-def _status(results: dict[str, CheckResult]) -> Status:
-    down = [result for result in results.values() if result.state == "down"]
-    if any(result.required for result in down):
-        return "down"
-    return "degraded" if down else "ready"
 
 
 router = APIRouter(tags=["operations"])
@@ -184,12 +166,15 @@ async def live() -> dict[str, str]:
 async def ready(request: Request, response: Response) -> ReadinessReport:
     """Check what the service depends on; 503 if questions should be sent elsewhere. Staff see details."""
     report: ReadinessReport = await request.app.state.readiness.report()
-    if not report.ready:
+    if report.status not in {"ready", "degraded"}:
         response.status_code = 503
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
-    if identity_of(request).audience != "internal":
-        return report.for_strangers()
-    return report.model_copy(update={"answer_seconds": request.app.state.services.metrics.percentiles()})
+    if identity_of(request).audience == "internal":
+        return report.model_copy(update={"answer_seconds": request.app.state.services.metrics.percentiles()})
+    # Strangers see no details of working parts, such as the number of chunks.
+    for check in (checks := {name: check.model_copy() for name, check in report.checks.items()}).values():
+        check.detail = check.detail if check.state == "down" else None
+    return ReadinessReport(status=report.status, checks=checks)
 
 
 @router.get("/metrics", response_class=Response, responses=error_responses(401, 403, 429) | {200: _FIGURES})

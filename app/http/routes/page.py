@@ -13,7 +13,6 @@ from starlette.responses import HTMLResponse
 
 from app.http.middleware.browser_security import page_policy
 from app.http.policy import KILOBYTE, Policy, no_question
-from app.http.questions import bad_request_route
 from app.web import answer, assets, document, view, words
 from app.web.parts import questions_of
 from app.wiring import ExampleQuestions, Teams
@@ -64,15 +63,30 @@ def page_router(
             teams=teams.by_category(),
         )
 
+    def shown(request: Request, *, embedded: bool) -> Response:
+        visitor = visit(request, embedded=embedded)
+        microphone = "" if embedded else "self"  # For dictation, which the browser does.
+        headers = {
+            "Permissions-Policy": f"camera=(), geolocation=(), microphone=({microphone})",
+            "Content-Security-Policy": page_policy(b"", framed_by=framed_by if embedded else ()),
+            "Content-Language": visitor.language,
+            "Cache-Control": "no-cache",
+            "Vary": "Accept-Language, Cookie",
+        }
+        response = HTMLResponse(view.render(visitor), headers=headers)
+        if request.query_params.get("lang") == visitor.language and not embedded:
+            response.set_cookie("lang", visitor.language, max_age=A_YEAR_S, samesite="lax")
+        return response
+
     @router.api_route("/", methods=READ)
     @OPEN
     def page(request: Request) -> Response:
-        return _page(request, visit(request, embedded=False), policy=page_policy(b""))
+        return shown(request, embedded=False)
 
     @router.api_route("/embed", methods=READ)
     @OPEN
     def embedded_page(request: Request) -> Response:
-        return _page(request, visit(request, embedded=True), policy=page_policy(b"", framed_by=framed_by))
+        return shown(request, embedded=True)
 
     # No I/O from here on: the files are in memory.
     @router.api_route("/widget.js", methods=READ)
@@ -109,22 +123,6 @@ def insights_page(request: Request, found: Any, *, days: int) -> Response:
     return HTMLResponse(view.insights(found, days=days, language=language), headers=headers)
 
 
-def _page(request: Request, visit: view.Visit, *, policy: str) -> Response:
-    language = visit.language
-    microphone = "" if visit.embedded else "self"  # For dictation, which the browser does.
-    headers = {
-        "Permissions-Policy": f"camera=(), geolocation=(), microphone=({microphone})",
-        "Content-Security-Policy": policy,
-        "Content-Language": language,
-        "Cache-Control": "no-cache",
-        "Vary": "Accept-Language, Cookie",
-    }
-    response = HTMLResponse(view.render(visit), headers=headers)
-    if request.query_params.get("lang") == language and not visit.embedded:
-        response.set_cookie("lang", language, max_age=A_YEAR_S, samesite="lax")
-    return response
-
-
 def _file(request: Request, asset: assets.Asset, *, lasting: bool) -> Response:
     """Return a file; an address with a version never changes, so it is cached for good."""
     caching = f"public, max-age={A_YEAR_S}, immutable" if lasting else "public, no-cache"
@@ -138,7 +136,7 @@ def _file(request: Request, asset: assets.Asset, *, lasting: bool) -> Response:
     return Response(asset.gzipped if smaller else asset.content, headers=headers, media_type=asset.media_type)
 
 
-router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with an answer"))
+router = APIRouter(include_in_schema=False)
 
 # Ten times a default answer; parsing markdown is quadratic in the worst case.
 ANSWER_MAX_CHARACTERS = 20_000
@@ -192,7 +190,7 @@ class Rendered(BaseModel):
 
 
 @router.post("/page/render")
-@Policy(body_bytes=64 * KILOBYTE, questions=no_question, drained=False)
+@Policy(body_bytes=64 * KILOBYTE, questions=no_question, drained=False, invalid={"": "a JSON object with an answer"})
 def render(request: Request, body: RenderBody) -> Rendered:
     """Return the HTML of an answer."""
     language, questions = language_of(request), questions_of(body.question)

@@ -9,9 +9,8 @@ from app.adapters.sessions.identity import Identity, Scope
 from app.http.errors import RequestRefusedError
 from app.http.middleware.authentication import COOKIE, EMBED_HEADER, caller_with
 from app.http.policy import Policy, no_question
-from app.http.questions import bad_request_route
 
-router = APIRouter(include_in_schema=False, route_class=bad_request_route("a JSON object with a token"))
+router = APIRouter(include_in_schema=False)
 
 
 class SignInBody(BaseModel):
@@ -37,7 +36,7 @@ class Me(BaseModel):
 
 
 @router.post("/sign-in", status_code=204)
-@Policy(access="own_page", questions=no_question)
+@Policy(access="own_page", questions=no_question, invalid={"": "a JSON object with a token"})
 async def sign_in(request: Request, body: SignInBody) -> Response:
     """Store a valid token in a cookie that no script can read, until the browser is closed."""
     authenticator = request.app.state.services.access.authenticator

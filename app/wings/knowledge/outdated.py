@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from app.adapters.sessions.identity import Identity
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy, no_question
-from app.http.questions import JsonRoute, identity_of
+from app.http.questions import identity_of
 from app.ports import AnswerLogError
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import LoggedAnswer
@@ -55,7 +55,7 @@ _EXAMPLE = {
 
 def outdated_answers(services: "Services") -> APIRouter:
     """Return the route."""
-    router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
+    router = APIRouter(tags=["Waypoint"])
     is_kept = services.settings.answer_log.enabled and not services.remote
     responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_EXAMPLE)
 

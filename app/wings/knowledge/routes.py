@@ -12,9 +12,9 @@ from app.adapters.sessions.identity import Scope
 from app.http.errors import RequestRefusedError
 from app.http.openapi import ANSWER, error_responses, ok_response
 from app.http.policy import Policy, no_question
-from app.http.questions import QUERY_SCHEMA, TopK, bad_request_route, identity_of
+from app.http.questions import QUERY_SCHEMA, TopK, identity_of
+from app.http.routes.answers import QUERIED_BODY, QueryBody, asked
 from app.http.routes.page import insights_page
-from app.http.routes.query import QueryBody, asked
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import DAY_S
 from app.wings.knowledge.certificate import Certificate, certificate
@@ -99,21 +99,17 @@ EXAMPLE = Certificate(
 
 def routes(services: Services) -> APIRouter:
     """Return the routes."""
-    router = APIRouter(
-        tags=["Waypoint"],
-        route_class=bad_request_route(
-            "a JSON object with a query", {"query": "Query parameter is required and must be a string"}
-        ),
-    )
+    router = APIRouter(tags=["Waypoint"])
     errors = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
 
     @router.post("/api/certificate", response_model=Certificate, responses=errors | ok_response(EXAMPLE))
+    @Policy(invalid=QUERIED_BODY)
     async def certify(request: Request, body: QueryBody) -> Any:
         """Answer one question, and prove each sentence: `waypoint verify` checks the certificate."""
         return await run_in_threadpool(certificate, await asked(request, body), services)
 
     @router.post("/api/why", responses=errors | ok_response(asdict(WHY_EXAMPLE)))
-    @Policy(access=Scope.INTERNAL)
+    @Policy(access=Scope.INTERNAL, invalid=QUERIED_BODY)
     def why_not(body: WhyBody) -> Reason:
         """Name the first place at which an answer lost a document, and what brings it back; for staff."""
         return why(check_question(body.query, QUERY_MAX_CHARACTERS), body.document, services, top_k=body.top_k)

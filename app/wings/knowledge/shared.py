@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Path, Request
 from pydantic import BaseModel, Field
 
 from app.http.openapi import error_responses, ok_response
-from app.http.questions import JsonRoute, identity_of
+from app.http.questions import identity_of
 from app.ports import AnswerLogError
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.answers import AnswerStore, LoggedAnswer
@@ -94,7 +94,7 @@ _EARLIER = {
 
 def shared_answers(services: "Services") -> APIRouter:
     """Return the routes."""
-    router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
+    router = APIRouter(tags=["Waypoint"])
     is_kept = services.settings.answer_log.enabled
     responses = error_responses(401, 403, 404, 422, 429, 500, 503) | ok_response(_EXAMPLE)
 

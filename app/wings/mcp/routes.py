@@ -21,34 +21,27 @@ def mcp_router(services: Services) -> APIRouter:
 
     @cache
     def server() -> Any:
-        from app.wings.mcp.server import build_server
+        from app.wings.mcp.server import DocumentServer
 
-        return build_server(services, run_config)
+        return DocumentServer(services, run_config)
 
+    class Message(Response):
+        """The answer that the SDK sends."""
+
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            await server().answer_request(scope, receive, send)
+
+    @router.post("/mcp", include_in_schema=False)
     @Policy(questions=tool_calls_in)
     async def mcp(request: Request) -> Response:
         """Answer one message of the protocol."""
         if find_spec("mcp") is None:
             raise RequestRefusedError(501, MISSING)
-        return _Message(server())
+        return Message()
 
-    router.add_api_route("/mcp", mcp, methods=["POST"], include_in_schema=False)
     return router
 
 
 def tool_calls_in(body: Any) -> int:
     """Return how many questions a message asks: only a tool call asks one."""
     return int(isinstance(body, dict) and body.get("method") == "tools/call")
-
-
-class _Message(Response):
-    """The answer that the SDK sends."""
-
-    def __init__(self, server: Any) -> None:
-        super().__init__()
-        self.server = server
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from app.wings.mcp.server import answer_request
-
-        await answer_request(self.server, scope, receive, send)

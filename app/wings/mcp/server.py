@@ -1,160 +1,304 @@
-"""The MCP server: tools with schemas, and documents as resources; over stdio, or for one request of HTTP."""
+"""The MCP server: the tools `ask` and `search`, and documents as resources; over stdio, or for one request of HTTP."""
 
 import asyncio
 import logging
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
+from urllib.parse import quote, unquote
 
 import anyio
 from langchain_core.runnables import RunnableConfig
 from mcp import types
-from mcp.server.lowlevel import Server
+from mcp.server.fastmcp import Context, FastMCP
+from mcp.server.fastmcp.exceptions import ToolError
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import McpError
-from pydantic import AnyUrl, ValidationError
+from pydantic import AnyUrl, BaseModel, Field, ValidationError
 from starlette.types import Receive, Scope, Send
 
-from app.wings.mcp.documents import TEMPLATE, listed, text_of
-from app.wings.mcp.tools import TOOLS, Tool
+from app.edge import NearPassage, NumberedSource, closest_of, sources_of
 from app.wiring import Services
+from app.wiring.build import search
+from app.wiring.library import Library
 from app.wiring.llm import close
-from chains.tool import advice_on
+from chains.audience import audience_in, called_by
+from chains.library import around, parts_of
+from chains.naming import Place, place_in, place_name, unsupported_sentences
+from chains.question import QUERY_MAX_CHARACTERS
+from chains.state import Answer, Outcome, Passage, Question
+from chains.tool import ToolTurn, advice_on, content_of, numbered_text
 
 INSTRUCTIONS = (
     "Answers from a company's own documents. `ask` gives a cited answer, `search` the passages themselves; "
     "the documents are resources. Keep the citations, and say so where the documents hold no answer."
 )
-READS_ONLY = types.ToolAnnotations(readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False)
+DOCUMENTS = "waypoint://documents/"
+TEMPLATE = types.ResourceTemplate(
+    uriTemplate=f"{DOCUMENTS}{{doc_id}}",
+    name="document",
+    title="A document",
+    description="The text of one document; its id comes from `search`, `ask` or the list.",
+    mimeType="text/markdown",
+)
+PAGE = 100
+UNKNOWN = -32002  # The protocol's code for a resource that is not there.
+_CURSOR = re.compile(r"[0-9]{1,9}")
 
 Value = TypeVar("Value")
 ConfigOf = Callable[[Any], RunnableConfig]
 """Returns the config of a call from its HTTP request; None is a call over stdio."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handlers:
-    """What the server does for each request; each runs under the config, and so with the audience, of its caller."""
+class AnswerSource(NumberedSource):
+    """What a number in the answer stands for, and its whole document as a resource of this server."""
 
-    services: Services
-    config: Callable[[], RunnableConfig]
+    resource: str | None
 
-    async def list_tools(self) -> list[types.Tool]:
-        """Return the tools with their schemas."""
-        return [_described(tool) for tool in TOOLS]
 
-    async def call_tool(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-        """Return what a tool gives; an error is a result that tells the model what to do."""
-        tool = next((tool for tool in TOOLS if tool.name == name), None)
-        if tool is None:
-            return _result(
-                f"There is no tool {name!r}; there are {', '.join(one.name for one in TOOLS)}.", is_error=True
+class AnswerPassage(NearPassage):
+    """A passage near a question that was not answered, and its whole document as a resource of this server."""
+
+    resource: str | None
+
+
+class FoundPassage(Place):
+    """A passage of a document, which is a resource of this server."""
+
+    resource: str | None
+    id: Annotated[str, Field(description="Names the passage: the document, and the number of the passage in it.")]
+    text: str
+    score: Annotated[float | None, Field(description="The similarity to the query, 0 to 1.")]
+
+
+class AskOutput(BaseModel):
+    """The answer with markers like [1], and the source of each."""
+
+    answer: str
+    outcome: Outcome = Field(description="`answered`, `unsure` of what comes closest, or why there is no answer.")
+    sources: list[AnswerSource]
+    closest: list[AnswerPassage] = Field(description="At most three passages, where a question has no sure answer.")
+    unsupported: list[str] = Field(description="Sentences of the answer that no passage supports.")
+    confidence: str | None = Field(description="A level, like High; null where nothing was to be answered.")
+    confidence_score: float | None
+    trace_id: str | None
+
+
+class SearchOutput(BaseModel):
+    """The passages, best first."""
+
+    passages: list[FoundPassage]
+
+
+class DocumentServer(FastMCP[Any]):
+    """The server over the services; each request runs under the config, and so with the audience, of its caller."""
+
+    def __init__(self, services: Services, config_of: ConfigOf) -> None:
+        # Hosts and origins are checked for all routes alike.
+        anywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        super().__init__("waypoint", INSTRUCTIONS, transport_security=anywhere)
+        self._mcp_server.version = version("waypoint-copilot")
+        self._services, self._config_of = services, config_of
+        for tool, title in ((self.ask, "Ask the documents"), (self.search, "Search the documents")):
+            hints = types.ToolAnnotations(
+                title=title, readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
             )
+            self.add_tool(tool, title=title, annotations=hints)
+
+    async def ask(
+        self,
+        context: Context[Any, Any, Any],
+        question: Annotated[
+            str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS, description="One question, in a full sentence.")
+        ],
+        history: Annotated[
+            list[ToolTurn],
+            Field(max_length=20, description="The conversation before, where the question refers to it."),
+        ] = [],  # noqa: B006 - Only its value goes into the schema.
+    ) -> Annotated[types.CallToolResult, AskOutput]:
+        """Answer a question from the documents, with numbered citations whose words are checked against the source.
+
+        Says so where the documents hold no answer.
+        """
+        asked = Question(question=question, history=history) if history else Question(question=question)
+        answer = await self._services.chain.ainvoke(asked, self._config_of(context.request_context.request))
+        return _result(content_of(answer), _answered(answer))
+
+    async def search(
+        self,
+        context: Context[Any, Any, Any],
+        query: Annotated[
+            str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS, description="Words, or a question.")
+        ],
+        top_k: Annotated[int, Field(ge=1, le=50, description="How many passages.")] = 8,
+    ) -> Annotated[types.CallToolResult, SearchOutput]:
+        """Find the passages nearest to a query, with their ids, without an answer. Use `ask` for an answer."""
+        config = self._config_of(context.request_context.request)
+        passages = [_found(passage) for passage in await search(self._services, query, config, top_k=top_k)]
+        text = "\n\n".join(
+            f"[{one['id']}] {place_name(one['title'], one['section'])}\n{one['text']}" for one in passages
+        )
+        return _result(text or "Nothing was found.", SearchOutput(passages=passages))
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Return what a tool gives; an error is a result that tells the model what to do."""
+        if name not in (names := [tool.name for tool in await self.list_tools()]):
+            return _result(f"There is no tool {name!r}; there are {', '.join(names)}.")
         try:
-            text, value = await tool.call(self.services, tool.takes.model_validate(arguments), self.config())
-        except ValidationError as error:
-            return _result(f"{_issues(error)}. Call this tool again.", is_error=True)
-        except Exception as error:
-            return _result(advice_on(error), is_error=True)
-        return _result(text, value.model_dump(mode="json"))
+            return await super().call_tool(name, arguments)
+        except ToolError as error:
+            cause = error.__cause__
+            if not isinstance(cause, ValidationError):
+                return _result(advice_on(cause if isinstance(cause, Exception) else error))
+            # What does not fit, without what was sent, which may be of any length.
+            issues = (f"{'.'.join(map(str, issue['loc']))}: {issue['msg']}" for issue in cause.errors()[:3])
+            return _result(f"{'; '.join(issues)}. Call this tool again.")
 
-    async def list_resources(self, request: types.ListResourcesRequest) -> types.ListResourcesResult:
+    async def list_resources(  # type: ignore[override] # The SDK's own has no pages.
+        self, request: types.ListResourcesRequest
+    ) -> types.ListResourcesResult:
         """Return the documents that the caller may see, a hundred at a time."""
-        cursor = request.params.cursor if request.params else None
-        return await _read(listed, self.services.library, self.config(), cursor)
+        return await self._read(listed, request.params.cursor if request.params else None)
 
-    async def list_templates(self) -> list[types.ResourceTemplate]:
+    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
         """Return the form of a document's address."""
         return [TEMPLATE]
 
-    async def read_resource(self, uri: AnyUrl) -> Iterable[ReadResourceContents]:
+    async def read_resource(self, uri: AnyUrl | str) -> list[ReadResourceContents]:
         """Return the text of a document."""
-        text = await _read(text_of, self.services.library, self.config(), str(uri))
-        return [ReadResourceContents(content=text, mime_type="text/markdown")]
+        return [ReadResourceContents(content=await self._read(text_of, str(uri)), mime_type="text/markdown")]
 
+    async def _read(self, function: Callable[[Library, RunnableConfig, Any], Value], wanted: Any) -> Value:
+        """Return what a function that reads the index returns, in a thread of its own.
 
-def build_server(services: Services, config_of: ConfigOf) -> Server[Any, Any]:
-    """Return the server over the services."""
-    server: Any = Server("waypoint", version=version("waypoint-copilot"), instructions=INSTRUCTIONS)
-    handlers = Handlers(services, lambda: config_of(server.request_context.request))
-    server.list_tools()(handlers.list_tools)
-    server.call_tool(validate_input=False)(
-        handlers.call_tool
-    )  # It would repeat arguments of any length in its message.
-    server.list_resources()(handlers.list_resources)
-    server.list_resource_templates()(handlers.list_templates)
-    server.read_resource()(handlers.read_resource)
-    return cast("Server[Any, Any]", server)
+        Raises:
+            McpError: it cannot be read, or the function says so.
+        """
+        config = self._config_of(self.get_context().request_context.request)
+        try:
+            return await asyncio.to_thread(function, self._services.library, config, wanted)
+        except McpError:
+            raise
+        except Exception as error:
+            raise McpError(types.ErrorData(code=types.INTERNAL_ERROR, message=advice_on(error))) from error
 
+    async def answer_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request of streamable HTTP, in JSON and without a session: every request shows who sends it."""
+        manager = StreamableHTTPSessionManager(self._mcp_server, json_response=True, stateless=True)
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
 
-async def answer_request(server: Server[Any, Any], scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request of streamable HTTP, in JSON and without a session: every request shows who sends it."""
-    manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-    async with manager.run():
-        await manager.handle_request(scope, receive, send)
+    async def run_stdio_async(self) -> None:
+        """Answer over stdin and stdout until stdin ends.
+
+        The SDK would close those of the program, so they get numbers of their own. A frame ends with a line feed
+        alone: JSON allows a carriage return between its words.
+        """
+        logging.getLogger("mcp.server.lowlevel.server").setLevel(logging.CRITICAL)  # It logs what cannot be read.
+        read = await anyio.open_file(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", newline="\n")
+        written = await anyio.open_file(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
+        async with read, stdio_server(read, written) as (incoming, outgoing):
+            await self._mcp_server.run(incoming, outgoing, self._mcp_server.create_initialization_options())
 
 
 async def run_stdio(services: Services) -> None:
-    """Answer over stdin and stdout until stdin ends; whoever starts the program may see everything."""
-    server = build_server(services, lambda _: {"configurable": {"audience": "internal"}})
+    """Answer over stdin and stdout; whoever starts the program may see everything."""
+    server = DocumentServer(services, lambda _: {"configurable": {"audience": "internal"}})
     async with AsyncExitStack() as life:
         life.push_async_callback(asyncio.to_thread, services.tracing.close)
         life.push_async_callback(close, services.models)
         if services.remote is not None:
             life.push_async_callback(services.remote.aclose)
         await life.enter_async_context(services.caches.running())
-        read, write = await life.enter_async_context(stdio_server(*_own_streams(life)))
-        await server.run(read, write, server.create_initialization_options())
+        await server.run_stdio_async()
 
 
-def _own_streams(life: AsyncExitStack) -> tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]:
-    """Return stdin and stdout under numbers of their own, because the SDK's would close those of the program.
-
-    A frame ends with a line feed alone: JSON allows a carriage return between its words.
-    """
-    logging.getLogger("mcp.server.lowlevel.server").setLevel(logging.CRITICAL)  # It logs frames that cannot be read.
-    read = open(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", newline="\n")  # noqa: SIM115
-    written = open(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")  # noqa: SIM115
-    life.callback(read.close)
-    return anyio.wrap_file(read), anyio.wrap_file(written)
-
-
-async def _read(function: Callable[..., Value], *args: Any) -> Value:
-    """Return what a function that reads the index returns, in a thread of its own.
+def listed(library: Library, config: RunnableConfig, cursor: str | None) -> types.ListResourcesResult:
+    """Return a page of the documents that the caller may see; the cursor is the number of those before it.
 
     Raises:
-        McpError: it cannot be read, or the function says so.
+        McpError: the cursor is none of ours.
     """
-    try:
-        return await asyncio.to_thread(function, *args)
-    except McpError:
-        raise
-    except Exception as error:
-        raise McpError(types.ErrorData(code=types.INTERNAL_ERROR, message=advice_on(error))) from error
+    if not _CURSOR.fullmatch(cursor or "0"):
+        raise McpError(types.ErrorData(code=types.INVALID_PARAMS, message="This cursor is not known; list anew."))
+    first = int(cursor or "0")
+    entries = list(library.catalogue(audience_in(config)).entries.values())
+    resources = [
+        types.Resource(
+            uri=AnyUrl(_address(entry.doc_id) or ""),
+            name=entry.doc_id,
+            title=entry.title,
+            description=", ".join(
+                filter(None, (entry.category, entry.organisation, entry.jurisdiction, entry.last_updated))
+            )
+            or None,
+            mimeType="text/markdown",
+        )
+        for entry in entries[first : first + PAGE]
+    ]
+    following = str(first + PAGE) if first + PAGE < len(entries) else None
+    return types.ListResourcesResult(resources=resources, nextCursor=following)
 
 
-def _described(tool: Tool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        inputSchema=tool.takes.model_json_schema(),
-        outputSchema=tool.gives.model_json_schema(),
-        annotations=READS_ONLY.model_copy(update={"title": tool.title}),
+def text_of(library: Library, config: RunnableConfig, address: str) -> str:
+    """Return the text of a document, page by page where it has pages.
+
+    Raises:
+        McpError: there is no such document, or the caller may not see it.
+    """
+    doc_id = unquote(address.removeprefix(DOCUMENTS))
+    with called_by(audience_in(config)):
+        chunks = library.chunks(doc_id) if address.startswith(DOCUMENTS) else []
+    if not chunks:
+        raise McpError(types.ErrorData(code=UNKNOWN, message="There is no such document."))
+    near = around(chunks, chunks[0].metadata["start_char"])
+    texts = [part.text if part.page is None else f"Page {part.page}\n\n{part.text}" for part in parts_of(near)]
+    if len(near) < len(chunks):
+        texts.append("[The document goes on; `search` finds the rest.]")
+    return "\n\n".join(texts)
+
+
+def _answered(answer: Answer) -> AskOutput:
+    confidence = answer["confidence"]
+    return AskOutput(
+        answer=numbered_text(answer["answer"], answer["citations"], doubts=True),
+        outcome=answer["outcome"],
+        sources=[{**source, "resource": _address(source["doc_id"])} for source in sources_of(answer)],
+        closest=[{**passage, "resource": _address(passage["doc_id"])} for passage in closest_of(answer)],
+        unsupported=unsupported_sentences(answer),
+        confidence=confidence["level"] if confidence else None,
+        confidence_score=confidence["score"] if confidence else None,
+        trace_id=answer["metadata"]["trace_id"],
     )
 
 
-def _issues(error: ValidationError) -> str:
-    """Return what does not fit, without what was sent."""
-    return "; ".join(f"{'.'.join(map(str, issue['loc']))}: {issue['msg']}" for issue in error.errors()[:3])
+def _found(passage: Passage) -> FoundPassage:
+    place = place_in(passage["metadata"])
+    doc_id = place["doc_id"] or ""
+    return {
+        **place,
+        "doc_id": doc_id,
+        "id": f"{doc_id}#{passage['metadata'].get('chunk_index', 0)}",
+        "text": passage["content"],
+        "score": passage["score"],
+        "resource": _address(doc_id),
+    }
 
 
-def _result(text: str, value: dict[str, Any] | None = None, *, is_error: bool = False) -> types.CallToolResult:
+def _address(doc_id: str | None) -> str | None:
+    """Return the address of a document as a resource."""
+    return f"{DOCUMENTS}{quote(doc_id, safe='')}" if doc_id else None
+
+
+def _result(text: str, value: BaseModel | None = None) -> types.CallToolResult:
+    """Return a result for the model; one without a value is an error."""
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
-    return types.CallToolResult(content=content, structuredContent=value, isError=is_error)
+    structured = value.model_dump(mode="json") if value else None
+    return types.CallToolResult(content=content, structuredContent=structured, isError=value is None)

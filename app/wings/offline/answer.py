@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 import prompts
-from app.wings.offline.evidence import Candidate, Evidence
-from app.wings.offline.matching import LISTED, words_of
+from app.wings.offline.evidence import VERDICT, Candidate, Evidence
+from app.wings.offline.matching import repeats, words_of
 from app.wings.offline.ranker import Ranker
+from app.wings.offline.verdict import verdict
+from chains.text.asking import LISTED
 from chains.text.letters import escape_brackets, one_line
-from chains.versions import is_left
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
@@ -28,10 +29,8 @@ ALSO: Final = 0.7
 """The share of the best one's probability that a statement beside it has to have."""
 LONGEST_HEADING: Final = 120
 _MARKS: Final = re.compile(r"[*_`<\[\]\\]")
-_VERDICT: Final = re.compile(r"(?:yes|no)[,.]\s+(?=\S)", re.IGNORECASE)
 _NEGATIVE: Final = re.compile(r"\b(?:not|never|without|no)\b|n['’]t\b", re.IGNORECASE)
 _TIE: Final = 0.05
-_SAME: Final = 0.6
 _FEW: Final = 2
 _FUSED: Final = 3  # How flat the worth of places is, as in reciprocal rank fusion.
 
@@ -66,36 +65,34 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     """Return the statements that answer a question, sure or not; nothing is quoted where none is near."""
     if not evidence.statements:
         return decline()
-    _leave_older(evidence, ranker)
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
     closest = _closest([evidence.statements[row].entry for row in order], len(evidence.entries))
+    probabilities = ranker.probabilities(evidence.values, evidence.agreement)
     contradicted = evidence.contradicted
+    left = [out or evidence.left[one.entry] for out, one in zip(contradicted, evidence.statements, strict=True)]
+    if any(probabilities[row] >= NEAR and not left[row] for row in order):  # Else an older version may say it.
+        contradicted = left
     order.sort(key=lambda row: contradicted[row])
-    probabilities = ranker.probabilities(evidence.values)
     best = order[0]
     probability = min(float(probabilities[best]), evidence.ceiling(best))
     is_near = probability >= NEAR or evidence.nearest >= NEAR_PASSAGE
     if contradicted[best] or not is_near:
         return decline(min(probability, NEAR), closest)
-    rated = [row for row in order if not contradicted[row] and probabilities[row] >= ALSO * probability]
     held = evidence.covered(np.array([one.strengths for one in evidence.statements]))
-    close = [evidence.statements[row] for row in rated if held[row] >= AS_MUCH * held[best]]
+    first = evidence.statements[best]
+    close = [
+        one
+        for one, row in ((evidence.statements[row], row) for row in order if not contradicted[row])
+        if (probabilities[row] >= ALSO * probability and held[row] >= AS_MUCH * held[best])
+        or (one.statement.kind == "row" and evidence.are_beside(one, first) and held[row] >= held[best] - _TIE)
+    ]
     sides = _sides(evidence, [evidence.statements[row] for row in order if not contradicted[row]])
     quoted = compose(evidence, list(dict.fromkeys([*sides, *close])), most)
     is_sure = probability >= ranker.threshold
+    if is_sure and not sides and (word := verdict(first, evidence)):
+        quoted = f"{word}. {quoted}"
     return OfflineAnswer(quoted, probability, closest, unsure=not is_sure, given=is_sure)
-
-
-def _leave_older(evidence: Evidence, ranker: Ranker) -> None:
-    """Keep the statements of versions in force alone, where one of them is sure enough to answer."""
-    left = [is_left(entry.header, evidence.question.text) for entry in evidence.entries]
-    current = [row for row, one in enumerate(evidence.statements) if not left[one.entry]]
-    if 0 < len(current) < len(evidence.statements):
-        likely = zip(current, ranker.probabilities(evidence.values[current]).tolist(), strict=True)
-        sure = (min(share, evidence.ceiling(row)) for row, share in likely if not evidence.contradicted[row])
-        if max(sure, default=0.0) >= ranker.threshold:
-            evidence.keep(current)
 
 
 def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
@@ -140,29 +137,19 @@ def _sides(evidence: Evidence, ranked: Sequence[Candidate]) -> list[Candidate]:
 def compose(evidence: Evidence, ranked: Sequence[Candidate], most: int) -> str:
     """Quote the statements, each with its citation, up to `most` or the limit of words."""
     parts: list[str] = []
-    quoted: list[frozenset[str]] = []
+    quoted: list[str] = []
     for one in ranked:
         if len(parts) == most:
             break
-        items = [item for item in _items(one, evidence) if not _quoted_before(item, quoted)]
+        items = [item for item in _items(one, evidence) if not any(repeats(item, other) for other in quoted)]
         part = _render(one, _cut(items), evidence)
         if not items or (parts and len(" ".join([*parts, part]).split()) > MOST_WORDS):
             continue
         parts.append(part)
-        quoted += [_keys(item) for item in items]
+        quoted += items
         if len(items) > _FEW:
             break
     return "\n\n".join(parts)
-
-
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(words_of(text).keys)
-
-
-def _quoted_before(new: str, quoted: Sequence[frozenset[str]]) -> bool:
-    """Return whether most of a statement's words stand in one already chosen."""
-    mine = _keys(new)
-    return any(len(mine & other) >= _SAME * len(mine | other) or mine <= other for other in quoted)
 
 
 def _items(one: Candidate, evidence: Evidence) -> list[str]:
@@ -196,7 +183,12 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     label = statement.lead if len(items) == 1 else statement.above
     asked = {term.key for term in evidence.question.terms}
     alone = len(items) == 1 and statement.is_label
-    telling = statement.kind == "item" and label and not label.endswith("?") and (alone or asked & _keys(label))
+    telling = (
+        statement.kind == "item"
+        and label
+        and not label.endswith("?")
+        and (alone or asked & words_of(label).keys.keys())
+    )
     lead = f"{escape_brackets(label)}:" if telling else ""
     if len(quoted) == 1:
         return f"{lead} {quoted[0]} {entry.marker}".strip()
@@ -207,7 +199,7 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
 
 def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:
     """Return a statement without the "Yes," that answers the question above it, where the user asks another one."""
-    verdict, above = _VERDICT.match(item), one.statement.above
+    verdict, above = VERDICT.match(item), one.statement.above
     asked = evidence.question
     if not verdict or ("verdict" in asked.wants and _is_negative(above) == _is_negative(asked.text)):
         return item

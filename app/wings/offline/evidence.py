@@ -1,6 +1,5 @@
 """Measure how each statement of the context answers a question: the numbers that the ranker weighs."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,18 +7,19 @@ from typing import Final
 
 import numpy as np
 
-from app.wings.offline.matching import GLOSSARY, WORD_FLOOR, Matcher, Matrix, fits
+from app.wings.offline.matching import GLOSSARY, WORD_FLOOR, Matcher, Matrix, repeats
 from app.wings.offline.passages import Entry, is_worked
-from app.wings.offline.question import Kind, Question, join_initials, names_country, pairs_of
+from app.wings.offline.question import Question, names_country
 from app.wings.offline.ranker import AHEAD
 from chains.ports import WordSimilarity
-from chains.text.ranges import crossed, ranged
+from chains.text.asking import LISTED, fits, is_measured
+from chains.text.ranges import counted, crossed, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
+from chains.versions import is_left
 
 FEATURES: Final = (
-    *("near", "precise", "pairs", "kind", "place", "lacking", "absent", "unnamed", "worked", "range"),
-    *("background", "score", "meaning", "meaning_above", AHEAD),
+    *("near", "kind", "place", "lacking", "absent", "range", "score", "meaning", "meaning_above", AHEAD),
 )
 """What is measured; what is not known, or not yet, is not a number."""
 
@@ -31,17 +31,15 @@ FIXED: Final = 0.6
 MOST_OF_NAME: Final = 0.5
 NAMED: Final = 0.6
 """The share of a cell's words by which a question names it."""
-MEASURED: Final[frozenset[Kind]] = frozenset({"number", "date"})
-"""The kinds of answer that a figure or a time stands in."""
 UNNAMED, LACKING = 0.55, 0.7
 """The most probability without a name or all things of the question, and of a figure without one of these."""
 _LEAST_RARITY: Final = 0.3
+VERDICT: Final = re.compile(r"(?:yes|no)\b[,.:;]?\s*", re.IGNORECASE)
 _FREE: Final = re.compile(r"%|[A-Z]{3}$|date$|time of day|hours of a day|day of the year")
 """What a question may be wrong about, or is told in passing."""
 # How much each feature tells of a statement before it is embedded.
 _FIRST_LOOK: Final = {
-    "near": 1.5, "precise": 0.5, "pairs": 0.3, "kind": 0.2, "place": 0.2, "lacking": -0.5, "unnamed": -0.7,
-    "worked": -0.5, "range": 0.5,
+    "near": 1.5, "kind": 0.2, "place": 0.2, "lacking": -0.5, "range": 0.5,
 }  # fmt: skip
 
 
@@ -77,6 +75,7 @@ class Evidence:
         scores: Sequence[float | None] = (),
     ) -> None:
         self.question, self.entries = question, entries
+        self.left = [is_left(entry.header, question.text) for entry in entries]
         found = [(statement, n) for n, entry in enumerate(entries) for statement in self._quotable(entry)]
         texts = [statement.said for statement, _ in found]
         leads = [statement.announced for statement, _ in found]
@@ -99,6 +98,7 @@ class Evidence:
             for one, is_other, fit in zip(self.statements, other_rows, ranges, strict=True)
         ]
         self.values = self._measure(numbers, scores, ranges)
+        self.agreement = np.eye(len(self.statements))
 
     def _quotable(self, entry: Entry) -> list[Statement]:
         """Return the statements of an entry that may answer: no glossary for anything but a meaning."""
@@ -161,6 +161,14 @@ class Evidence:
         lacked += bool(asked.sides) and not any(self.holds(one, side) for side in asked.sides)
         return lacked / (len(needed) + bool(asked.sides)) if needed or asked.sides else 0.0
 
+    def holds_all(self, one: Candidate) -> bool:
+        """Return whether a statement lacks nothing that the question names."""
+        return not self._lacking(one) and not self._unnamed(one)
+
+    def are_beside(self, one: Candidate, other: Candidate) -> bool:
+        """Return whether two statements belong to one list, table or paragraph."""
+        return (one.entry, one.statement.block) == (other.entry, other.statement.block)
+
     def holds(self, one: Candidate, name: Sequence[int]) -> bool:
         """Return whether a statement holds a name, or most of one with several words; its heading and title count."""
         held = one.strengths[name] >= FIXED
@@ -197,16 +205,11 @@ class Evidence:
         unknown = np.full(count, np.nan)
         columns: dict[str, Matrix | list[float]] = {
             "near": self.covered(near),
-            "precise": [self._precision(one, row) for one, row in zip(self.statements, self._alone, strict=True)],
-            "pairs": [self._pairs(one.text) for one in self.statements],
-            "kind": [fits(one.text, asked.wants, listed=one.statement.kind != "sentence") for one in self.statements],
+            "kind": [self._fits(one) for one in self.statements],
             "place": 1 / (1 + numbers),
             "lacking": [self._lacking(one) for one in self.statements],
             "absent": np.full(count, self._absent()),
-            "unnamed": [self._unnamed(one) for one in self.statements],
-            "worked": [float(is_worked(one.statement, self.entries[one.entry].section)) for one in self.statements],
             "range": ranges,
-            "background": np.full(count, _mean(scores)),
             "score": np.array([known[n] for n in numbers], dtype=np.float64),
             "meaning": unknown,
             "meaning_above": unknown,
@@ -225,15 +228,12 @@ class Evidence:
                     near[right] = np.maximum(near[right], worth * self.placed[left])
         return np.asarray(near)
 
-    def _precision(self, one: Candidate, held: Matrix) -> float:
-        """Return how much of a statement's own words is asked for."""
-        said = sum(word.weight for word in tokens(one.text))
-        return float(held @ [term.weight for term in self.question.terms]) / max(said, 1.0)
-
-    def _pairs(self, text: str) -> float:
-        """Return the share of the question's neighbouring terms that stand close in the statement as well."""
-        asked = self.question.pairs
-        return len(asked & pairs_of(join_initials(text), reach=2)) / len(asked) if asked else 0.0
+    def _fits(self, one: Candidate) -> float:
+        """Return 1 where a statement is of the kind that is asked for, -1 where it is of another, else 0."""
+        wants = self.question.wants
+        is_verdict = "verdict" in wants and VERDICT.match(one.text)
+        is_listed = one.statement.kind != "sentence" and not LISTED.isdisjoint(wants)
+        return 1.0 if is_verdict or is_listed else fits(one.text, wants, self.question.text)
 
     def _compare_rows(self) -> tuple[list[bool], Matrix]:
         """Return which rows are others than the question names, and how their ranges fit its figures."""
@@ -244,7 +244,8 @@ class Evidence:
                 tables.setdefault((one.entry, one.statement.block), []).append(place)
         for places in tables.values():
             rows = [self.statements[at].statement for at in places]
-            ranges[places] = ranged(rows, self.question.quantities)
+            found = zip(ranged(rows, self.question.quantities), counted(rows, self.question.text), strict=True)
+            ranges[places] = [fit or other for fit, other in found]
             for at, is_other in zip(places, self._other_rows(rows, self._alone[places]), strict=True):
                 others[at] = bool(is_other)
         return others, ranges
@@ -259,32 +260,41 @@ class Evidence:
             return np.array([row is not reached for row in rows])
         weights, named = self.weights, np.array([term.carries or term.fixed for term in self.question.terms])
         keys = [f"{row.group} {row.cells[0].text}" for row in rows]
-        held = self.matcher.rows(keys)
+        held, columns = self.matcher.rows(keys), self.matcher.rows([" ".join(rows[0].columns)])[0]
         holds = np.where(held.max(axis=0, initial=0.0) >= 1.0, held >= 1.0, held >= FIXED)  # "west" is no "east".
-        telling = np.where(holds, held, 0.0).max(axis=0) * ~holds.all(axis=0) * named
+        tells = ~holds.all(axis=0) & (columns < FIXED) & named
+        telling = np.where(holds, held, 0.0).max(axis=0) * tells
         lacked = np.maximum(0.0, telling - alone) @ weights
         others = lacked > lacked.min(initial=np.inf) + 1e-6
-        asked = {term.key for term in self.question.terms}
         is_key = len(set(keys)) == len(keys)  # Else it takes another column to tell the rows apart.
         for place in () if is_key else range(1, min(len(row.cells) for row in rows)):
             cells = [{word.key: word.weight for word in tokens(row.cells[place].text) if word.weight} for row in rows]
-            shares = [sum(cell[key] for key in cell.keys() & asked) / max(1e-6, sum(cell.values())) for cell in cells]
-            if max(shares) >= NAMED and any(set(cell) & asked for cell in cells):
+            asked = [{key for key in cell if self.matcher.is_asked(key)} for cell in cells]
+            shares = [
+                sum(cell[key] for key in some) / max(1e-6, sum(cell.values()))
+                for cell, some in zip(cells, asked, strict=True)
+            ]
+            if max(shares) >= NAMED:
                 others |= np.array([share < NAMED for share in shares])
         return np.asarray(others)
 
     def ceiling(self, row: int) -> float:
         """Return the most that the probability of a statement may be, 0-1, for what it lacks of the question."""
         asked, values = self.question, dict(zip(FEATURES, self.values[row], strict=True))
-        if values["unnamed"] > 0 or values["lacking"] >= 1 or (asked.own and asked.wants & MEASURED):
+        if (
+            self._unnamed(self.statements[row]) > 0
+            or values["lacking"] >= 1
+            or (asked.own and is_measured(asked.wants))
+        ):
             return UNNAMED
-        return LACKING if values["lacking"] > 0 and asked.wants & MEASURED else 1.0
+        return LACKING if values["lacking"] > 0 and is_measured(asked.wants) else 1.0
 
     def first_look(self, limit: int) -> list[int]:
         """Return the rows of the statements that deserve a closer look, by their words alone."""
         weights = np.array([_FIRST_LOOK.get(name, 0.0) for name in FEATURES])
         promise = np.nan_to_num(self.values) @ weights + self.covered(self.placed)
-        return [int(row) for row in np.argsort(-promise, kind="stable")[:limit]]
+        last = [out or self.left[one.entry] for out, one in zip(self.contradicted, self.statements, strict=True)]
+        return [int(row) for row in np.lexsort((-promise, last))[:limit]]
 
     def in_place(self, one: Candidate) -> str:
         """Return a statement below its section and its label, short enough to embed quickly."""
@@ -296,17 +306,29 @@ class Evidence:
         self.statements = [self.statements[row] for row in rows]
         self.contradicted = [self.contradicted[row] for row in rows]
         self.values = self.values[list(rows)]
+        self.agreement = np.array(
+            [[float(self._agree(one, other)) for other in self.statements] for one in self.statements]
+        )
         if meanings:
             found = np.array(meanings)
             self.values[:, FEATURES.index("meaning")] = found
             self.values[:, FEATURES.index("meaning_above")] = found - found.mean()
 
+    def _agree(self, one: Candidate, other: Candidate) -> bool:
+        """Return whether two statements say the same: in the same words, or one figure where one is asked for."""
+        if one is other or repeats(one.text, other.text):
+            return True
+        if not is_measured(self.question.wants) or (one.entry, one.statement.block) == (
+            other.entry,
+            other.statement.block,
+        ):
+            return False
+        known = self.question.quantities
+        mine = [
+            figure for figure in one.statement.quantities if not figure.label and not any(map(figure.equals, known))
+        ]
+        return any(figure.equals(given) for figure in mine for given in other.statement.quantities)
+
 
 def _is_glossary(statement: Statement, entry: Entry) -> bool:
     return statement.kind != "sentence" and bool(GLOSSARY.search(f"{statement.announced} {entry.section}"))
-
-
-def _mean(scores: Sequence[float | None]) -> float:
-    """Return the mean of the known scores: how near the index as a whole is to the question."""
-    known = [score for score in scores if score is not None]
-    return sum(known) / len(known) if known else math.nan

@@ -1,48 +1,28 @@
-"""Tell whether a statement holds the kind of answer that a question asks for, and how strongly it holds its terms."""
+"""Tell how strongly a statement holds the terms of a question."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.wings.offline.question import Kind, Question, join_initials
+from app.wings.offline.question import Question, join_initials
 from chains.ports import WordSimilarity
-from chains.text.tokens import Token, fold, tokens
-from chains.text.words import one_error_away
+from chains.text.tokens import MONTHS, Token, fold, tokens
+from chains.text.words import one_error_away, stem, word_list
 
-_MONTH: Final = "January|February|March|April|May|June|July|August|September|October|November|December"
-_HOLDS: Final[Mapping[Kind, re.Pattern[str]]] = {
-    "number": re.compile(
-        r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|half|none|zero|hundred|thousand|million)\b", re.I
-    ),
-    "date": re.compile(
-        r"\b1\d\d\d\b|\b20\d\d\b|\b\d{1,2}:\d\d\b|\b(?:minute|hour|day|week|month|year|decade|centur)(?:s|y|ies)?\b"
-        rf"|\b(?:{_MONTH})\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|\b(?:daily|weekly|monthly|annual(?:ly)?)\b"
-        r"|\b(?:morning|noon|midnight|afternoon|evening|o'clock)\b|\b\d{1,2} ?[ap]\.?m\b"
-    ),
-    "who": re.compile(r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"),
-    "where": re.compile(r"\b(?:in|at|on|near|from|to|of) (?:the )?[A-Z]|\b(?:north|south|east|west)\w*\b"),
-}
-LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})
-"""The kinds of answer that are often lists."""
-
-VERDICT: Final = re.compile(r"(?:yes|no)\b", re.IGNORECASE)
 GLOSSARY: Final = re.compile(r"glossary|abbreviation|acronym|short form|key terms|definitions", re.IGNORECASE)
-
-
-def fits(text: str, wanted: Collection[Kind], *, listed: bool) -> float:
-    """Return 1 where a statement is of a kind that is asked for, -1 where it would have to be and is not, else 0."""
-    strict = [pattern for kind, pattern in _HOLDS.items() if kind in wanted]
-    if ("verdict" in wanted and VERDICT.match(text)) or (listed and LISTED & set(wanted)):
-        return 1.0
-    return (1.0 if any(pattern.search(text) for pattern in strict) else -1.0) if strict else 0.0
-
+DAYS: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
+_SOME_DAYS: Final = re.compile(rf"\b({'|'.join(DAYS)})s? ?(?:to|until|through|-|\u2013) ?({'|'.join(DAYS)})", re.I)
+SAME: Final = 0.6
+"""The share of the words of two texts from which one repeats the other."""
 
 Matrix = NDArray[np.float64]
 
+_EXACT: Final = frozenset({*DAYS, *MONTHS})
+"""Words beside which no other one counts: each is near to all others of its kind."""
 WORD_FLOOR: Final = 0.4  # Cosines of words below this are chance.
 NAME_FLOOR: Final = 0.6  # A city and its country are this near, two cities often nearer than two things.
 SPELLED_OUT: Final = 0.9
@@ -69,8 +49,18 @@ def words_of(text: str) -> Words:
     """Return the words of a text."""
     found = tokens(join_initials(text))
     keys = {token.key: fold(token.text) for token in found if token.weight}
+    for first, last in _SOME_DAYS.findall(text.lower()) if "day" in text.lower() else ():
+        places = (DAYS.index(first), DAYS.index(last))
+        keys |= {stem(day): day for day in DAYS[min(places) : max(places) + 1]}
     short = frozenset(word for word in keys.values() if 1 < len(word) <= LONGEST_ACRONYM)
     return Words(keys, short, _initials(found))
+
+
+def repeats(text: str, other: str) -> bool:
+    """Return whether another text says the same: it has all words of this one, or most and all figures."""
+    mine, theirs = (set(words_of(one).keys) for one in (text, other))
+    alike = len(mine & theirs) >= SAME * len(mine | theirs)
+    return mine <= theirs or (alike and not any(key[0].isdigit() for key in mine ^ theirs))
 
 
 def _initials(found: Sequence[Token]) -> str:
@@ -109,8 +99,8 @@ class Matcher:
         if similarity is not None and self._terms and vocabulary:
             found = similarity([term.word for term in self._terms], vocabulary)
             floors = np.array([[NAME_FLOOR if term.named else WORD_FLOOR] for term in self._terms])
-            numbers = np.array([[term.word[0].isdigit()] for term in self._terms])
-            near[:, :-1] = np.where((found >= floors) & ~numbers, np.sqrt(np.maximum(found, 0.0)), 0.0)
+            exact = np.array([[term.word[0].isdigit() or term.word in _EXACT] for term in self._terms])
+            near[:, :-1] = np.where((found >= floors) & ~exact, np.sqrt(np.maximum(found, 0.0)), 0.0)
         for row, term in enumerate(self._terms):
             if term.key in self._column:
                 near[row, self._column[term.key]] = 1.0
@@ -122,6 +112,10 @@ class Matcher:
     def rows(self, texts: Sequence[str]) -> Matrix:
         """Return how strongly each text holds each term, 0-1, shape (texts, terms)."""
         return np.array([self._strengths(words_of(text)) for text in texts]).reshape(len(texts), len(self._terms))
+
+    def is_asked(self, key: str) -> bool:
+        """Return whether a word is one of the question's, or near to one."""
+        return bool(self._near[:, self._column.get(key, -1)].max(initial=0.0) >= NAME_FLOOR)
 
     def _strengths(self, words: Words) -> Matrix:
         columns = [self._column.get(key, -1) for key in words.keys]

@@ -44,6 +44,12 @@ class Entry:
         return ((numbered and numbered[2]) or self.header.strip("[]")).rsplit(" > ", 1)[-1]
 
     @property
+    def title(self) -> str:
+        """Return the title of its document."""
+        numbered = _HEADER.match(self.header)
+        return ((numbered and numbered[2]) or self.header.strip("[]")).split(" > ", 1)[0]
+
+    @property
     def statements(self) -> list[Statement]:
         """Return the whole statements that may be quoted: no headings, labels, links, or notes of provenance."""
         read = read_statements(self.text)
@@ -75,7 +81,7 @@ def entries(context: str) -> list[Entry]:
 
 def is_worked(statement: Statement, section: str) -> bool:
     """Return whether a statement belongs to a worked example, whose figures are those of another case."""
-    is_supposed = _EXAMPLE.search(f"{section} {statement.announced}") or _SUPPOSES.match(statement.said)
+    is_supposed = _EXAMPLE.search(f"{section} {statement.above}") or _SUPPOSES.match(statement.said)
     return bool((is_supposed and _FIGURE.search(statement.said)) or _ARITHMETIC.search(statement.said))
 
 

@@ -3,45 +3,22 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
+from chains.text.asking import Kind, kinds
 from chains.text.quantities import Quantity, quantities
 from chains.text.tokens import MONTHS, WEIGHTS, Token, fold, tokens
 from chains.text.words import stem, word_set
 
-Kind = Literal["number", "date", "who", "where", "definition", "verdict", "list", "manner"]
-
-_ASKS: Final[dict[Kind, re.Pattern[str]]] = {
-    "number": re.compile(
-        r"\bhow (?:many|much|big|tall|far|high|large|heavy|deep|old)\b"
-        r"|\b(?:what|which|whats|what's) (?:is|was|are|were)? ?(?:the |our |your )?(?:\w+ ){0,3}?(?:number|amount"
-        r"|percentage|percent|size|population|rates?|prices?|costs?|fees?|charges?|limits?|thresholds?|totals?"
-        r"|m(?:ax|in)imum|values?|weights?|premiums?|fines?)\b",
-        re.I,
-    ),
-    "date": re.compile(
-        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time)\b|\bhow (?:long|soon|often|fast|early|late|quickly)\b"
-        r"|\bhow many (?:minutes|hours|days|weeks|months|years)\b|\bdeadline\b",
-        re.I,
-    ),
-    "who": re.compile(r"\bwho(?:se|m)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b", re.I),
-    "where": re.compile(r"\bwhere\b|\b(?:what|which) (?:country|city|place|state|town|part)\b", re.I),
-    "definition": re.compile(r"\b(?:defin\w+|means?|meaning|stands? for|acronym|abbreviation)\b", re.I),
-    "verdict": re.compile(r"^\W*(?:can|could|do|does|did|is|are|was|were|will|would|should|must|may|has|have)\b", re.I),
-    "list": re.compile(
-        r"^\W*(?:which|list|name)\b|\b(?:types|kinds|examples|ways|steps|documents|documentation|papers|permits"
-        r"|requirements|items|options|reasons)\b",
-        re.I,
-    ),
-    "manner": re.compile(r"\bhow (?:do|does|did|to|can|could|should|would)\b|\bsteps\b", re.I),
-}
 _WHAT_IS: Final = re.compile(r"^\W*(?:(?:what|who)(?: is| are| was| were|['\u2019]?s)|explain|describe)\b", re.I)
 _COMPARES: Final = re.compile(r"\b(?:compar\w+|differ\w*|versus|vs)\b", re.I)
 _CODE: Final = re.compile(r"\b[A-Z]{2,4}[- ]?\d{4,}\b")
 _THOUSANDS: Final = re.compile(
-    r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)"
+    r"(?<=(?<![\d.,])\d) (?=\d{3}\b)|(?<=(?<![\d.,])\d\d) (?=\d{3}\b)|(?<=\d{3}) (?=\d{3}\b)|(?<=\d)\.(?=000\b)"
 )
+# What the asker supposes, and may be wrong about.
+_PREMISE: Final = re.compile(r"^\W*since\b(?! \w+ \d{4})[^,?]*|\b(?:because|given that|now that)\b[^,?]*", re.I)
+_FIGURE: Final = re.compile(r"\d[\d.,]*(?: ?%)?")
 _MINE: Final = re.compile(r"\b(?:my|mine|his|her|their)\b", re.I)
 # An order, and a question for the state of what only the asker has: no document answers these.
 _ORDER: Final = re.compile(
@@ -129,7 +106,6 @@ class Question:
     Attributes:
         text: the question as it is written.
         terms: its content words, each once.
-        pairs: which of them stand side by side, by their keys.
         wants: the kinds of answer that its form asks for.
         codes: numbers with letters (a container's, a booking's), which evidence must hold as written.
         names: its names and figures, each by the places of its terms.
@@ -142,7 +118,6 @@ class Question:
 
     text: str
     terms: tuple[Term, ...]
-    pairs: frozenset[tuple[str, str]]
     wants: frozenset[Kind]
     codes: frozenset[str]
     names: list[list[int]]
@@ -161,11 +136,11 @@ def read(text: str, own: str = "") -> Question:
         own: the part of it that asks, where the rest is the statement that it is asked on: an answer may do without
             the words of that, but for its names.
     """
-    joined = join_initials(text)
+    joined, own = (_without_supposed(join_initials(words)) for words in (text, own))
     content = [token for token in tokens(joined) if token.weight]
     terms = tuple(_terms(content, trust_capitals=not _is_title(tokens(joined)), trust_acronyms=not joined.isupper()))
     names, joint = _names(joined, content, terms)
-    asking = {token.key for token in tokens(join_initials(own or joined))}
+    asking = {token.key for token in tokens(own or joined)}
     context = [name for name in names if not any(terms[row].key in asking for row in name)]
     names, joint = ([one for one in some if one not in context] for some in (names, joint))
     # A question that names another place is not asked on this one; a figure of the statement is the asker's own.
@@ -174,8 +149,7 @@ def read(text: str, own: str = "") -> Question:
     return Question(
         text=text,
         terms=terms,
-        pairs=pairs_of(joined, reach=1),
-        wants=_wants(join_initials(own) or joined, len(terms)),
+        wants=_wants(own or joined, len(terms)),
         codes=frozenset(_CODE.findall(own or joined)),
         names=names,
         background=background,
@@ -200,16 +174,14 @@ def names_country(text: str) -> bool:
     return any(token.key in _COUNTRIES for token in tokens(text))
 
 
+def _without_supposed(text: str) -> str:
+    """Return a question without the figures of what it supposes: "since the VAT is 10 %, ..."."""
+    return _PREMISE.sub(lambda premise: _FIGURE.sub("", premise[0]), text)
+
+
 def join_initials(text: str) -> str:
     """Write an abbreviation with strokes as one word: `B/L` is `BL`."""
     return _INITIALS.sub(lambda found: "".join(part or "" for part in found.groups()), text)
-
-
-@lru_cache(maxsize=1 << 12)
-def pairs_of(text: str, reach: int) -> frozenset[tuple[str, str]]:
-    """Return the keys of content words with at most `reach - 1` others between them."""
-    keys = [token.key for token in tokens(text) if token.weight]
-    return frozenset((key, near) for at, key in enumerate(keys) for near in keys[at + 1 : at + 1 + reach])
 
 
 def _terms(content: list[Token], *, trust_capitals: bool, trust_acronyms: bool) -> list[Term]:
@@ -255,9 +227,5 @@ def _is_title(words: tuple[Token, ...]) -> bool:
 
 
 def _wants(text: str, terms: int) -> frozenset[Kind]:
-    found: set[Kind] = {kind for kind, form in _ASKS.items() if form.search(text)}
-    if _WHAT_IS.search(text) and terms <= _SHORT_SUBJECT:
-        found.add("definition")
-    if "date" in found:
-        found.discard("number")
-    return frozenset(found)
+    asked = kinds(text)
+    return asked | {"definition"} if _WHAT_IS.search(text) and terms <= _SHORT_SUBJECT else asked

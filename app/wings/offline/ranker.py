@@ -11,7 +11,7 @@ import numpy as np
 
 from app.wings.offline.matching import Matrix
 
-VERSION: Final = 3
+VERSION: Final = 4
 STAND_INS: Final = {"meaning": "near", "meaning_above": "near", "score": "meaning"}
 """Features that may not be known, and what is taken for them then, in this order; another one is at its mean."""
 AHEAD: Final = "ahead"
@@ -69,19 +69,25 @@ class Ranker:
         """Return how well each statement answers, against the others of the same question; shape (statements,)."""
         return np.asarray(self.standardised(values) @ [feature.ranks for feature in self.features.values()])
 
-    def probabilities(self, values: Matrix) -> Matrix:
-        """Return for each statement of a question the probability, 0-1, that it answers; shape (statements,)."""
-        odds = self.standardised(self.with_lead(values)) @ [feature.answers for feature in self.features.values()]
+    def probabilities(self, values: Matrix, agreement: Matrix | None = None) -> Matrix:
+        """Return for each statement of a question the probability, 0-1, that it answers; shape (statements,).
+
+        Args:
+            values: the features of the statements.
+            agreement: 1 where two statements say the same, else 0; none do by default.
+        """
+        ahead = self.with_lead(values, np.eye(len(values)) if agreement is None else agreement)
+        odds = self.standardised(ahead) @ [feature.answers for feature in self.features.values()]
         return np.asarray(1 / (1 + np.exp(-(self.intercept + odds))))
 
-    def with_lead(self, values: Matrix) -> Matrix:
-        """Return the values with each statement's share of all: how far it is ahead of the others of its question."""
+    def with_lead(self, values: Matrix, agreement: Matrix) -> Matrix:
+        """Return the values with the share of all that each statement has with those that say the same."""
         if len(values) < FEWEST_COMPARED:
             return values
         scores = self.scores(values)
         shares = np.exp(scores - scores.max(initial=-np.inf))
         found = values.copy()
-        found[:, list(self.features).index(AHEAD)] = shares / shares.sum()
+        found[:, list(self.features).index(AHEAD)] = np.minimum(1.0, agreement @ shares / shares.sum())
         return found
 
     def text(self) -> str:

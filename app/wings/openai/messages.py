@@ -1,24 +1,21 @@
-"""Convert OpenAI's messages to a question, and an answer to a chat completion."""
+"""What clients of OpenAI's contracts send: a conversation whose last message is the question."""
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator
 
+from app.edge import CLOSEST, SOURCES, UNSUPPORTED
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
-from chains.naming import cited_by_number, listed_markdown, passages_by_place, place_name, unsupported_sentences
 from chains.question import check_question
-from chains.state import Answer, Citation, ClosestPassage, Question
-from chains.text.letters import escape_brackets, one_line
+from chains.state import Question
 
-SOURCES, CLOSEST = "\n\nSources:\n\n", "\n\nClosest passages:\n\n"
-UNSUPPORTED = "\n\nNo passage supports:\n\n"
-WITHDRAWN = "\n\n---\n\nThe answer above is withdrawn. "
-_TURNS = ("user", "assistant")
-_PAIR_OR_BRACKET = re.compile(r"\\.|(?=[\[\]])")
+MOST_MESSAGES = 500
+ONLY_TEXT = "only text is supported; leave out images, audio and files"
+_TEXTS = {"input_text", "output_text", "text"}
+_MODEL = Field(max_length=200, examples=["llama-3.1-8b-instant"], description="One of GET /v1/models.")
 
 
 class TextPart(BaseModel):
@@ -43,8 +40,7 @@ class Message(BaseModel):
     def _only_text(cls, content: object) -> object:
         parts = content if isinstance(content, list) else []
         if any(isinstance(part, dict) and part.get("type") != "text" for part in parts):
-            msg = "only text is supported; leave out images, audio and files"
-            raise ValueError(msg)
+            raise ValueError(ONLY_TEXT)
         return content
 
     @property
@@ -55,12 +51,98 @@ class Message(BaseModel):
         return "\n".join(part.text for part in self.content or ())
 
 
-class Usage(BaseModel):
-    """Token counts; 0 if the model reported none or was not asked."""
+class StreamOptions(BaseModel):
+    """What a stream carries besides the words."""
 
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
+    model_config = ConfigDict(extra="allow")
+
+    include_usage: bool | None = None
+
+
+class CompletionBody(BaseModel):
+    """A conversation whose last message is the question. Sampling is set by the service; other fields are ignored."""
+
+    model: str = _MODEL
+    messages: Annotated[list[Message], Field(min_length=1, max_length=MOST_MESSAGES)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    response_format: dict[str, Any] | None = Field(None, description="Only the type `text` is supported.")
+    tools: list[Any] | None = Field(None, description="Refused: the service calls no tools.")
+    n: Literal[1] | None = Field(None, description="Always one answer.")
+
+    def check_served(self) -> None:
+        """Refuse what would change the answer and is not served.
+
+        Raises:
+            RequestRefusedError: always then.
+        """
+        if (self.response_format or {}).get("type", "text") != "text":
+            msg = "response_format is not supported: answers are text with citations"
+            _refuse("response_format", f"{msg}; leave it out and read the annotations")
+        if self.tools:
+            _refuse("tools", "tools are not supported: this model answers from documents; leave them out")
+
+
+class ResponseBody(BaseModel):
+    """A question, or a conversation whose last message is one. Other fields, such as sampling, are ignored."""
+
+    model: str = _MODEL
+    input: str | Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_MESSAGES)] = Field(
+        examples=["What is the GST rate on imports?"]
+    )
+    stream: StrictBool | None = None
+    tools: list[Any] | None = Field(None, description="Refused: the service calls no tools.")
+    text: dict[str, Any] | None = Field(None, description="Only the format `text` is supported.")
+    previous_response_id: str | None = Field(None, description="Refused: send the conversation as `input`.")
+    conversation: Any = Field(None, description="Refused: send the conversation as `input`.")
+    background: StrictBool | None = Field(None, description="Refused: answers are given at once.")
+
+    def check_served(self) -> None:
+        """Refuse what would change the answer and is not served.
+
+        Raises:
+            RequestRefusedError: always then.
+        """
+        for name, advice in (
+            ("tools", "this model answers from documents; leave them out"),
+            ("previous_response_id", "nothing is stored; send the conversation as `input`"),
+            ("conversation", "nothing is stored; send the conversation as `input`"),
+            ("background", "answers are given at once; leave it out"),
+        ):
+            if getattr(self, name):
+                _refuse(name, f"{name} is not supported: {advice}")
+        if ((self.text or {}).get("format") or {}).get("type", "text") != "text":
+            msg = "text.format is not supported: answers are text with citations"
+            _refuse("text.format", f"{msg}; leave it out and read the annotations")
+
+    @property
+    def messages(self) -> list[Message]:
+        """Return the messages of the input; other items, such as reasoning and calls of tools, are left out.
+
+        Raises:
+            RequestRefusedError: there is none, or one holds more than text.
+        """
+        if isinstance(self.input, str):
+            return [Message(role="user", content=self.input)]
+        items = [item for item in self.input if item.get("type", "message") == "message"]
+        if not items:
+            _refuse("input", "input needs a message of the user")
+        messages = []
+        for item in items:
+            content = item.get("content")
+            parts = content if isinstance(content, list) else []
+            if any(not isinstance(part, dict) or part.get("type") not in _TEXTS for part in parts):
+                _refuse("input", ONLY_TEXT)
+            texts = [{"type": "text", "text": str(part.get("text", ""))} for part in parts]
+            try:
+                messages.append(Message.model_validate({"role": item.get("role"), "content": texts or content}))
+            except ValueError:
+                _refuse("input", "each message needs a role and a content of text")
+        return messages
+
+
+def _refuse(param: str, message: str) -> NoReturn:
+    raise RequestRefusedError(400, message, param=param)
 
 
 def question_of(messages: Sequence[Message]) -> Question:
@@ -81,8 +163,13 @@ def question_of(messages: Sequence[Message]) -> Question:
 
 def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Return the last turns that fit into a history, without the lists of sources and passages below them."""
-    turns = [{"role": one.role, "content": _words(one.text)} for one in messages if one.role in _TURNS]
-    said = [turn for turn in turns if turn["content"].strip()][-HISTORY_MAX_TURNS:]
+    turns = []
+    for message in messages:
+        text = message.text
+        for heading in (SOURCES, UNSUPPORTED, CLOSEST):
+            text = text.partition(heading)[0]
+        if message.role in {"user", "assistant"} and text.strip():
+            turns.append({"role": message.role, "content": text})
     total = 0
 
     def fits(turn: dict[str, str]) -> bool:
@@ -90,113 +177,4 @@ def history_of(messages: Iterable[Message]) -> list[dict[str, str]]:
         total += len(turn["content"])
         return total <= HISTORY_MAX_CHARACTERS
 
-    return list(takewhile(fits, reversed(said)))[::-1]
-
-
-def _harmless(passage: ClosestPassage) -> ClosestPassage:
-    """Return a passage whose markdown is escaped so that it shows no link, image or tag."""
-    quote, head = (
-        _PAIR_OR_BRACKET.sub(lambda found: found[0] or "\\", text).replace("<", "&lt;")
-        for text in (passage["quote"], passage["table_head"])
-    )
-    return {**passage, "quote": quote, "table_head": head}
-
-
-def _words(text: str) -> str:
-    for heading in (SOURCES, UNSUPPORTED, CLOSEST):
-        text = text.partition(heading)[0]
-    return text
-
-
-def message_of(answer: Answer) -> dict[str, Any]:
-    """Return the assistant's message: the answer with its sources below, and an annotation for each link."""
-    text = answer["answer"]
-    return {
-        "role": "assistant",
-        "content": text + below(answer),
-        "refusal": None,
-        "annotations": annotations_of(answer["citations"]),
-    }
-
-
-def below(answer: Answer, *, replaced: bool = False) -> str:
-    """Return the lists below the answer: sources, unsupported sentences, closest passages.
-
-    Where a stream was `replaced` by words that are no answer, it is withdrawn and these words come before.
-    """
-    if replaced and answer["outcome"] not in {"answered", "unsure"}:
-        return WITHDRAWN + answer["answer"] + closest_text(answer["closest"])
-    return sources_text(answer["citations"]) + unsupported_text(answer) + closest_text(answer["closest"])
-
-
-def unsupported_text(answer: Answer) -> str:
-    """Return the unsupported sentences as a markdown list with a heading; empty if there are none."""
-    lines = [f"- {one_line(sentence)}" for sentence in unsupported_sentences(answer)]
-    return UNSUPPORTED + "\n".join(lines) if lines else ""
-
-
-def sources_text(citations: Sequence[Citation]) -> str:
-    """Return the cited sources as a numbered markdown list with a heading; empty if there are none."""
-    lines = [f"{number}. {_source(citation)}" for number, citation in cited_by_number(citations).items()]
-    return SOURCES + "\n".join(lines) if lines else ""
-
-
-def closest_text(closest: Sequence[ClosestPassage]) -> str:
-    """Return the closest passages as a numbered markdown list with a heading; empty if there are none."""
-    lines = [
-        listed_markdown(_link(passages[0], passages[0]["url"]), map(_harmless, passages), f"{number}. ")
-        for number, passages in enumerate(passages_by_place(closest), start=1)
-    ]
-    return CLOSEST + "\n\n".join(lines) if lines else ""
-
-
-def annotations_of(citations: Sequence[Citation]) -> list[dict[str, Any]]:
-    """Return a `url_citation` for each marker whose source has a URL, with the marker's offsets."""
-    return [
-        {
-            "type": "url_citation",
-            "url_citation": {
-                "start_index": one["start"],
-                "end_index": one["end"],
-                "title": place_name(one["title"], one["section"]),
-                "url": one["source_urls"][0],
-            },
-        }
-        for one in citations
-        if one["matched"] and one["number"] and one["source_urls"]
-    ]
-
-
-def usage_of(answer: Answer) -> Usage:
-    """Return the tokens of an answer under OpenAI's names."""
-    usage = answer["metadata"]["usage"] or {}
-    names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
-    return Usage(**{name: usage.get(ours, 0) for name, ours in names.items()})
-
-
-def finish_reason_of(answer: Answer) -> str:
-    """Return why the answer ended: `length` or `content_filter` if the model said so, else `stop`."""
-    reason = answer["metadata"]["finish_reason"]
-    return reason if reason in {"length", "content_filter"} else "stop"
-
-
-def extension_of(answer: Answer) -> dict[str, Any]:
-    """Return what OpenAI's contract has no field for: outcome, confidence, and the id for feedback."""
-    return {
-        "outcome": answer["outcome"],
-        "closest": answer["closest"],
-        "unsupported": answer.get("unsupported", []),
-        "draft": answer.get("draft", ""),
-        "confidence": answer["confidence"],
-        "trace_id": answer["metadata"]["trace_id"],
-    }
-
-
-def _source(citation: Citation) -> str:
-    return _link(citation, next(iter(citation["source_urls"]), None))
-
-
-def _link(place: Citation | ClosestPassage, url: str | None) -> str:
-    name = escape_brackets(one_line(place_name(place["title"], place["section"])))
-    page = f", page {place['page']}" if place["page"] else ""
-    return f"[{name}]({url}){page}" if url else f"{name}{page}"
+    return list(takewhile(fits, reversed(turns[-HISTORY_MAX_TURNS:])))[::-1]

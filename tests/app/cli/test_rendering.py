@@ -23,6 +23,7 @@ def passage(quote: str, **values: Any) -> dict[str, Any]:
 
 
 METADATA = {"query": "Thanks! And VAT?", "search_query": "And VAT?", "model": "m", "latency_ms": 12.3}
+METADATA |= {"finish_reason": None}
 
 
 def parts(**values: Any) -> list[dict[str, Any]]:
@@ -31,6 +32,9 @@ def parts(**values: Any) -> list[dict[str, Any]]:
         "citations": [],
         "sources": [],
         "related_docs": [],
+        "closest": [],
+        "unsupported": [],
+        "draft": "",
         "outcome": "answered",
         "confidence": {"level": "High", "reason": "3 relevant sources"},
         "metadata": METADATA,

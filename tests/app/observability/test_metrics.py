@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.http.middleware.tracking import RequestIds, RequestMetrics
+from app.http.middleware.exchange import Exchange
 from app.http.routes import health as route
 from app.observability.metrics import Labels, Metrics
 from chains.errors import LLMTimeoutError
@@ -93,8 +93,7 @@ def app() -> FastAPI:
         return name
 
     app.include_router(route.router)
-    app.add_middleware(RequestMetrics, metrics=app.state.services.metrics)
-    app.add_middleware(RequestIds)
+    app.add_middleware(Exchange, metrics=app.state.services.metrics)
     return app
 
 

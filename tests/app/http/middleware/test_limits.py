@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from app.adapters.sessions.identity import Identity
 from app.http import middleware
-from app.http.middleware.body_limit import DISCARD_BYTES, MAX_DEPTH
+from app.http.middleware.bodies import DISCARD_BYTES, MAX_DEPTH
 from app.http.middleware.rate_limit import RETRY_STORAGE_S, RateLimit, caller_of
 from app.wiring.access import Access
 from tests.access import (
@@ -205,15 +205,12 @@ async def test_where_the_shared_count_fails_each_process_counts_for_itself_and_a
         corpus, "http://127.0.0.1:1", rate_limit="1/hour", rate_limit_backend="redis", redis_url="redis://127.0.0.1:1"
     )
     clock = StoppedClock(0)
-    rated = RateLimit(_nothing, rate=parse("1/hour"), storage=Access(settings).rate_storage, clock=clock)
+    rated = RateLimit(parse("1/hour"), Access(settings).rate_storage, clock=clock)
 
     assert [(await rated.count("x", 1))[0] for _ in range(3)] == [True, False, False]
     rested, clock.time = rated.retry_storage_at, RETRY_STORAGE_S
     await rated.count("x", 1)
     assert (rested, rated.retry_storage_at) == (RETRY_STORAGE_S, 2 * RETRY_STORAGE_S)
-
-
-async def _nothing(scope, receive, send) -> None: ...
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel, SecretStr
 
 import prompts
+from app.edge import WITHDRAWN, closest_markdown, markdown_below
 from app.http.errors import RequestRefusedError
 from app.http.questions import HISTORY_MAX_CHARACTERS, HISTORY_MAX_TURNS
 from app.http.server import create_app
-from app.wings.openai.messages import WITHDRAWN, Message, below, closest_text, history_of, question_of
+from app.wings.openai.messages import Message, history_of, question_of
 from chains.state import ClosestPassage
 from tests.access import key_entry, serving, settings_over
 from tests.fakes import MODEL, FakeGroq, Reply, fake_groq
@@ -141,7 +142,7 @@ def test_the_closest_passages_stand_below_a_decline_and_in_the_extension(client,
 def test_what_a_document_says_is_no_markup_of_the_message():
     quote = "See \\\\[here](https://evil.example)\n\\[sic\\] <img src=x>"
 
-    assert closest_text([passage(quote)]).endswith(
+    assert closest_markdown([passage(quote)]).endswith(
         "1. T\n\n   See \\\\\\[here\\](https://evil.example)\n   \\[sic\\] &lt;img src=x>"
     )
 
@@ -149,7 +150,7 @@ def test_what_a_document_says_is_no_markup_of_the_message():
 def test_passages_of_one_place_stand_below_its_name_and_tables_have_their_head():
     passages = [passage("Prices:"), passage("| Dog | £52 |", table_head="| Animal | Price |\n|---|---|")]
 
-    assert closest_text([*passages, passage("Other.", section="Hours")]).endswith(
+    assert closest_markdown([*passages, passage("Other.", section="Hours")]).endswith(
         "1. T\n\n   Prices:\n\n   | Animal | Price |\n   |---|---|\n   | Dog | £52 |\n\n2. T > Hours\n\n   Other."
     )
 
@@ -157,8 +158,8 @@ def test_passages_of_one_place_stand_below_its_name_and_tables_have_their_head()
 def test_an_unsure_answer_is_corrected_and_not_withdrawn():
     answer: Any = {"answer": "Am nächsten kommt:", "outcome": "unsure", "citations": [], "closest": []}
 
-    assert below(answer, replaced=True) == ""
-    assert below(answer | {"outcome": "ungrounded"}, replaced=True).startswith(WITHDRAWN)
+    assert markdown_below(answer, replaced=True) == ""
+    assert markdown_below(answer | {"outcome": "ungrounded"}, replaced=True).startswith(WITHDRAWN)
 
 
 def test_the_closest_passages_are_no_part_of_the_conversation_that_follows():

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.http.errors import ErrorMiddleware
+from app.http.errors import add_error_handlers
 from app.http.routes import feedback
 from app.settings import load_settings
 from app.wiring import Services
@@ -18,7 +18,7 @@ TRACE = str(uuid4())
 async def give(body, services: Services | None = None) -> httpx.Response:
     app = FastAPI()
     app.include_router(feedback.router)
-    app.add_middleware(ErrorMiddleware)
+    add_error_handlers(app)
     app.state.services = services or Services(load_settings())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client:
         content = body if isinstance(body, bytes) else json.dumps(body)

@@ -12,7 +12,7 @@ from chains import build_chain
 from tests.app.wings.offline.asking_offline import DECLINE, NO_ANSWER, UNSURE, ask, prompt, reply_to
 
 NEAR = [0.8, 0.8, 0.8]
-SURE = 0.8
+SURE = 0.75
 THAILAND = "[Thailand Import Guide > Tax]\nThe VAT rate in Thailand is 7 %."
 VIETNAM = "[Vietnam Import Guide > Tax]\nThe VAT rate in Vietnam is 10 %."
 

@@ -28,7 +28,7 @@ def test_weights_of_another_version_are_refused_with_the_command_that_fits_them(
         read_ranker(json.dumps(kept), FEATURES)
 
 
-@pytest.mark.parametrize("name", ["near", "pairs", "range", "score", "meaning"])
+@pytest.mark.parametrize("name", ["near", "range", "score", "meaning"])
 def test_more_of_what_speaks_for_a_statement_makes_it_likelier(name):
     ranker = packaged_ranker(FEATURES)
 

@@ -1,4 +1,4 @@
-"""Read and parse the body of a request once, within limits of size, time, depth and number of questions."""
+"""Read and parse the body of a request once, within limits of size, time and depth."""
 
 import asyncio
 import json
@@ -6,11 +6,10 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive
 
 from app.http.errors import RequestRefusedError
-from app.http.policy import policy_of
 
 MAX_DEPTH = 32
 MEGABYTE = 2**20
@@ -20,42 +19,52 @@ DISCARDED_TIMES = 4
 _CLOSE = {"Connection": "close"}
 
 
-class BodyLimit:
-    """ASGI middleware that reads the whole body and puts its JSON value into `request.state.json`.
+class Bodies:
+    """Reads the bodies of requests.
 
     Args:
-        app: The application behind it.
-        timeout_s: How long the client may take to send the body.
-        streamed_bytes: How large a streamed body may be; then `timeout_s` is the time of each piece.
+        timeout_s: How long the client may take to send a body; of a streamed one, each piece.
+        streamed_bytes: How large a streamed body may be.
     """
 
-    def __init__(self, app: ASGIApp, *, timeout_s: float, streamed_bytes: int) -> None:
-        self.app = app
-        self.streamed_bytes = streamed_bytes
+    def __init__(self, *, timeout_s: float, streamed_bytes: int) -> None:
         self.timeout_s = timeout_s
+        self.streamed_bytes = streamed_bytes
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] in {"GET", "HEAD", "OPTIONS"}:
-            await self.app(scope, receive, send)
-            return
-        if is_streamed(scope):
-            if _declared_length(Headers(scope=scope)) > self.streamed_bytes:
-                await self._refuse_streamed(receive)
-            await self.app(scope, self._counted(receive), send)
-            return
+    async def read(self, headers: Headers, receive: Receive, max_bytes: int) -> bytes:
+        """Return the body.
+
+        Raises:
+            RequestRefusedError: it is too large, or does not arrive.
+            ClientDisconnect: the client left before its end.
+        """
+        if _declared_length(headers) > DISCARD_BYTES:
+            raise _too_large(max_bytes)
+        body, size, more = bytearray(), 0, True
         try:
             async with asyncio.timeout(self.timeout_s):
-                body = await _read(Headers(scope=scope), receive, policy_of(scope).body_bytes)
+                while more and size <= DISCARD_BYTES:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    piece = message.get("body", b"")
+                    size, more = size + len(piece), message.get("more_body", False)
+                    if size <= max_bytes:
+                        body += piece
         except TimeoutError:
             raise self._too_slow() from None
-        if body is None:
-            return
-        if body and scope["method"] == "POST":
-            Request(scope).state.json = parse_json(body)
-        await self.app(scope, replayed(body, receive), send)
+        if size > max_bytes:
+            raise _too_large(max_bytes)
+        return bytes(body)
 
-    def _counted(self, receive: Receive) -> Receive:
-        """Return a channel that raises an error when the body is too large or stops arriving."""
+    async def streamed(self, headers: Headers, receive: Receive) -> Receive:
+        """Return a channel that raises an error when the body is too large or stops arriving.
+
+        Raises:
+            RequestRefusedError: the client says that it is too large.
+        """
+        if _declared_length(headers) > self.streamed_bytes:
+            await self._refuse_streamed(receive)
         size, more = 0, True
 
         async def counted() -> Message:
@@ -85,29 +94,6 @@ class BodyLimit:
     def _too_slow(self) -> RequestRefusedError:
         msg = f"The body did not arrive within {self.timeout_s:g} seconds"
         return RequestRefusedError(408, msg, _CLOSE)
-
-
-def is_streamed(scope: Scope) -> bool:
-    """Return whether a request's route reads the body piece by piece."""
-    return scope["type"] == "http" and scope["method"] == "POST" and policy_of(scope).streamed
-
-
-async def _read(headers: Headers, receive: Receive, max_bytes: int) -> bytes | None:
-    """Return the body; None if the client left before its end."""
-    if _declared_length(headers) > DISCARD_BYTES:
-        raise _too_large(max_bytes)
-    body, size, more = bytearray(), 0, True
-    while more and size <= DISCARD_BYTES:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        piece = message.get("body", b"")
-        size, more = size + len(piece), message.get("more_body", False)
-        if size <= max_bytes:
-            body += piece
-    if size > max_bytes:
-        raise _too_large(max_bytes)
-    return bytes(body)
 
 
 def _too_large(max_bytes: int) -> RequestRefusedError:
@@ -142,34 +128,13 @@ def parse_json(body: bytes) -> Any:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         raise RequestRefusedError(400, "The body must be a JSON object in UTF-8") from None
-    if _depth(value) > MAX_DEPTH:
+    depth, level = 0, [value]
+    while level := [inner for outer in level for inner in _children(outer)]:
+        depth += 1
+    if depth > MAX_DEPTH:
         raise RequestRefusedError(400, f"The body is nested deeper than {MAX_DEPTH} levels")
     return value
 
 
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level := [inner for outer in level for inner in _children(outer)]:
-        depth += 1
-    return depth
-
-
 def _children(value: Any) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-
-
-class BatchLimit:
-    """ASGI middleware that puts the number of questions into `request.state.questions`, and refuses large batches."""
-
-    def __init__(self, app: ASGIApp, *, batch_max: int) -> None:
-        self.app = app
-        self.batch_max = batch_max
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            state = Request(scope).state
-            state.questions = policy_of(scope).questions(getattr(state, "json", None))
-            if state.questions > self.batch_max:
-                msg = f"The batch has {state.questions} questions; at most {self.batch_max} are allowed"
-                raise RequestRefusedError(422, msg)
-        await self.app(scope, receive, send)

@@ -1,0 +1,272 @@
+"""What an answer looks like outside: as plain values, as markdown and as text, each in one form.
+
+A contract (HTTP, OpenAI, MCP, the command line, the page) gives these its own names, and nothing else.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from chains.naming import (
+    Place,
+    cited_by_number,
+    listed_markdown,
+    passage_markdown,
+    passages_by_place,
+    place_name,
+    place_of,
+    place_text,
+    unsupported_sentences,
+)
+from chains.state import Answer, Citation, ClosestPassage
+from chains.text.letters import escape_brackets, one_line
+from chains.text.statements import read_statements
+from chains.text.tokens import tokens
+
+SOURCES, CLOSEST = "\n\nSources:\n\n", "\n\nClosest passages:\n\n"
+UNSUPPORTED = "\n\nNo passage supports:\n\n"
+WITHDRAWN = "\n\n---\n\nThe answer above is withdrawn. "
+_PAIR_OR_BRACKET = re.compile(r"\\.|(?=[\[\]])")
+
+
+def matched(citations: Iterable[Citation]) -> list[Citation]:
+    """Return the citations that lead to a passage."""
+    return [citation for citation in citations if citation["matched"]]
+
+
+def numbered_places(answer: Answer) -> list[Place]:
+    """Return the place of each number of the answer, at the number's position; one that leads nowhere has a title."""
+    places: dict[int, Place] = {}
+    for citation in sorted(answer["citations"], key=lambda citation: not citation["matched"]):
+        if citation["number"] is not None:
+            places.setdefault(citation["number"], place_of(citation))
+    return [place for _, place in sorted(places.items())]
+
+
+def numbers_of(citations: Sequence[Mapping[str, Any]]) -> list[int | None]:
+    """Return the number of each citation: its own, or that of its document and section, or the next one."""
+    known: dict[tuple[object, object], int] = {}
+    places = [(citation["doc_id"] or citation["title"], citation["section"]) for citation in citations]
+    for citation, place in zip(citations, places, strict=True):
+        if citation["number"] is not None:
+            known.setdefault(place, citation["number"])
+    numbers: list[int | None] = []
+    for citation, place in zip(citations, places, strict=True):
+        number = citation["number"]
+        if number is None and citation["matched"]:
+            number = known.setdefault(place, max(known.values(), default=0) + 1)
+        numbers.append(number)
+    return numbers
+
+
+def word_of_three(level: str) -> str:
+    """Return the confidence as clients know it that switch on High, Medium and Low; very_low and unknown are Low."""
+    return {"high": "High", "medium": "Medium"}.get(level.lower(), "Low")
+
+
+class Link(NamedTuple):
+    """A marker of the text that leads to a source."""
+
+    start: int
+    end: int
+    name: str
+    citation: Citation
+    url: str | None
+
+
+def links_of(answer: Answer) -> list[Link]:
+    """Return a link for each numbered marker that leads to a passage; without address where the source has none."""
+    return [
+        Link(
+            citation["start"],
+            citation["end"],
+            place_name(citation["title"], citation["section"]),
+            citation,
+            place_of(citation)["url"],
+        )
+        for citation in matched(answer["citations"])
+        if citation["number"]
+    ]
+
+
+class NumberedSource(Place):
+    """What a number in the answer stands for."""
+
+    number: int
+    quote: Annotated[str, Field(description="The words of the source that support the answer.")]
+
+
+def sources_of(answer: Answer) -> list[NumberedSource]:
+    """Return the source of each number."""
+    cited = cited_by_number(answer["citations"])
+    return [{**place_of(one), "number": number, "quote": one["quote"]} for number, one in cited.items()]
+
+
+class NearPassage(Place):
+    """A passage near a question that was not answered."""
+
+    quote: Annotated[str, Field(description="The passage, in markdown.")]
+    marked: Annotated[str, Field(description="The words of it that fit the question best; empty where none is sure.")]
+    score: Annotated[float | None, Field(description="The similarity to the question, 0 to 1.")]
+
+
+def closest_of(answer: Answer) -> list[NearPassage]:
+    """Return the closest passages."""
+    return [
+        {
+            **place_of(passage),
+            "quote": passage_markdown(passage["quote"], passage["table_head"]),
+            "marked": passage["marked"],
+            "score": passage["score"],
+        }
+        for passage in answer["closest"]
+    ]
+
+
+def judged(answer: Answer) -> dict[str, Any]:
+    """Return what a contract made for plain answers has no field for: how far this one can be trusted, and its id."""
+    names = ("outcome", "closest", "unsupported", "draft", "confidence")
+    return {**{name: answer[name] for name in names}, "trace_id": answer["metadata"]["trace_id"]}  # type: ignore[literal-required]
+
+
+def markdown_below(answer: Answer, *, replaced: bool = False) -> str:
+    """Return the lists below an answer: sources, unsupported sentences, closest passages.
+
+    Where a stream was `replaced` by words that are no answer, it is withdrawn and these words come before.
+    """
+    if replaced and answer["outcome"] not in {"answered", "unsure"}:
+        return WITHDRAWN + answer["answer"] + closest_markdown(answer["closest"])
+    cited = cited_by_number(answer["citations"]).items()
+    sources = "\n".join(f"{number}. {_linked(place_of(citation))}" for number, citation in cited)
+    sentences = "\n".join(f"- {one_line(sentence)}" for sentence in unsupported_sentences(answer))
+    lists = ((SOURCES, sources), (UNSUPPORTED, sentences))
+    below = "".join(heading + lines for heading, lines in lists if lines)
+    return below + closest_markdown(answer["closest"])
+
+
+def closest_markdown(closest: Sequence[ClosestPassage]) -> str:
+    """Return the closest passages as a numbered list with a heading; empty if there are none.
+
+    Their markdown is escaped so that it shows no link, image or tag.
+    """
+    items = []
+    for number, passages in enumerate(passages_by_place(closest), start=1):
+        harmless: list[ClosestPassage] = [
+            {**passage, "quote": _harmless(passage["quote"]), "table_head": _harmless(passage["table_head"])}
+            for passage in passages
+        ]
+        items.append(listed_markdown(_linked(place_of(passages[0])), harmless, f"{number}. "))
+    return CLOSEST + "\n\n".join(items) if items else ""
+
+
+def _harmless(text: str) -> str:
+    return _PAIR_OR_BRACKET.sub(lambda pair: pair[0] or "\\", text).replace("<", "&lt;")
+
+
+def _linked(place: Place) -> str:
+    name = escape_brackets(one_line(place_name(place["title"], place["section"])))
+    page = f", page {place['page']}" if place["page"] else ""
+    return f"[{name}]({place['url']}){page}" if place["url"] else f"{name}{page}"
+
+
+def conversation_markdown(answers: Iterable[Answer]) -> str:
+    """Return a conversation: each question as a heading, its answer, and the quotes behind it."""
+    lines: list[str] = []
+    for answer in answers:
+        quotes = (
+            f"> {cited_name(citation)}: {' '.join(citation['quote'].split())}\n"
+            for citation in matched(answer["citations"])
+        )
+        question = " ".join(answer["question"].split())
+        lines += [f"## {question}\n", f"{answer['answer'].strip()}\n", *dict.fromkeys(quotes)]
+    return "\n".join(lines)
+
+
+def cited_name(citation: Citation) -> str:
+    """Return `Title > Section, page 3`."""
+    return place_name(citation["title"], citation["section"], citation["page"])
+
+
+class Section(NamedTuple):
+    """A list of lines below an answer in text; a line may hold any character but is meant to be one."""
+
+    heading: str
+    lines: list[str]
+
+
+def notices(answer: Answer, *, replaced: bool) -> Iterator[str]:
+    """Yield sentences on an answer in text: that its words are withdrawn, cut off, or of another question."""
+    metadata = answer["metadata"]
+    if replaced and answer["outcome"] != "unsure":
+        yield f"The answer above is withdrawn: {answer['answer']}"
+    if metadata["search_query"] not in metadata["query"]:
+        yield f"Searched for: {one_line(metadata['search_query'])}"
+    if metadata["finish_reason"] == "length":
+        yield "The answer was cut off at LLM_MAX_TOKENS."
+    if metadata["finish_reason"] == "error":
+        yield "The answer above is incomplete: the language model broke off. Ask again."
+
+
+def doubts(answer: Answer) -> Iterator[Section]:
+    """Yield what no passage supports, and the closest passages: a statement a line, the marked ones with a sign."""
+    sentences = [one_line(text) for text in (answer["draft"], *unsupported_sentences(answer)) if text]
+    yield Section("No passage says this", sentences)
+    lines: list[str] = []
+    for passages in passages_by_place(answer["closest"]):
+        lines += [*([""] if lines else []), place_text(place_of(passages[0]))]
+        for passage in passages:
+            for statement in read_statements(passage["quote"], passage["table_head"]):
+                if statement.kind != "head":
+                    sign = ">" if statement.words == passage["marked"] else "-" if statement.kind == "item" else " "
+                    lines.append(f"  {sign} {statement.said}")
+    yield Section("Closest passages", lines)
+
+
+def grounds(answer: Answer) -> Iterator[Section]:
+    """Yield the sources of an answer and the related documents."""
+    yield Section("Citations", list(_cited(answer)))
+    yield Section("Related documents", list(dict.fromkeys(document["title"] for document in answer["related_docs"])))
+
+
+def _cited(answer: Answer) -> Iterator[str]:
+    """Yield each source once: its name, its addresses, and the quotes of it that are not the answer's own words.
+
+    A source that has no marker in the text comes after those that have.
+    """
+    places: dict[tuple[object, ...], list[Citation]] = {}
+    for citation in sorted(matched(answer["citations"]), key=lambda citation: citation["number"] or math.inf):
+        places.setdefault((citation["doc_id"], citation["section"], citation["page"]), []).append(citation)
+    said = {word.key for word in tokens(answer["answer"])}
+    for citations in places.values():
+        first, support = citations[0], min(citation["support"] for citation in citations)
+        found = dict.fromkeys(citation["number"] for citation in citations)
+        numbers = "".join(f"[{number}] " for number in found if number)
+        marker = "" if numbers else "no marker in the text, "
+        yield f"{numbers}{cited_name(first)} ({marker}support {support:.2f})"
+        quotes = [" ".join(one.said for one in read_statements(citation["quote"])) for citation in citations]
+        further = [quote for quote in dict.fromkeys(quotes) if not said.issuperset(word.key for word in tokens(quote))]
+        yield from (f"    {line}" for line in [*first["source_urls"], *(f"“{quote}”" for quote in further)])
+
+
+def verdict(answer: Answer) -> Iterator[str]:
+    """Yield what was taken out of the question, the confidence, and which model answered."""
+    confidence, metadata = answer["confidence"], answer["metadata"]
+    safety = metadata.get("safety")
+    if safety and safety["redacted"]:
+        kinds = ", ".join(kind.replace("_", " ").lower() for kind in safety["redacted"])
+        yield f"Removed from the question: {kinds}"
+    if confidence:
+        yield f"Confidence: {confidence['level']} ({confidence['reason']})"
+    yield f"Model: {metadata['model'] or 'none'} · outcome: {answer['outcome']} · {metadata['latency_ms']:.0f} ms"
+
+
+def one_line_verdict(answer: Answer) -> str:
+    """Return confidence, number of cited documents and time; empty where there is no confidence."""
+    if not answer["confidence"]:
+        return ""
+    cited = {citation["doc_id"] for citation in matched(answer["citations"])}
+    documents = f"{len(cited)} {'document' if len(cited) == 1 else 'documents'} cited"
+    return f"Confidence: {answer['confidence']['level']} · {documents} · {answer['metadata']['latency_ms']:.0f} ms"

@@ -1,0 +1,347 @@
+"""The contracts of Waypoint and MARP: POST /api/query, /chat and /search, GET /health, DELETE /api/sessions/{id}."""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Literal, NotRequired, TypeVar, Union, get_args, get_origin
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic.alias_generators import to_camel
+from typing_extensions import get_type_hints
+
+from app.edge import matched, numbered_places, word_of_three
+from app.http.openapi import ANSWER, error_responses, ok_response
+from app.http.policy import Policy
+from app.http.questions import (
+    LANGUAGE_SCHEMA,
+    QUERY_SCHEMA,
+    SESSION_MAX_CHARACTERS,
+    ChatTopK,
+    History,
+    SessionId,
+    Threshold,
+    TopK,
+    run_config,
+)
+from app.http.routes.health import HEALTH, PROBE, Health, health_of
+from app.wiring.build import search
+from chains.blocking import Moderation, SafetyReport
+from chains.conversations import owner_of
+from chains.logs import masked
+from chains.naming import place_in
+from chains.question import QUERY_MAX_CHARACTERS, QUESTION_MAX_CHARACTERS, check_question
+from chains.source_urls import source_urls
+from chains.state import Answer, Citation, ClosestPassage, Confidence, Metadata, RelatedDocument, Source
+
+_Value = TypeVar("_Value")
+_CamelKeys = Annotated[
+    dict[str, _Value], AfterValidator(lambda values: {to_camel(name): value for name, value in values.items()})
+]
+
+
+class _Camel(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        json_schema_serialization_defaults_required=True,  # Every field is sent.
+    )
+
+
+_MODELS: dict[Any, Any] = {}
+
+
+def _model(name: str, record: Any, **replaced: Any) -> Any:
+    """Return a record of the chain's state as a model with names in camelCase.
+
+    Make the models of nested records first. `replaced` gives fields of their own to some names; None leaves one out.
+    """
+    fields: dict[str, Any] = {}
+    for field, hint in get_type_hints(record, include_extras=True).items():
+        origin: Any = get_origin(hint)
+        is_optional = origin is NotRequired
+        type_ = _with_models(get_args(hint)[0] if is_optional else hint)
+        fields[field] = replaced.get(field, (type_, None if is_optional else ...))
+    given: Any = {field: value for field, value in fields.items() if value is not None}
+    _MODELS[record] = create_model(name, __base__=_Camel, __doc__=record.__doc__.partition("\n")[0], **given)
+    return _MODELS[record]
+
+
+def _with_models(hint: Any) -> Any:
+    """Return an annotation with the models in place of their records."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is None or origin is Literal:
+        return _MODELS.get(hint, hint)
+    if origin is Annotated:
+        return Annotated[(_with_models(args[0]), *hint.__metadata__)]
+    inner = tuple(map(_with_models, args))
+    return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
+
+
+QueryCitation = _model("QueryCitation", Citation)
+QuerySource = _model("QuerySource", Source)
+QueryRelatedDocument = _model("QueryRelatedDocument", RelatedDocument)
+QueryClosest = _model("QueryClosest", ClosestPassage)
+QueryConfidence = _model(
+    "QueryConfidence",
+    Confidence,
+    level=(Annotated[Literal["High", "Medium", "Low"], BeforeValidator(word_of_three)], ...),
+    factors=(_CamelKeys[float], ...),
+)
+QueryModeration = _model("QueryModeration", Moderation)
+QuerySafety = _model("QuerySafety", SafetyReport)
+QueryMetadata = _model("QueryMetadata", Metadata, usage=(_CamelKeys[int] | None, ...))
+QueryAnswer = _model("QueryAnswer", Answer, question=None, documents=None)
+
+
+def query_answer(answer: Answer) -> Any:
+    """Return the answer as the Waypoint contract names its fields."""
+    return QueryAnswer.model_validate(answer | {"citations": matched(answer["citations"])})
+
+
+class QueryBody(BaseModel):
+    """A question; `topK` and `threshold` override the settings for this question."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    query: str = Field(examples=["Which permits for cosmetics to Indonesia?"], json_schema_extra=QUERY_SCHEMA)
+    top_k: TopK | None = None
+    threshold: Threshold | None = None
+    history: History
+    session_id: SessionId = None
+    language: str | None = Field(None, **LANGUAGE_SCHEMA)
+
+
+query_router = APIRouter(tags=["Waypoint"])
+QUERIED_BODY = {
+    "": "a JSON object with a query",
+    "query": "Query parameter is required and must be a string",
+}
+_QUERIED = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504)
+_QUERIED |= ok_response(query_answer(ANSWER).model_dump(by_alias=True))
+
+
+@query_router.post("/api/query", response_model=QueryAnswer, responses=_QUERIED)
+@Policy(invalid=QUERIED_BODY)
+async def query(request: Request, body: QueryBody) -> Any:
+    """Answer one question, with citations, sources, related documents and confidence."""
+    return query_answer(await asked(request, body))
+
+
+async def asked(request: Request, body: QueryBody) -> Answer:
+    """Return the chain's answer.
+
+    Raises:
+        QuestionError: the question is empty or too long.
+    """
+    options: dict[str, Any] = {"top_k": body.top_k, "threshold": body.threshold, "session_id": body.session_id}
+    options |= {"history": body.history or None, "language": body.language or None}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    question = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), **chosen}
+    config = run_config(request, session_id=body.session_id)
+    answer: Answer = await request.app.state.services.chain.ainvoke(question, config)
+    return answer
+
+
+sessions_router = APIRouter(tags=["Waypoint"])
+_FORGOTTEN = error_responses(400, 401, 403, 404, 422, 429, 500, 503)
+_FORGOTTEN |= {204: {"description": "Deleted.", "content": {}}}
+
+Session = Annotated[str, Path(min_length=1, max_length=SESSION_MAX_CHARACTERS, description="Its `session_id`.")]
+
+
+@sessions_router.delete("/api/sessions/{session_id}", status_code=204, responses=_FORGOTTEN)
+async def forget(request: Request, session_id: Session) -> Response:
+    """Delete the conversation with this id. Ids belong to their caller."""
+    await request.app.state.services.conversations.delete(session_id, owner_of(run_config(request)))
+    return Response(status_code=204)
+
+
+class ChatBody(BaseModel):
+    """A question to answer from the `top_k` best passages."""
+
+    query: str = Field(examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA)
+    top_k: ChatTopK = 8
+    session_id: SessionId = None
+    model_id: str | None = Field(None, description="Model that answers: one of LLM_ALLOWED_MODELS; default: LLM_MODEL.")
+
+
+class ChatCitation(BaseModel):
+    """The source that a number in the answer stands for."""
+
+    title: str
+    page: int = Field(description="0 where the document has no pages.", examples=[15])
+    url: str = Field(description="Empty where the document is internal.")
+
+
+class ChatAnswer(BaseModel):
+    """The answer with markers `[1]`, `[2]`, and the source of each, in the order of the numbers."""
+
+    query: str
+    answer: str = Field(examples=["Illness has to be reported to the department [1]."])
+    citations: list[ChatCitation]
+
+
+class ChatHealth(Health):
+    """What the MARP contract's health check adds."""
+
+    service: Literal["ChatService"] = "ChatService"
+    retrieval_url: str = Field(description="The retrieval service or Chroma server in use, or `in-process`.")
+    openrouter_configured: bool = Field(description="Whether OpenRouter answers the questions.")
+    llm_configured: bool = Field(description="Whether any language model is configured; otherwise evidence is quoted.")
+    model: str
+
+
+_CHAT_ERRORS = error_responses(400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, detail="") | error_responses(422)
+_CHATTED = {
+    "query": "What is the exam policy?",
+    "answer": "Illness has to be reported to the department [1].",
+    "citations": [{"title": "General Regulations", "page": 15, "url": "https://example.org/regulations.pdf"}],
+}
+_CHAT_HEALTH = HEALTH | {
+    "service": "ChatService",
+    "retrieval_url": "http://chroma:8000",
+    "openrouter_configured": False,
+    "llm_configured": True,
+    "model": "llama-3.1-8b-instant",
+}
+
+
+def chat_router(models: Sequence[str]) -> APIRouter:
+    """Return the routes; a client may choose from `models`."""
+    router = APIRouter(tags=["MARP"])
+    choice: Any = Literal[tuple(models)]
+    default = ChatBody.model_fields["model_id"]
+    body = create_model("ChatBody", __base__=ChatBody, __doc__=ChatBody.__doc__, model_id=(choice | None, default))
+    chat.__annotations__["body"] = body  # The allowed models are known when the service starts.
+    router.add_api_route("/chat", chat, methods=["POST"], responses=_CHAT_ERRORS | ok_response(_CHATTED))
+    router.add_api_route("/health", health, methods=["GET"], responses=ok_response(_CHAT_HEALTH, "Up"))
+    return router
+
+
+@Policy(errors="marp")
+async def chat(request: Request, body: Any) -> ChatAnswer:
+    """Answer one question with numbered citations."""
+    chain = request.app.state.services.numbered_chain(body.model_id)
+    question: dict[str, Any] = {"question": check_question(body.query, QUERY_MAX_CHARACTERS), "top_k": body.top_k}
+    if body.session_id:
+        question["session_id"] = body.session_id
+    answer = await chain.ainvoke(question, run_config(request, session_id=body.session_id, model_id=body.model_id))
+    places = [
+        ChatCitation(title=place["title"], page=place["page"] or 0, url=place["url"] or "")
+        for place in numbered_places(answer)
+    ]
+    return ChatAnswer(query=body.query, answer=answer["answer"].strip(), citations=places)
+
+
+@PROBE
+async def health(request: Request) -> ChatHealth:
+    """Return that the service is up, and which model and retrieval it uses."""
+    settings = request.app.state.services.settings
+    configured = settings.provider != "offline"
+    if settings.retrieval.url:
+        retrieval_url = str(masked(settings.retrieval.url))
+    elif not settings.asks_a_server:
+        retrieval_url = "in-process"
+    elif settings.store.kind == "postgres":
+        retrieval_url = "postgresql"
+    else:
+        scheme = "https" if settings.chroma.ssl else "http"
+        retrieval_url = f"{scheme}://{settings.chroma.host}:{settings.chroma.port}"
+    host = urlsplit(settings.llm.base_url or "").hostname or ""
+    is_openrouter = settings.provider == "openrouter" or f".{host}".endswith(".openrouter.ai")
+    return ChatHealth(
+        **health_of(request).model_dump(),
+        retrieval_url=retrieval_url,
+        openrouter_configured=configured and is_openrouter,
+        llm_configured=configured,
+        model=settings.llm.model if configured else "offline",
+    )
+
+
+# Metadata of a passage beyond the contract: what a citation needs, and its audience.
+EXTRA_METADATA = (
+    *("section", "section_path", "category", "jurisdiction", "source_org", "source_type", "last_updated"),
+    *("audience", "start_char", "end_char"),
+)
+
+search_router = APIRouter(tags=["MARP"])
+
+
+class SearchBody(BaseModel):
+    """What to search for; no minimum score applies."""
+
+    query: str = Field(
+        examples=["What is the exam policy?"], json_schema_extra=QUERY_SCHEMA | {"maxLength": QUESTION_MAX_CHARACTERS}
+    )
+    top_k: TopK = 5
+    audience: Literal["public"] | None = Field(None, description="Excludes documents that only staff may see.")
+
+
+class SearchResult(BaseModel):
+    """A passage, with its place in the document and its similarity to the query."""
+
+    text: str
+    document_id: str
+    chunk_index: int
+    title: str
+    page: int = Field(description="0 where the document has no pages.")
+    url: str = Field(description="The first URL of its source; empty if the document is internal.")
+    score: float | None = Field(description="0 to 1; null where the retriever gives none.")
+    source_urls: list[str]
+    metadata: dict[str, Any]
+
+
+class SearchResults(BaseModel):
+    """The passages, best first, without duplicates."""
+
+    query: str
+    results: list[SearchResult]
+
+
+_FOUND = {
+    "query": "What is the exam policy?",
+    "results": [
+        {
+            "text": "Illness has to be reported to the department.",
+            "document_id": "regulations",
+            "chunk_index": 12,
+            "title": "General Regulations",
+            "page": 15,
+            "url": "https://example.org/regulations.pdf",
+            "score": 0.71,
+            "source_urls": ["https://example.org/regulations.pdf"],
+            "metadata": {"section": "Illness", "audience": "public"},
+        }
+    ],
+}
+_SEARCHED = error_responses(400, 401, 403, 408, 413, 429, 500, 503, 504) | ok_response(_FOUND, "The passages")
+
+
+@search_router.post("/search", responses=_SEARCHED)
+@Policy(invalid={"": "a JSON object with a query"})
+async def search_passages(request: Request, body: SearchBody) -> SearchResults:
+    """Return the passages nearest to the query that the caller may see."""
+    config = run_config(request)
+    if body.audience == "public":
+        config["configurable"]["audience"] = "public"
+    passages = await search(request.app.state.services, body.query, config, top_k=body.top_k)
+    results = []
+    for passage in passages:
+        metadata, place = passage["metadata"], place_in(passage["metadata"])
+        result = SearchResult(
+            text=passage["content"],
+            document_id=place["doc_id"] or "",
+            chunk_index=int(metadata.get("chunk_index") or 0),
+            title=place["title"],
+            page=place["page"] or 0,
+            url=place["url"] or "",
+            score=passage["score"],
+            source_urls=source_urls(metadata.get("source_urls")),
+            metadata={name: metadata[name] for name in EXTRA_METADATA if name in metadata},
+        )
+        results.append(result)
+    return SearchResults(query=body.query, results=results)

@@ -1,0 +1,225 @@
+"""An answer as a chat completion and as a response of OpenAI's, whole or as a stream of events.
+
+https://platform.openai.com/docs/api-reference; a stream cannot take words back, so corrections come at its end.
+"""
+
+import json
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+from itertools import count
+from typing import Any, Protocol, cast
+from uuid import uuid4
+
+from fastapi import Request
+
+from app.edge import judged, links_of, markdown_below
+from app.http.errors import ErrorReply, logged_reply, openai_error
+from chains.output import merge
+from chains.state import Answer
+
+# An answer's usage under the names of a chat completion.
+_USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
+
+
+class Reply(Protocol):
+    """One reply: whole, or event by event."""
+
+    def whole(self, answer: Answer) -> dict[str, Any]:
+        """Return an answer in one piece."""
+
+    def opening(self) -> Iterator[str]:
+        """Yield the events before the words."""
+
+    def delta(self, words: str) -> str:
+        """Return the event of more words."""
+
+    def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
+        """Yield the events behind the words; where these were `replaced`, places in them mean nothing."""
+
+    def failed(self, error: ErrorReply) -> str:
+        """Return the last event of a stream that failed; its status has been sent."""
+
+
+async def events(request: Request, parts: AsyncIterator[Any], reply: Reply) -> AsyncIterator[str]:
+    """Yield the events of a reply while the chain answers."""
+    seen: list[Any] = []
+    try:
+        for event in reply.opening():
+            yield event
+        async with aclosing(cast("AsyncGenerator[Any]", parts)):
+            async for part in parts:
+                seen.append(part)
+                if words := part.get("answer"):
+                    yield reply.delta(words)
+        for event in reply.ending(merge(seen), replaced=any("replacement" in part for part in seen)):
+            yield event
+    except Exception as error:
+        yield reply.failed(logged_reply(request, error))
+
+
+def _finish_reason(answer: Answer) -> str:
+    reason = answer["metadata"]["finish_reason"]
+    return reason if reason in {"length", "content_filter"} else "stop"
+
+
+class Completion:
+    """A chat completion."""
+
+    def __init__(self, model: str, *, usage: bool = False) -> None:
+        self._head = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time.time()), "model": model}
+        self._with_usage = usage
+
+    def whole(self, answer: Answer) -> dict[str, Any]:
+        """Return an answer in one piece."""
+        message = {
+            "role": "assistant",
+            "content": answer["answer"] + markdown_below(answer),
+            "refusal": None,
+            "annotations": self._annotations(answer),
+        }
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
+        values = {"choices": [choice], "usage": self._usage(answer), "waypoint": judged(answer)}
+        return {**self._head, "object": "chat.completion", **values}
+
+    def opening(self) -> Iterator[str]:
+        """Yield the event that says who speaks."""
+        yield self._chunk({"role": "assistant", "content": ""})
+
+    def delta(self, words: str) -> str:
+        """Return the event of more words."""
+        return self._chunk({"content": words})
+
+    def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
+        """Yield the lists below with the annotations, why it ended, and the usage where that is wanted."""
+        last: dict[str, Any] = {"content": markdown_below(answer, replaced=replaced)}
+        yield self._chunk(last if replaced else last | {"annotations": self._annotations(answer)})
+        yield self._chunk({}, _finish_reason(answer), waypoint=judged(answer))
+        if self._with_usage:
+            yield self._event(choices=[], usage=self._usage(answer))
+        yield "data: [DONE]\n\n"
+
+    def failed(self, error: ErrorReply) -> str:
+        """Return the error as an event."""
+        return f"data: {json.dumps(openai_error(error))}\n\n"
+
+    def _annotations(self, answer: Answer) -> list[dict[str, Any]]:
+        """Return a `url_citation` for each marker whose source has an address."""
+        return [
+            {
+                "type": "url_citation",
+                "url_citation": {
+                    "start_index": link.start,
+                    "end_index": link.end,
+                    "title": link.name,
+                    "url": link.url,
+                },
+            }
+            for link in links_of(answer)
+            if link.url
+        ]
+
+    def _usage(self, answer: Answer) -> dict[str, int]:
+        """Return the tokens; 0 if the model reported none or was not asked."""
+        return {name: (answer["metadata"]["usage"] or {}).get(ours, 0) for name, ours in _USAGE.items()}
+
+    def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> str:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return self._event(**more, choices=[choice])
+
+    def _event(self, **values: Any) -> str:
+        return f"data: {json.dumps({**self._head, 'object': 'chat.completion.chunk', **values})}\n\n"
+
+
+class Response:
+    """A response; nothing is stored, so clients send conversations whole."""
+
+    def __init__(self, model: str) -> None:
+        self._id, self._message = f"resp_{uuid4().hex}", f"msg_{uuid4().hex}"
+        self._place = {"item_id": self._message, "output_index": 0, "content_index": 0}
+        self._model, self._created_at, self._text = model, int(time.time()), ""
+        self._numbers = count()
+
+    def whole(self, answer: Answer) -> dict[str, Any]:
+        """Return an answer in one piece."""
+        return self._completed(answer, answer["answer"] + markdown_below(answer), self._annotations(answer))
+
+    def opening(self) -> Iterator[str]:
+        """Yield the events before the words."""
+        begun = self._object("in_progress") | {"output": [], "usage": None}
+        yield self._event("response.created", response=begun)
+        yield self._event("response.in_progress", response=begun)
+        yield self._event("response.output_item.added", output_index=0, item=self._item("in_progress", []))
+        yield self._event("response.content_part.added", **self._place, part=_part("", []))
+
+    def delta(self, words: str) -> str:
+        """Return the event of more words."""
+        self._text += words
+        return self._event("response.output_text.delta", **self._place, delta=words, logprobs=[])
+
+    def ending(self, answer: Answer, *, replaced: bool) -> Iterator[str]:
+        """Yield the lists below, the annotations, and the whole once more."""
+        if last := markdown_below(answer, replaced=replaced):
+            yield self.delta(last)
+        annotations = [] if replaced else self._annotations(answer)
+        for number, annotation in enumerate(annotations):
+            added = {"annotation_index": number, "annotation": annotation}
+            yield self._event("response.output_text.annotation.added", **self._place, **added)
+        response = self._completed(answer, self._text, annotations)
+        [item] = response["output"]
+        yield self._event("response.output_text.done", **self._place, text=self._text, logprobs=[])
+        yield self._event("response.content_part.done", **self._place, part=item["content"][0])
+        yield self._event("response.output_item.done", output_index=0, item=item)
+        yield self._event(f"response.{response['status']}", response=response)
+
+    def failed(self, error: ErrorReply) -> str:
+        """Return the error as an event."""
+        failure = openai_error(error)
+        return self._event("error", **failure["error"], **failure)
+
+    def _annotations(self, answer: Answer) -> list[dict[str, Any]]:
+        """Return an annotation for each marker: first those of addresses, then of files that have none."""
+        addresses, files = [], []
+        for link in links_of(answer):
+            quote = link.citation["quote"]
+            if link.url:
+                place = {"start_index": link.start, "end_index": link.end, "title": link.name, "url": link.url}
+                addresses.append({"type": "url_citation", **place, "quote": quote})
+            else:
+                title = link.citation["title"]
+                file = {"file_id": link.citation["doc_id"] or title, "filename": title, "index": link.start}
+                files.append({"type": "file_citation", **file, "quote": quote})
+        return addresses + files
+
+    def _event(self, kind: str, **fields: Any) -> str:
+        value = {**fields, "type": kind, "sequence_number": next(self._numbers)}
+        return f"event: {kind}\ndata: {json.dumps(value)}\n\n"
+
+    def _item(self, status: str, content: list[Any]) -> dict[str, Any]:
+        return {"type": "message", "id": self._message, "status": status, "role": "assistant", "content": content}
+
+    def _object(self, status: str) -> dict[str, Any]:
+        """Return the fields that are the same from the beginning."""
+        named = {"id": self._id, "object": "response", "created_at": self._created_at, "status": status}
+        unset = ("error", "incomplete_details", "instructions", "previous_response_id", "temperature", "top_p")
+        chosen = {"tools": [], "tool_choice": "none", "parallel_tool_calls": False, "store": False, "metadata": {}}
+        written = {"model": self._model, "text": {"format": {"type": "text"}}}
+        return named | dict.fromkeys(unset) | chosen | written
+
+    def _completed(self, answer: Answer, text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
+        reason = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(_finish_reason(answer))
+        status = "incomplete" if reason else "completed"
+        used = answer["metadata"]["usage"] or {}
+        usage: dict[str, Any] = {name: used.get(name, 0) for name in _USAGE.values()}
+        usage["input_tokens_details"] = {"cached_tokens": used.get("cached_tokens", 0)}
+        usage["output_tokens_details"] = {"reasoning_tokens": 0}
+        return self._object(status) | {
+            "output": [self._item(status, [_part(text, annotations)])],
+            "usage": usage,
+            "incomplete_details": {"reason": reason} if reason else None,
+            "waypoint": judged(answer),
+        }
+
+
+def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}

@@ -1,0 +1,140 @@
+"""Tell what kind of answer a question asks for, and whether a text gives one."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
+from typing import Final, Literal
+
+from chains.text.quantities import UNITS, quantities
+from chains.text.tokens import MONTHS, tokens
+from chains.text.words import one_error_away
+
+Kind = Literal[
+    "phone", "mail", "duration", "count", "share", "money", "number", "date", "who", "where", "definition", "verdict",
+    "list", "manner", "exception",
+]  # fmt: skip
+
+_UNITS_OF_TIME: Final = r"(?:\w+ )?(?:minutes|hours|days|weeks|months|years)"
+_AMOUNTS: Final = (
+    "amount|deposit|limit|m(?:ax|in)imum|number|percentage|population|rate|salary|size|tariff|tax|threshold|total|value"
+    "|wage|weight"
+)
+_FORMS: Final[tuple[tuple[Kind, str], ...]] = (
+    ("phone", r"\b(?:tele)?phone number|\bfax number|\bhotline\b"),
+    ("mail", r"\be-?mail address\b"),
+    ("duration", rf"\bhow (?:long|soon|quickly|far ahead|many {_UNITS_OF_TIME})\b"),
+    ("count", rf"\bhow many (?!{_UNITS_OF_TIME}\b)\w+(?: \w+)?"),
+    ("share", r"\bper ?cent(?:age)?\b"),
+    ("money", r"\b(?:price|cost|fee|(?:sur)?charge|premium|fine)s?\b|\bwhat do (?:i|we) (?:pay|owe)\b"),
+    (
+        "number",
+        r"\bhow (?:much|big|tall|far(?! ahead)|high|large|heavy|deep|old)\b"
+        rf"|\b(?:what|which|whats|what's) (?:is|was|are|were)? ?(?:the |our |your )?(?:\w+ ){{0,3}}?"
+        rf"(?:{_AMOUNTS})s?\b"
+        rf"|\b(?:{_AMOUNTS})s?(?=\s+(?:for|of|on|per)\b|\W*$)",
+    ),
+    (
+        "date",
+        r"\bwhen\b|\b(?:what|which|latest) (?:year|date|day|month|time)\b|\bhow (?:often|fast|early|late)\b"
+        r"|\bdeadline\b",
+    ),
+    ("who", r"\bwho(?:se|m)?\b|\b(?:what|which) (?:person|company|team|actor|actress|singer|band)\b"),
+    ("where", r"\bwhere\b|\b(?:what|which) (?:country|city|place|state|town|part)\b"),
+    ("definition", r"\b(?:defin\w+|means?|meaning|stands? for|acronym|abbreviation)\b"),
+    ("verdict", r"^\W*(?:can|could|do|does|did|is|are|was|were|will|would|should|must|may|has|have)\b(?!['’])"),
+    (
+        "list",
+        r"^\W*(?:which|list|name)\b|\b(?:types|kinds|examples|ways|steps|documents|documentation|papers|permits"
+        r"|requirements|items|options|reasons)\b",
+    ),
+    ("manner", r"\bhow (?:do|does|did|to|can|could|should|would)\b|\bsteps\b"),
+    ("exception", r"^\W*(?:wh\w+|list|name)\b.*(?:\b(?:not|never|cannot|except|exclu\w+|exempt\w*)\b|n['’]t\b)"),
+)
+_ASKS: Final = {kind: re.compile(form, re.IGNORECASE) for kind, form in _FORMS}
+MEASURED: Final[frozenset[Kind]] = frozenset({"duration", "count", "share", "money", "number", "date"})
+"""The kinds of answer that a figure or a time stands in."""
+LISTED: Final[frozenset[Kind]] = frozenset({"list", "manner"})
+"""The kinds of answer that are often lists."""
+_OPEN: Final[frozenset[Kind]] = frozenset({"verdict", "definition", *LISTED})
+"""The kinds beside which a measure is only mentioned: "Do you charge for it?"."""
+
+_SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
+_TIMES: Final = frozenset({"duration", "working duration", "months", "date", "day of the year", "length"})
+_PRODUCTS: Final = frozenset({"x"})  # Of "120 x 80 x 15 cm" the last figure has the unit.
+_NO_MONEY: Final = frozenset({measure for measure, _ in UNITS.values()}) | _TIMES
+_MEASURES: Final[Mapping[Kind, Callable[[set[str]], bool]]] = {
+    "duration": lambda measures: not measures.isdisjoint(_TIMES),
+    "share": lambda measures: "%" in measures,
+    "money": lambda measures: not measures <= _NO_MONEY,
+}
+_GIVES: Final[Mapping[Kind, re.Pattern[str]]] = {
+    "phone": re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}"),
+    "mail": re.compile("@"),
+    "duration": re.compile(
+        r"\b(?:no|not|never|unlimited|until|till|as (?:soon|long|quickly)|immediate(?:ly)?|instant(?:ly)?|at once"
+        r"|within|during|straight away|overnight|depend(?:s|ing)?|var(?:y|ies)|before|after|upon"
+        r"|(?:second|minute|hour|day|week|month|year)s?)\b",
+        re.IGNORECASE,
+    ),
+    "money": re.compile(r"\b(?:free|included|waived|no (?:charge|cost|fee)s?)\b", re.IGNORECASE),
+    "number": re.compile(
+        r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|half|none|zero|hundred|thousand|million)\b", re.I
+    ),
+    "date": re.compile(
+        r"\b1\d\d\d\b|\b20\d\d\b|\b\d{1,2}:\d\d\b|\b(?:minute|hour|day|week|month|year|decade|centur)(?:s|y|ies)?\b"
+        rf"|\b(?:{'|'.join(month.title() for month in MONTHS)})\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+        r"|\b(?:daily|weekly|monthly|annual(?:ly)?)\b"
+        r"|\b(?:morning|noon|midnight|afternoon|evening|o'clock)\b|\b\d{1,2} ?[ap]\.?m\b"
+    ),
+    "who": re.compile(r"(?<=[a-z0-9,;:)] )[A-Z][a-z]+|\b[A-Z][\w.]+ [A-Z]"),
+    "where": re.compile(r"\b(?:in|at|on|near|from|to|of) (?:the )?[A-Z]|\b(?:north|south|east|west)\w*\b"),
+    "exception": re.compile(r"\b(?:not|never|no|cannot|except|exclu\w+|exempt\w*|unless|without)\b|n['’]t\b", re.I),
+}  # fmt: skip
+_STRICT: Final[tuple[Kind, ...]] = ("phone", "mail", "duration", "count", "share", "money")
+"""Kinds whose figures have a measure by which another kind is told: the first that is asked for counts."""
+
+
+@lru_cache(maxsize=1024)
+def kinds(question: str) -> frozenset[Kind]:
+    """Return the kinds of answer that the form of a question asks for."""
+    asked = {kind for kind, form in _ASKS.items() if form.search(question)}
+    return frozenset(asked - {"number"} if asked & {"duration", "date"} else asked)
+
+
+def is_measured(wanted: Collection[Kind]) -> bool:
+    """Return whether only a figure or a time answers."""
+    return not MEASURED.isdisjoint(wanted) and _OPEN.isdisjoint(wanted)
+
+
+def fits(text: str, wanted: Collection[Kind], question: str) -> float:
+    """Return 1 where a statement is of a kind that is wanted, -1 where it would have to be and is not, else 0."""
+    given = [_gives(kind, text, question) for kind in wanted if kind in _GIVES or kind in _STRICT]
+    if any(given):
+        return 1.0
+    return -1.0 if given and "exception" not in wanted and _OPEN.isdisjoint(wanted) else 0.0
+
+
+def gives_what_is_asked(text: str, question: str) -> bool:
+    """Return False if a text gives figures of another kind: TEU for ships, an address for a telephone number."""
+    asked = kinds(question)
+    kind = next((kind for kind in _STRICT if kind in asked), None)
+    return kind is None or _gives(kind, text, question) is not False
+
+
+def _gives(kind: Kind, text: str, question: str) -> bool | None:
+    """Return whether a text gives an answer of a kind; None where it has no figure that would tell."""
+    form = _GIVES.get(kind)
+    if kind not in _STRICT[2:]:
+        return bool(form and form.search(text))
+    known = {(one.measure, one.low, one.high) for one in quantities(question)}
+    figures = [one for one in quantities(text) if not one.label and (one.measure, one.low, one.high) not in known]
+    measures = {one.measure for one in figures if not _SINCE.search(text, 0, one.start)} - _PRODUCTS
+    if not measures:
+        return bool(form.search(text)) or (None if kind == "money" else False) if form else None
+    if kind in _MEASURES:
+        return _MEASURES[kind](measures)
+    asked = _ASKS["count"].search(question)
+    nouns = asked[0].split()[2:] if asked else []
+    keys = {word.key for word in tokens(" ".join(nouns))}
+    is_time = any(not UNITS.keys().isdisjoint(one_error_away(noun)) for noun in nouns)  # With a slip of the pen.
+    return is_time or not all(one not in keys and (one in _NO_MONEY or one == "%" or one.isupper()) for one in measures)
