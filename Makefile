@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 PARITY := .venv-parity
 PYTEST := MALLOC_ARENA_MAX=2 $(BIN)/pytest --numprocesses=2 --dist=loadfile
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+# uv installs the same lock several times faster than pip, which does it where uv cannot.
+FROM_LOCK = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r $(1) 2>/dev/null || \
+	$(PIP) install --no-deps --require-hashes -r $(1)
 LOCK := uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet
 
 ask: $(VENV)/.base ## Answer a question: make ask Q="What documents do I need to ship sea freight from Singapore to Indonesia?"
@@ -114,13 +117,15 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.base: requirements.lock pyproject.toml | $(VENV)/bin/python
-	@echo "Installing the dependencies (once, about a minute) ..." >&2
-	@$(PIP) install --no-deps --require-hashes -r requirements.lock
+	@echo "Installing the dependencies (once, under a minute) ..." >&2
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock > $(VENV)/uv.lock
+	-@$(PIP) install --no-deps --require-hashes -r $(VENV)/uv.lock
+	@$(call FROM_LOCK,requirements.lock)
 	@$(PIP) install --no-deps --editable .
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
-	@$(PIP) install --no-deps --require-hashes -r requirements-dev.lock
+	@$(call FROM_LOCK,requirements-dev.lock)
 	@touch $@
 
 $(PARITY)/.done: requirements.lock pyproject.toml

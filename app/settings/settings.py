@@ -64,10 +64,6 @@ class Settings(BaseModel):
     names_index: bool = False
     """Whether there is a `.env`, or a variable says which index is asked."""
 
-    def of_variable(self, variable: str) -> Any:
-        """Return the value of a variable, in lower case; None where there is none of that name."""
-        return self.as_variables([variable]).get(variable)
-
     def as_variables(self, names: Iterable[str] | None = None, **options: Any) -> dict[str, Any]:
         """Return the values by their variables, by default of all; `options` are those of `model_dump`."""
         values: dict[str, Any] = {}

@@ -314,7 +314,7 @@ def test_a_key_of_openrouter_beside_another_provider_changes_no_model(monkeypatc
 )
 def test_words_of_a_list_are_taken_in_any_case(monkeypatch, name, value, taken):
     monkeypatch.setenv(name, value)
-    assert load_settings().of_variable(name.lower()) == taken
+    assert load_settings().as_variables()[name.lower()] == taken
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_doctor_tries_the_retrieval_service(chat):
 def test_a_service_that_asks_another_ingests_no_samples(chat, waypoint, monkeypatch, groq: FakeGroq):
     groq.replies[:] = [Reply("It is 5 % [01_regulatory guide > Rate].")]
     for name in ("retrieval_url", "llm_base_url"):
-        monkeypatch.setenv(name.upper(), chat.of_variable(name))
+        monkeypatch.setenv(name.upper(), chat.as_variables()[name])
     monkeypatch.setenv("RETRIEVAL_API_KEY", "staff")
     monkeypatch.setenv("LLM_API_KEY", "gsk_test")
     code, out, err = waypoint("ask", QUESTION)

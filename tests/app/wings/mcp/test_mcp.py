@@ -65,7 +65,7 @@ async def over_http(url: str, key: str = "staff") -> AsyncIterator[ClientSession
 async def over_stdio(corpus: Path, groq: FakeGroq) -> AsyncIterator[ClientSession]:
     settings = settings_over(corpus, groq.url)
     names = ("chroma_path", "llm_base_url", "llm_max_retries", "scope_enabled", "relevance_threshold")
-    told = {name.upper(): str(settings.of_variable(name)) for name in names} | {"LLM_API_KEY": "gsk_test"}
+    told = {name.upper(): str(settings.as_variables()[name]) for name in names} | {"LLM_API_KEY": "gsk_test"}
     environment = {"PATH": os.defpath, "HOME": str(Path.home()), "PYTHONPATH": str(ROOT), **told}
     words = ["-c", "from app.cli import main; main()", "mcp"]
     process = StdioServerParameters(command=sys.executable, args=words, env=environment, cwd=corpus)
@@ -246,7 +246,7 @@ def test_strangers_are_refused_and_so_is_another_method(url):
 
 def test_without_the_sdk_the_route_and_the_command_say_what_to_install(url, waypoint, monkeypatch):
     for module in ("app.wings.mcp.routes", "app.wings.mcp.command"):
-        monkeypatch.setattr(sys.modules[module], "find_spec", lambda _: None)
+        monkeypatch.setattr(f"{module}.find_spec", lambda _: None)
     response = httpx.post(f"{url}/mcp", json=message("tools/list"), headers=bearer("staff") | ACCEPTED)
     code, _, err = waypoint("mcp")
 
