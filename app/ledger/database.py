@@ -10,13 +10,15 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from chains.errors import VectorStoreError
+from app.ledger.schema import HEAD, metadata
+from app.ledger.words import tables_of_words
+from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]
 
 
 class Database(ABC):
-    """The database, for any number of threads; connections are opened when they are needed.
+    """The database, for any number of threads; connections are opened, and the tables made, when they are needed.
 
     Every method, and every statement over its connections, raises VectorStoreError where the database does not answer
     or refuses; nothing of the transaction is kept then.
@@ -71,6 +73,8 @@ class Database(ABC):
             return
         try:
             with self._engine.connect() as connection:
+                if not connection.info.get("checked"):
+                    self._check(connection)
                 self._begin_as(connection, writes=writes)
                 with connection.begin():
                     token = self._current.set(connection)
@@ -83,6 +87,43 @@ class Database(ABC):
             raise VectorStoreError(msg) from error
         except SQLAlchemyError as error:  # What no statement raised: a commit, a connection that was lost.
             raise self.explained(error) from error
+
+    def _check(self, connection: Connection) -> None:
+        """Make the tables in a database that has none, and refuse those of another version of this program."""
+        version = self._version(connection)
+        if version is None:
+            self._begin_as(connection, writes=True)
+            with connection.begin():
+                self._make_room(connection)
+                if (version := self._version_within(connection)) is None:
+                    metadata.create_all(connection, checkfirst=False)
+                    for statement in tables_of_words(self.dialect):
+                        connection.exec_driver_sql(statement)
+                    version = HEAD
+                    connection.exec_driver_sql(f"INSERT INTO facts (name, value) VALUES ('schema', '{HEAD}')")
+        if version != HEAD:
+            remedy = "run `waypoint migrate`" if version < HEAD else "install a later version of this program"
+            msg = f"the tables in {self.place} are of version {version}, not {HEAD}; {remedy}"
+            raise ConfigurationError(msg)
+        connection.info["checked"] = True
+
+    def _version(self, connection: Connection) -> int | None:
+        self._begin_as(connection, writes=False)
+        with connection.begin():
+            return self._version_within(connection)
+
+    def _version_within(self, connection: Connection) -> int | None:
+        if not connection.exec_driver_sql(self._has_tables).scalar():
+            return None
+        return int(connection.exec_driver_sql("SELECT value FROM facts WHERE name = 'schema'").scalar() or 0)
+
+    @property
+    @abstractmethod
+    def _has_tables(self) -> str:
+        """Return the query that says whether the tables are there."""
+
+    def _make_room(self, connection: Connection) -> None:  # noqa: B027 - a file has room for tables.
+        """Make what the tables need, and let no other process do the same meanwhile."""
 
     @abstractmethod
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:

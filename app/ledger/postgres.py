@@ -34,6 +34,7 @@ PATIENCE = {
     "keepalives_count": PROBES,
     "tcp_user_timeout": UNHEARD_MS,
 }
+LEAST_PGVECTOR = (0, 8)  # Filters that leave few rows need the iterative scans of this version.
 TRY_LOCK = "SELECT pg_try_advisory_lock(hashtext(:schema), hashtext(:name))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtext(:schema), hashtext(:name))"
 
@@ -116,6 +117,15 @@ class PostgresDatabase(Database):
             except psycopg().Error as error:
                 raise self.explained(error) from error
 
+    @property
+    def _has_tables(self) -> str:
+        return f"SELECT to_regclass('\"{self.schema}\".facts') IS NOT NULL"
+
+    def _make_room(self, connection: Connection) -> None:
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('waypoint.tables'))")
+        _require_pgvector(connection, self.address)
+        connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
+
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:
         level = "READ COMMITTED" if writes else "REPEATABLE READ"
         connection.execution_options(isolation_level=level, postgresql_readonly=not writes)
@@ -135,6 +145,23 @@ def _connect(address: "Address", schema: str, timeout_s: float) -> Any:
     connection.execute("SELECT set_config('search_path', %(path)s, false)", {"path": f'"{schema}", public'})
     connection.autocommit = False
     return connection
+
+
+def _require_pgvector(connection: Connection, address: "Address") -> None:
+    if not connection.exec_driver_sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'").scalar():
+        msg = f"the server of {address} has no pgvector; install it there (package postgresql-NN-pgvector)"
+        raise ConfigurationError(msg)
+    try:
+        with connection.begin_nested():
+            connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
+    except VectorStoreError as error:
+        msg = f"pgvector is not switched on in {address}; as an administrator run there: CREATE EXTENSION vector"
+        raise ConfigurationError(msg) from error
+    used = str(connection.exec_driver_sql("SELECT extversion FROM pg_extension WHERE extname = 'vector'").scalar())
+    if tuple(int(part) for part in used.split(".")[:2]) < LEAST_PGVECTOR:
+        remedy = "install 0.8 or later, and run there: ALTER EXTENSION vector UPDATE"
+        msg = f"pgvector {used} in {address} is too old; {remedy}"
+        raise ConfigurationError(msg)
 
 
 def keepable(text: str) -> str:

@@ -1,6 +1,7 @@
 """The tables of the ledger: the same over SQLite and PostgreSQL, made in an empty database when it is first used.
 
-`words` differs by dialect and is made by `app.ledger.words`. A change of the tables is a migration in `migrations/`.
+`words` differs by dialect and is made by `app.ledger.words`. A change of the tables is
+a step in `app.ledger.steps`.
 """
 
 from typing import Any
@@ -21,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import JSON, TypeDecorator, UserDefinedType
 
-HEAD = "0001"
+HEAD = 1  # The version of these tables.
 SERIAL = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts by itself in integers only.
 
 metadata = MetaData()

@@ -10,6 +10,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import QueuePool
 
 from app.ledger.database import Database
@@ -36,6 +37,7 @@ class SqliteDatabase(Database):
             "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=KEPT_OPEN, max_overflow=-1
         )
         event.listen(engine, "begin", _begin)
+        event.listen(engine, "checkout", self._recognize)
         event.listen(engine, "handle_error", self._raise_ours)
         super().__init__(engine)
 
@@ -81,6 +83,10 @@ class SqliteDatabase(Database):
             msg = f"what was deleted may still stand in {self.file}-wal: another process reads; run this again"
             raise VectorStoreError(msg)
 
+    @property
+    def _has_tables(self) -> str:
+        return "SELECT count(*) FROM sqlite_master WHERE name = 'facts'"
+
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:
         connection.info["begin"] = "BEGIN IMMEDIATE" if writes else "BEGIN"  # A late lock could not wait for others.
 
@@ -93,6 +99,15 @@ class SqliteDatabase(Database):
         if not self._is_final():
             connection.execute("PRAGMA journal_mode = WAL")
         return connection
+
+    def _recognize(self, _raw: Any, record: Any, _proxy: Any) -> None:
+        """Open the file anew where another one took its place, as a restored backup does."""
+        try:
+            number = self.file.stat().st_ino
+        except OSError:
+            number = None
+        if record.info.setdefault("file", number) != number or number is None:
+            raise InvalidatePoolError
 
     def _is_final(self) -> bool:
         return self.file.exists() and not (os.access(self.file.parent, os.W_OK) and os.access(self.file, os.W_OK))
