@@ -16,7 +16,7 @@ from chains.errors import ConfigurationError
 
 DISTRIBUTION = "waypoint-copilot"
 KINDS = {
-    "stores": "VECTOR_STORE_TYPE: (settings, recipe) -> StoredIndex",
+    "vectors": "VECTOR_STORE_TYPE: (settings) -> VectorIndex, or None where the ledger searches its own vectors",
     "readers": "a file name's ending, without its dot: (path) -> SourceText",
     "text_recognition": "tesseract: (program, languages, seconds) -> TextRecognition",
     "sources": "an address's scheme: (settings, address, endings) -> OpenedSource",

@@ -1,10 +1,10 @@
 """Connections, transactions and locks of the ledger, the same over both dialects."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,6 +15,9 @@ from app.ledger.words import tables_of_words
 from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]
+STATE = """
+INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
 
 
 class Database(ABC):
@@ -62,6 +65,41 @@ class Database(ABC):
         with self._transaction(writes=True) as connection:
             yield connection
 
+    def rows(self, statement: str, **values: Any) -> Sequence[Any]:
+        """Return what a query finds: `:name` stands for a value, `= ANY(:name)` for a list that the term is in."""
+        with self.reading() as connection:
+            return connection.exec_driver_sql(self.spelled(statement), self.given(values)).all()
+
+    def run(self, statement: str, values: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None) -> None:
+        """Execute a statement, once for the values or for each of several, written as those of `rows` are."""
+        several = isinstance(values, Sequence)
+        given: Any = [self.given(each) for each in values] if several else self.given(values or {})  # type: ignore[union-attr, arg-type]
+        with self.changing() as connection:
+            connection.exec_driver_sql(self.spelled(statement), given)
+
+    def fact(self, name: str) -> str | None:
+        """Return what was stated under a name."""
+        rows = self.rows("SELECT value FROM facts WHERE name = :name", name=name)
+        return rows[0][0] if rows else None
+
+    def state(self, name: str, value: str | None) -> None:
+        """Keep a value under a name in place of the one before; None is no value."""
+        if value is None:
+            self.run("DELETE FROM facts WHERE name = :name", {"name": name})
+        else:
+            self.run(STATE, {"name": name, "value": value})
+
+    def take_time(self) -> None:  # noqa: B027 - a file has no limit.
+        """Lift the limit of time from the statements of the current change."""
+
+    @abstractmethod
+    def spelled(self, statement: str) -> str:
+        """Return a statement as the driver takes it."""
+
+    def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values as the driver takes them."""
+        return dict(values)
+
     def close(self) -> None:
         """Close the connections; the next use opens new ones."""
         self._engine.dispose()
@@ -100,7 +138,7 @@ class Database(ABC):
                     for statement in tables_of_words(self.dialect):
                         connection.exec_driver_sql(statement)
                     version = HEAD
-                    connection.exec_driver_sql(f"INSERT INTO facts (name, value) VALUES ('schema', '{HEAD}')")
+                    connection.exec_driver_sql(self.spelled(STATE), {"name": "schema", "value": str(HEAD)})
         if version != HEAD:
             remedy = "run `waypoint migrate`" if version < HEAD else "install a later version of this program"
             msg = f"the tables in {self.place} are of version {version}, not {HEAD}; {remedy}"

@@ -1,9 +1,10 @@
 """The ledger in PostgreSQL with pgvector, which all hosts share: a schema for each collection, named after it."""
 
+import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from types import ModuleType
 from typing import Any
 
@@ -35,6 +36,7 @@ PATIENCE = {
     "tcp_user_timeout": UNHEARD_MS,
 }
 LEAST_PGVECTOR = (0, 8)  # Filters that leave few rows need the iterative scans of this version.
+AVAILABLE = "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'"
 TRY_LOCK = "SELECT pg_try_advisory_lock(hashtext(:schema), hashtext(:name))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtext(:schema), hashtext(:name))"
 
@@ -95,12 +97,9 @@ class PostgresDatabase(Database):
     def scrub(self) -> None:
         """Do nothing: the server cleans up by itself (autovacuum)."""
 
-    @contextmanager
-    def unhurried(self) -> Iterator[Connection]:
-        """Make a change without a limit of time for its statements: for ingestion."""
-        with self.changing() as connection:
-            connection.execute(text("SET LOCAL statement_timeout = 0"))
-            yield connection
+    def take_time(self) -> None:
+        """Lift the limit of time from the statements of the current change."""
+        self.run("SET LOCAL statement_timeout = 0")
 
     def copy_rows(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
         """Add rows by COPY, which is several times as fast as INSERT; `columns` are types by name.
@@ -116,6 +115,10 @@ class PostgresDatabase(Database):
                         copy.write_row(row)
             except psycopg().Error as error:
                 raise self.explained(error) from error
+
+    def spelled(self, statement: str) -> str:
+        """Return the statement with its values as psycopg names them."""
+        return _spelled(statement)
 
     @property
     def _has_tables(self) -> str:
@@ -147,8 +150,13 @@ def _connect(address: "Address", schema: str, timeout_s: float) -> Any:
     return connection
 
 
+@lru_cache(maxsize=200)
+def _spelled(statement: str) -> str:
+    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
+
+
 def _require_pgvector(connection: Connection, address: "Address") -> None:
-    if not connection.exec_driver_sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'").scalar():
+    if not connection.exec_driver_sql(AVAILABLE).scalar():
         msg = f"the server of {address} has no pgvector; install it there (package postgresql-NN-pgvector)"
         raise ConfigurationError(msg)
     try:

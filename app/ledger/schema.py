@@ -60,16 +60,13 @@ sources = Table(
     Column("doc_id", String, primary_key=True),
     Column("root", Text, nullable=False),
     Column("path", Text, nullable=False),  # relative to the root
-    Column("address", Text),
-    Column("fingerprint", Text),
     Column("written", Float, nullable=False),  # seconds since 1970
-    Column("meta", JSON, nullable=False, default=dict),
 )
 
 passages = Table(
     "passages",
     metadata,
-    Column("row", SERIAL, primary_key=True, autoincrement=True),
+    Column("row", SERIAL, primary_key=True, autoincrement=False),
     Column("id", String, nullable=False, unique=True),  # SHA-256 of words and metadata
     Column("doc_id", String, nullable=False),
     Column("number", Integer, nullable=False),
@@ -82,7 +79,6 @@ passages = Table(
     Column("vector", Vector, nullable=False),
     Index("passages_by_document", "doc_id", "number"),
     Index("passages_by_audience", "audience"),
-    sqlite_autoincrement=True,
 )
 
 # What an ingestion that goes on has read and embedded: it survives a kill, and becomes passages in one transaction.
@@ -90,10 +86,10 @@ staged = Table(
     "staged",
     metadata,
     Column("id", String, primary_key=True),
-    Column("doc_id", String, nullable=False),
+    Column("model", String, nullable=False),  # that has embedded it
     Column("content", Text, nullable=False),
     Column("meta", JSON, nullable=False),
-    Column("vector", Vector, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
 )
 
 copies = Table(  # files fetched from a remote source

@@ -1,9 +1,12 @@
 """The ledger in a SQLite file with a write-ahead log: many readers, one writer, none waits for another's reading."""
 
+import json
 import os
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -73,15 +76,24 @@ class SqliteDatabase(Database):
             lock.release()
 
     def scrub(self) -> None:
-        """Write what the log holds into the file, where deleted words are overwritten."""
+        """Write what the log holds into the file, where deleted words are overwritten, and give free pages back."""
         with self.reading() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None  # noqa: S101 - A connection in use has one.
             raw.rollback()
+            raw.execute("PRAGMA incremental_vacuum").fetchall()
             [(busy, *_)] = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if busy:
             msg = f"what was deleted may still stand in {self.file}-wal: another process reads; run this again"
             raise VectorStoreError(msg)
+
+    def spelled(self, statement: str) -> str:
+        """Return the statement with lists as JSON."""
+        return _spelled(statement)
+
+    def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values, lists as JSON."""
+        return {name: json.dumps(value) if isinstance(value, list) else value for name, value in values.items()}
 
     @property
     def _has_tables(self) -> str:
@@ -94,6 +106,8 @@ class SqliteDatabase(Database):
         self._make_folder()
         address = self.file.resolve().as_uri() + ("?immutable=1" if self._is_final() else "")
         connection = sqlite3.connect(address, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        if self.file.stat().st_size == 0:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         if not self._is_final():
@@ -123,6 +137,11 @@ class SqliteDatabase(Database):
 
     def _raise_ours(self, failure: ExceptionContext) -> None:
         raise self.explained(failure.original_exception) from failure.original_exception
+
+
+@lru_cache(maxsize=200)
+def _spelled(statement: str) -> str:
+    return re.sub(r"= ANY\((:\w+)\)", r"IN (SELECT value FROM json_each(\1))", statement)
 
 
 def _begin(connection: Connection) -> Any:

@@ -120,7 +120,7 @@ def _part(kind: str) -> AfterValidator:
     return AfterValidator(known)
 
 
-StoreName = Annotated[str, _part("stores")]
+StoreName = Annotated[str, _part("vectors")]
 RetrieverName = Annotated[str, _part("retrieval")]
 RerankerName = Annotated[str, _part("rerankers")]
 ConfidenceName = Annotated[str, _part("confidence")]

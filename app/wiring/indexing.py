@@ -24,7 +24,8 @@ from chains.ports import TokenCounter
 from chains.side_steps import keep_faults, side_step
 
 if TYPE_CHECKING:
-    from app.adapters.stores.index import Store, StoredIndex, Words
+    from app.ledger.index import PassageIndex
+    from app.ledger.passages import Passages
     from app.wiring.ingestion import Ingestion
     from chains.caching.typed_cache import ExpiringStore
     from chains.ingestion.index import Report
@@ -81,7 +82,7 @@ class Indexing:
         return token_counter(self.embedder)
 
     @cached_property
-    def stored(self) -> "StoredIndex":
+    def stored(self) -> "PassageIndex":
         """Return the index as the settings name it, for opening and changing."""
         return stored_index(self.settings, self.embeddings)
 
@@ -114,14 +115,9 @@ class Indexing:
                 tell(self)
 
     @property
-    def store(self) -> "Store":
-        """Return the vector store, checked against the embedding model."""
-        return self.index.current().store
-
-    @property
-    def words(self) -> "Words":
-        """Return the word index of the store."""
-        return self.index.current().words
+    def store(self) -> "Passages":
+        """Return the passages, checked against the embedding model."""
+        return self.index.current()
 
     def ingest(self, paths: Sequence[Path | str], **options: Any) -> "Report":
         """Update the index from files and addresses.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 
-from app.adapters.stores.index import Snapshot
+from app.ledger.passages import Passages
 from app.wiring.library import chunks_by_id
 from chains.library import parts_of
 from chains.text.sentences import sentence_bounds
@@ -45,11 +45,11 @@ def text_of(chunks: Sequence[Document]) -> str:
     return "\n\n".join([*(part.text for part in parts_of(ordered)), *heads])
 
 
-def documents_of(index: Snapshot, doc_ids: Iterable[str]) -> Iterator[tuple[str, Tokens]]:
+def documents_of(index: Passages, doc_ids: Iterable[str]) -> Iterator[tuple[str, Tokens]]:
     """Yield the documents that the index has of these, each with its tokens."""
     wanted = list(doc_ids)
     for start in range(0, len(wanted), DOCUMENTS_AT_ONCE):
-        ids = {doc_id: index.words.chunks_of(doc_id) for doc_id in wanted[start : start + DOCUMENTS_AT_ONCE]}
+        ids = {doc_id: index.chunks_of(doc_id) for doc_id in wanted[start : start + DOCUMENTS_AT_ONCE]}
         chunks = chunks_by_id(index, [id_ for some in ids.values() for id_ in some])
         for doc_id, some in ids.items():
             if found := [chunks[id_] for id_ in some if id_ in chunks]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
 
-from app.adapters.stores.index import Snapshot
+from app.ledger.passages import Passages
 from app.wings.knowledge.answers import DAY_S, FIELDS, AnswerStore, LoggedAnswer, read_answer
 from app.wings.knowledge.held_words import Words, documents_of, holders, nearest_words, text_of, tokens_of
 from app.wiring.library import chunks_by_id
@@ -68,7 +68,7 @@ class _Quote(NamedTuple):
     words: Words
 
 
-def check(store: AnswerStore, index: Snapshot) -> set[int]:
+def check(store: AnswerStore, index: Passages) -> set[int]:
     """Bring the log in line with the index, and return the ids of the quotes that went missing since the last check.
 
     Raises:
@@ -83,14 +83,14 @@ def check(store: AnswerStore, index: Snapshot) -> set[int]:
     gone = [one for some in stale.values() for one in some if one.id not in still]
     if any(doc_id is None and seen != _version(index) for doc_id, seen in places):
         gone += _quotes(store, None)
-    everywhere = (one.doc_id for one in index.words.documents()) if gone else ()
+    everywhere = (one.doc_id for one in index.documents()) if gone else ()
     moved = dict(_held(gone, documents_of(index, everywhere)))
     return _keep(store, index, {doc_id: (current[doc_id], some) for doc_id, some in stale.items()}, gone, moved)
 
 
 def _keep(
     store: AnswerStore,
-    index: Snapshot,
+    index: Passages,
     stale: Mapping[str, tuple[str, Sequence[_Quote]]],
     gone: Sequence[_Quote],
     moved: Mapping[int, str],
@@ -119,7 +119,7 @@ def count_recalled(store: AnswerStore) -> int:
 
 def recalled(
     store: AnswerStore,
-    index: Snapshot,
+    index: Passages,
     *,
     audience: Audience = "internal",
     trace_id: str | None = None,
@@ -149,10 +149,10 @@ def recalled(
     return [Recalled(answers[trace], tuple(changes)) for trace, changes in found.items()]
 
 
-def _now(index: Snapshot, doc_id: str, quote: str, audience: Audience) -> str | None:
+def _now(index: Passages, doc_id: str, quote: str, audience: Audience) -> str | None:
     """Return the words that are nearest to a quote, in its document, or else wherever a search finds them."""
     where = {"audience": "public"} if audience == "public" else {}
-    places = (index.words.chunks_of(doc_id), list(index.words.search(quote, CANDIDATES, where)))
+    places = (index.chunks_of(doc_id), list(index.search(quote, CANDIDATES, where)))
     for ids in places:
         chunks = [one for one in chunks_by_id(index, ids).values() if _is_shown(one, audience)]
         if chunks and (words := nearest_words(quote, [text_of(chunks)] if ids is places[0] else _texts(chunks))):
@@ -181,12 +181,12 @@ def _quotes(store: AnswerStore, doc_id: str | None) -> list[_Quote]:
     return [_Quote(id_, seen is not None, Words(tokens_of(quote), tokens_of(head))) for id_, seen, quote, head in rows]
 
 
-def _fingerprint(index: Snapshot, doc_id: str) -> str:
+def _fingerprint(index: Passages, doc_id: str) -> str:
     """Return what changes with any chunk of a document: the ids of chunks are hashes of them."""
-    return hashlib.sha256("\n".join(index.words.chunks_of(doc_id)).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(index.chunks_of(doc_id)).encode()).hexdigest()[:16]
 
 
-def _version(index: Snapshot) -> str:
+def _version(index: Passages) -> str:
     return index.version or ""
 
 

@@ -4,14 +4,12 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from app.adapters.stores.index import Recipe, StoredIndex
 from app.ports import AnswerDatabase, EventStore, Trial
 from app.settings import Settings
 from app.wings.postgres.answers import PostgresAnswers
 from app.wings.postgres.conversations import PostgresConversations
 from app.wings.postgres.database import Database
 from app.wings.postgres.events import PostgresEvents
-from app.wings.postgres.index import PostgresIndex
 from app.wings.postgres.schema import migrate
 from app.wings.postgres.settings import DatabaseSettings
 from app.wiring.access import Access
@@ -24,11 +22,6 @@ if TYPE_CHECKING:
 
 # How long an unresponsive database may delay shutdown.
 EVENTS_TIMEOUT_S = 5
-
-
-def index(settings: Settings, recipe: Recipe) -> StoredIndex:
-    """Return the index in the database."""
-    return PostgresIndex(database_of(settings), settings.store.collection, recipe)
 
 
 def conversations(settings: Settings, _access: Access, _clock: Clock) -> ConversationStore:

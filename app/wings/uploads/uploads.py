@@ -335,8 +335,6 @@ class Uploads:
         return replace(job, state="done", message="", done=len(job.files), file="", report=summary)
 
     def _failed(self, job: Job, message: str) -> Job:
-        with suppress(IndexBusyError), self.ingestion.into.locked():
-            self.ingestion.into.abandon()
         for file in job.files:
             self.places.take_back(job, file)
         return replace(job, state="failed", message=message, file="")

@@ -118,12 +118,8 @@ def test_a_dry_run_changes_nothing(waypoint, corpus):
 
 
 def test_an_index_of_another_model_is_refused_and_reset_rebuilds_it(waypoint, corpus):
-    from app.adapters.stores.chroma import open_chroma
-    from tests.fakes import WordEmbeddings
-
-    open_chroma(
-        Path("storage/chroma"), "waypoint_kb", WordEmbeddings(), embedding_model="other", indexed_text=lambda d: "x"
-    )
+    index = index_in(open_database(Path("storage/chroma/waypoint_kb.ledger.sqlite3"), collection="kb"), model="other")
+    put(index, {"a": Document("words")})
     code, _, err = waypoint("ask", "What is the rate?")
     assert code == 2
     assert "waypoint ingest --reset" in err

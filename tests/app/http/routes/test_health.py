@@ -8,10 +8,10 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 
-from app.adapters.stores.chroma import open_chroma
 from app.http.middleware.concurrency import InFlight
 from app.http.routes.health import Readiness
 from app.http.server import create_app
+from app.ledger.connect import open_database
 from app.settings import load_settings
 from app.wings.events.plugin import outbox
 from app.wiring import Services
@@ -45,17 +45,15 @@ async def fails() -> None:
 
 
 def open_store(folder, embeddings):
-    store = open_chroma(
-        folder, "desk", WordEmbeddings(), embedding_model="words", indexed_text=lambda chunk: chunk.page_content
-    )
-    store.add_documents([Document("some words", metadata={"n": 1})], ids=["a"])
-    return index_check(embeddings, lambda: store), store
+    index = index_in(open_database(folder / "desk.sqlite3", collection="desk"))
+    put(index, {"a": Document("some words", metadata={"n": 1})})
+    return index_check(embeddings, index.open), index
 
 
 async def test_the_index_is_really_searched(tmp_path):
     check, store = open_store(tmp_path, WordEmbeddings())
     up = await readiness(check).report()
-    store.delete_collection()
+    store.database.run("DELETE FROM facts WHERE name = 'dimensions'")
     down = await readiness(check).report()
 
     assert (up.status, up.checks["vector_store"].detail) == ("ready", None)

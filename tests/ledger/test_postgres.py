@@ -1,36 +1,32 @@
 """What a database refuses or loses is told with what to do about it, and costs nothing that was committed."""
 
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from langchain_core.documents import Document
 
-from app.adapters.stores.index import Recipe
-from app.wings.postgres import migrations, schema
-from app.wings.postgres.database import Database
-from app.wings.postgres.index import PostgresIndex
+from app.ledger import postgres as ledger_postgres
+from app.ledger.connect import open_database
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.fakes import WordEmbeddings
+from tests.indexes import index_in, put
 from tests.postgres import PASSWORD
 
 pytestmark = pytest.mark.service
 
 
 def open_index(url, collection="shelf", *, pool_size=5, timeout_s=30.0):
-    recipe = Recipe(WordEmbeddings(), "words", lambda chunk: chunk.page_content, lambda chunk: ("", "", ""))
-    return PostgresIndex(Database(url, pool_size=pool_size, timeout_s=timeout_s), collection, recipe)
+    return index_in(open_database(Path(), url, collection=collection, pool_size=pool_size, timeout_s=timeout_s))
 
 
 def add(index, name):
-    with index.locked():
-        index.change(reset=False).writable().store.add_documents([Document(name)], ids=[name])
+    put(index, {name: Document(name)})
 
 
 def ids(index):
-    return index.open().store.ids()
+    return [id_ for document in index.open().documents() for id_ in index.open().chunks_of(document.doc_id)]
 
 
 def execute(url, *statements):
@@ -83,37 +79,23 @@ def test_a_server_that_starts_again_is_found_again(postgres_server, database_url
     assert ids(index) == ["a"]
 
 
-def test_an_ingestion_that_loses_its_connection_undoes_what_is_not_committed(database_url, collection):
+def test_an_ingestion_that_loses_its_connection_undoes_what_is_not_committed(database_url, collection, monkeypatch):
     index = open_index(database_url, collection)
     add(index, "a")
-    cut = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"
-    with refused("what was not committed is undone"), index.locked():
-        contents = index.change(reset=False).writable()
-        with contents.transaction():
-            contents.store.add_documents([Document("b")], ids=["b"])
-            execute(database_url, cut)
-            contents.store.add_documents([Document("c")], ids=["c"])
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "_write_sources", lambda *_: execute(database_url, cut))
+        with refused("what was not committed is undone"):
+            add(index, "b")
 
     assert ids(index) == ["a"]
     add(index, "d")
     assert sorted(ids(index)) == ["a", "d"]
 
 
-def test_an_ingestion_that_lost_its_lock_writes_no_more(database_url, collection):
-    index = open_index(database_url, collection)
-    with refused("is lost"), index.locked():
-        contents = index.change(reset=False).writable()
-        execute(database_url, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted")
-        with pytest.raises(VectorStoreError):
-            contents.store.count()
-        contents.store.add_documents([Document("b")], ids=["b"])
-
-    assert ids(index) == []
-
-
 def test_a_side_that_vanished_is_given_up_after_a_minute_or_as_the_address_says(database_url):
     address = f"{database_url}?keepalives_idle=7&connect_timeout=5"
-    with Database(address, pool_size=1, timeout_s=30).transaction() as connection:
+    with open_database(Path(), address, collection="kb").reading() as connection:
         names = ("tcp_keepalives_idle", "tcp_user_timeout")
         theirs = [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in names]
         driver = connection.connection.driver_connection
@@ -125,11 +107,9 @@ def test_a_side_that_vanished_is_given_up_after_a_minute_or_as_the_address_says(
 
 
 def test_a_pool_that_is_used_up_names_its_setting(database_url, collection):
-    database = Database(database_url, pool_size=1, timeout_s=0.2)
-    with database.connection(), refused("all connections .* are in use; raise DATABASE_POOL_SIZE"):
-        database._current.set(None)
-        with database.connection():
-            pass
+    database = open_database(Path(), database_url, collection=collection, pool_size=1, timeout_s=0.5)
+    with database.lock("ingest"), refused("all connections .* are in use; raise DATABASE_POOL_SIZE"):
+        database.fact("version")
 
 
 def test_a_server_that_has_no_connection_left_names_the_setting(postgres_server, empty_database_url):
@@ -148,7 +128,7 @@ def test_a_database_that_only_reads_answers_and_refuses_changes(empty_database_u
     with refused("it only reads .*point DATABASE_URL at the primary"):
         add(index, "b")
     assert ids(index) == ["a"]
-    assert list(index.open().store.nearest(WordEmbeddings().embed_query("a"), 5, {})) == ["a"]
+    assert list(index.open().nearest(WordEmbeddings().embed_query("a"), 5, {})) == ["a"]
 
 
 def test_a_user_who_may_not_switch_pgvector_on_is_told_who_may(postgres_server, empty_database_url):
@@ -166,58 +146,26 @@ def test_a_user_who_may_not_switch_pgvector_on_is_told_who_may(postgres_server, 
 
 
 def test_a_server_without_pgvector_is_told_so(empty_database_url, monkeypatch):
-    monkeypatch.setattr(schema, "AVAILABLE", schema.AVAILABLE.replace("vector", "absent"))
+    monkeypatch.setattr(ledger_postgres, "AVAILABLE", ledger_postgres.AVAILABLE.replace("vector", "absent"))
     with refused("has no pgvector; install it there", ConfigurationError):
         open_index(empty_database_url).open()
 
 
-@pytest.mark.parametrize(
-    ("version", "told"), [("0000", "run `waypoint migrate`"), ("9999", "install a later version of this program")]
-)
-def test_tables_of_another_version_are_refused(empty_database_url, version, told):
-    add(open_index(empty_database_url), "a")
-    with psycopg.connect(empty_database_url) as connection:
-        connection.execute("UPDATE waypoint.alembic_version SET version_num = %s", [version])
-
-    with refused(f"are of version {version}.*{told}", ConfigurationError):
-        open_index(empty_database_url).open()
-
-
-def test_tables_of_an_earlier_version_are_brought_up_to_date_and_their_index_is_to_be_made_anew(empty_database_url):
-    add(open_index(empty_database_url), "a")
-    execute(
-        empty_database_url,
-        "ALTER TABLE waypoint.chunks DROP COLUMN searched",
-        "ALTER TABLE waypoint.terms DROP COLUMN public_chunks",
-        "ALTER TABLE waypoint.indexes DROP COLUMN public_chunks, DROP COLUMN public_tokens",
-        "DROP TABLE waypoint.conversations, waypoint.events, waypoint.answer_quotes, waypoint.answers",
-        "DROP TABLE waypoint.quotes, waypoint.answer_key",
-        "DROP SEQUENCE waypoint.uses",
-        "UPDATE waypoint.alembic_version SET version_num = '0001'",
-    )
-    with refused("run `waypoint migrate`", ConfigurationError):
-        open_index(empty_database_url).open()
-
-    database = Database(empty_database_url, pool_size=5, timeout_s=30)
-    assert schema.migrate(database) == schema.migrate(database) == schema.HEAD
-    execute(empty_database_url, "SELECT * FROM waypoint.conversations, waypoint.events")
-    index = open_index(empty_database_url)
-    with refused("earlier version.*waypoint ingest --reset", ConfigurationError):
-        index.open()
-    with index.locked():
-        change = index.change(reset=True)
-        change.writable().store.add_documents([Document("a")], ids=["a"])
-        change.publish()
-    assert ids(index) == ["a"]
-
-
-def test_the_version_that_the_program_needs_is_that_of_the_last_step():
-    config = Config()
-    config.set_main_option("script_location", migrations.__path__[0])
-    assert ScriptDirectory.from_config(config).get_heads() == [schema.HEAD]
-
-
 def test_a_slow_statement_is_ended_with_the_setting_named(database_url):
-    database = Database(database_url, pool_size=1, timeout_s=0.2)
-    with refused("raise it, or look at the load"), database.transaction() as connection:
-        connection.exec_driver_sql("SELECT pg_sleep(5)")
+    database = open_database(Path(), database_url, collection="kb", timeout_s=0.2)
+    with refused("raise it, or look at the load"):
+        database.rows("SELECT pg_sleep(5)")
+
+
+def test_few_passages_are_searched_by_the_index_of_vectors_as_many_are(database_url, collection):
+    index = open_index(database_url, collection)
+    put(index, {f"{number}": Document(f"words {number}") for number in range(40)})
+    plan = index.database.rows(
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
+    )
+    assert "hnsw" in plan[0][0]
+    put(index_in(index.database, model="other", dimensions=64), {"new": Document("words")}, reset=True)
+    names = index.database.rows(
+        "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexname LIKE 'vectors_%'"
+    )
+    assert names == [("vectors_64",)]

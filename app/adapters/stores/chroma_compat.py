@@ -1,22 +1,9 @@
-"""The private names of Chroma's client and of LangChain's Chroma store that this project uses.
-
-A test fails on a version that changes them.
-"""
+"""The private names of Chroma's client that this project uses; a test fails on a version that changes them."""
 
 from typing import Any, cast
 
 import httpx
 from chromadb.api.client import Client
-from chromadb.api.models.Collection import Collection
-from langchain_chroma import Chroma
-
-
-def collection_of(store: Chroma) -> Collection:
-    """Return the collection of the store, which has no public name.
-
-    The store's public methods neither count, nor add ready vectors, nor search without reading the texts.
-    """
-    return store._collection
 
 
 def http_sessions(client: Client) -> list[httpx.Client]:

@@ -1,23 +1,17 @@
-import sqlite3
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
-from app.adapters.stores.fts import LexicalIndex
-from app.adapters.stores.memory import SavedMemoryStore
-from app.adapters.stores.search_words import LONG
-from chains.errors import VectorStoreError
+from app.ledger import words
+from app.ledger.connect import open_database
+from app.ledger.words import LONG
 from chains.ports import ChunkPlace
-from tests.fakes import WordEmbeddings
-
-
-def open_index(folder, **options):
-    fields = options.pop("fields", None) or (lambda chunk: (chunk.metadata.get("title", ""), "", chunk.page_content))
-    return LexicalIndex(folder / "words.sqlite3", fields=fields, **options)
+from tests.indexes import Shelves, shelves
 
 
 def chunk(text, **metadata):
@@ -25,8 +19,8 @@ def chunk(text, **metadata):
 
 
 @pytest.fixture
-def index(tmp_path):
-    index = open_index(tmp_path)
+def index(database):
+    index = Shelves(database)
     chunks = [
         chunk("VGM two days before departure", title="Sea freight", doc_id="sea", chunk_index=3, section="Cut-off"),
         chunk("Volume weight of parcels", title="Air freight", audience="public", category="carrier"),
@@ -132,7 +126,7 @@ def public(text):
 
 def test_a_stranger_is_ranked_and_corrected_by_public_chunks_alone(tmp_path):
     texts = ["Parcels travel by air", "Pallets travel by sea and by air", "Live animals need permits"]
-    alone, beside = (open_index(tmp_path / name) for name in ("alone", "beside"))
+    alone, beside = (shelves(tmp_path / name) for name in ("alone", "beside"))
     for number, text in enumerate(texts):
         beside.add([f"i{number}"], [chunk("Parcals travel by rocket, as falcon does", audience="internal")])
         for index in (alone, beside):
@@ -147,7 +141,7 @@ def test_a_stranger_is_ranked_and_corrected_by_public_chunks_alone(tmp_path):
 
 
 def test_a_chunk_that_is_replaced_or_deleted_leaves_no_word_to_strangers(tmp_path):
-    index, fresh = (open_index(tmp_path / name) for name in ("index", "fresh"))
+    index, fresh = (shelves(tmp_path / name) for name in ("index", "fresh"))
     index.add(
         ["a", "b", "c"], [public("old parcels"), public("parcels and pallets"), chunk("old", audience="internal")]
     )
@@ -249,13 +243,6 @@ def test_replaced_and_deleted_chunks_are_gone(index):
     assert (index.count(), found(index, "trains")) == (0, [])
 
 
-def test_a_batch_that_names_one_chunk_twice_keeps_the_last(tmp_path):
-    index = open_index(tmp_path)
-    index.add(["a", "a"], [chunk("first"), chunk("second")])
-
-    assert (found(index, "first"), found(index, "second"), index.count()) == ([], ["a"], 1)
-
-
 def test_places_tell_where_a_chunk_stands(index):
     assert index.places(["a", "b", "unknown"]) == {
         "a": ChunkPlace("sea", 3, "Cut-off", "VGM two days before departure"),
@@ -264,8 +251,8 @@ def test_places_tell_where_a_chunk_stands(index):
     assert index.places([]) == {}
 
 
-def test_frequent_words_are_left_out_when_the_budget_is_spent(tmp_path):
-    index = open_index(tmp_path, budget=10)
+def test_frequent_words_are_left_out_when_the_budget_is_spent(index, monkeypatch):
+    monkeypatch.setattr(words, "BUDGET", 10)
     ids = [str(number) for number in range(50)]
     index.add(ids, [chunk("common" + " rare" * (id_ == "7")) for id_ in ids])
 
@@ -273,24 +260,15 @@ def test_frequent_words_are_left_out_when_the_budget_is_spent(tmp_path):
     assert len(found(index, "common")) == 50
 
 
-def test_the_index_lasts(index, tmp_path):
-    assert found(open_index(tmp_path), "parcels") == ["b"]
-
-
-def test_what_another_connection_changes_is_seen(index, tmp_path):
-    assert found(index, "trains") == []
-    other = open_index(tmp_path)
-    other.add(["d"], [chunk("Trains")])
-
-    assert found(index, "trains") == ["d"]
-
-
 def test_many_threads_search_while_one_writes(index):
     def search(_):
         return set(found(index, "freight"))
 
+    one_at_a_time = Lock()
+
     def write(number):
-        index.add([f"x{number}"], [chunk(f"freight {number}")])
+        with one_at_a_time:
+            index.add([f"x{number}"], [chunk(f"freight {number}")])
 
     with ThreadPoolExecutor(4) as threads:
         writing = threads.map(write, range(30))
@@ -301,50 +279,31 @@ def test_many_threads_search_while_one_writes(index):
     assert len(found(index, "freight")) == 33
 
 
-def in_memory(folder, *names):
-    store = SavedMemoryStore(
-        folder / "store.json", WordEmbeddings(), embedding_model="words", indexed_text=lambda document: "x"
-    )
-    store.add_documents([Document(f"text of {name}") for name in names], ids=list(names))
-    return store
+def test_both_dialects_rank_correct_and_name_alike(tmp_path, empty_database_url):
+    first = shelves(tmp_path)
+    second = Shelves(open_database(tmp_path, empty_database_url, collection="kb"))
+    texts = [
+        "Parcels travel by air, with 1,577 crates",
+        "The cut-off of parcels is noon",
+        "Naïve parcels: RATES 'n' rates",
+    ]
+    for index in (first, second):
+        with_reports(index, report("Acme"), report("Globex"))
+        index.add(
+            ["a", "b", "c"],
+            [chunk(text, audience=audience) for text, audience in zip(texts, ("public", None, "public"), strict=True)],
+        )
 
-
-def test_an_index_out_of_step_is_brought_in_line_with_the_store(tmp_path):
-    index = open_index(tmp_path)
-    index.add(["kept", "remnant"], [chunk("own words"), chunk("remnant")])
-    index.align(in_memory(tmp_path, "kept", "missing"))
-
-    assert (found(index, "remnant"), found(index, "missing"), found(index, "own")) == ([], ["missing"], ["kept"])
-    assert index.count() == 2
-
-
-@pytest.mark.parametrize("content", [b"rubbish" * 500, None])
-def test_a_broken_file_or_one_of_another_version_starts_anew(tmp_path, content):
-    path = tmp_path / "words.sqlite3"
-    if content:
-        path.write_bytes(content)
-    else:
-        with sqlite3.connect(path) as connection:
-            connection.executescript("CREATE TABLE chunks (other); PRAGMA user_version = 99;")
-        connection.close()
-
-    index = open_index(tmp_path)
-    index.add(["a"], [chunk("words")])
-    assert found(index, "words") == ["a"]
-
-
-def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(VectorStoreError, match=r"word index .* cannot be used"):
-        open_index(tmp_path / "file")
-    (tmp_path / "words.sqlite3").mkdir()
-    with pytest.raises(VectorStoreError, match=r"word index .* cannot be used"):
-        open_index(tmp_path)
-
-
-def test_what_breaks_later_is_a_clear_error(index, tmp_path):
-    with sqlite3.connect(tmp_path / "words.sqlite3") as connection:
-        connection.execute("DROP TABLE words")
-    connection.close()
-    with pytest.raises(VectorStoreError, match="no such table"):
-        found(index, "freight")
+    for question in ("naive parcel rate", "cutoff for prcels", "revenue of Acme", "1577 crates of figures"):
+        for where in ({}, {"audience": "public"}):
+            ranked = [
+                [
+                    (id_, pytest.approx(score, abs=1e-5))
+                    for id_, score in index.search(question, 5, where).items()
+                    if len(id_) == 1
+                ]
+                for index in (first, second)
+            ]
+            assert ranked[0] == ranked[1]
+            assert corrected(first, question, **where) == corrected(second, question, **where)
+            assert first.named(question, where) == second.named(question, where)
