@@ -13,8 +13,8 @@ from itertools import combinations
 from pathlib import Path
 from uuid import uuid4
 
+from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.answer_log import KeptAnswers, open_answers
-from app.wings.knowledge.answers import DAY_S, AnswerStore, LoggedAnswer
 from app.wings.knowledge.insights import grouped, insights, lacks_answer
 from app.wiring import Services
 from benchmarks.offline import QUESTIONS, offline, report

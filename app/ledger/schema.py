@@ -105,6 +105,15 @@ copies = Table(  # files fetched from a remote source
     Column("fingerprint", Text, nullable=False),
 )
 
+faults = Table(  # of steps beside answers and ingestions
+    "faults",
+    metadata,
+    Column("step", String, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
 turns = Table(
     "turns",
     metadata,
@@ -181,9 +190,11 @@ statements = Table(  # the statements of passages that answers cite; the id is t
     Column("title", Text, nullable=False),
     Column("table_head", Text, nullable=False),
     Column("quote", Text, nullable=False),
-    Column("passage", String),  # a passage that holds it now; null where none does any more
+    # A passage that holds it whole; empty where none is known, so that the next check looks; null where none holds it.
+    Column("passage", String),
     Column("missing_since", Float),
     Index("statements_by_document", "doc_id"),
+    Index("statements_missing", "missing_since"),
 )
 
 citations = Table(

@@ -73,7 +73,9 @@ _MEANT = {
     **dict.fromkeys(("REDIS_PASSWORD", "REDIS_DB"), "REDIS_URL"),
     **dict.fromkeys(("RABBITMQ_USER", "RABBITMQ_PASSWORD", "RABBITMQ_VHOST"), "RABBITMQ_URL"),
     "LOGLEVEL": "LOG_LEVEL",
-    "FEEDBACK_PATH": "ANSWER_LOG_PATH",
+    **dict.fromkeys(("EVENTS_BACKEND", "EVENTS_PATH", "SESSION_BACKEND"), "the ledger: CHROMA_PATH or DATABASE_URL"),
+    **dict.fromkeys(("ANSWER_LOG_PATH", "FEEDBACK_PATH"), "the ledger: CHROMA_PATH or DATABASE_URL"),
+    "REDIS_TIMEOUT_S": "the ledger: CACHE_BACKEND=ledger",
     "FEEDBACK_MAX_MB": "ANSWER_LOG_MAX_MB",
 }
 _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AliasChoices, Field, FilePath, SecretStr
+from pydantic import AliasChoices, BeforeValidator, Field, FilePath, SecretStr
 
 from app.settings.group import AllSettings, Group, address_of_host
 from app.settings.values import (
-    ConversationsName,
     Flag,
     LogLevel,
     Origins,
@@ -29,6 +28,11 @@ def _either_prefix(*names: str) -> AliasChoices:
     return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
 
 
+def _cache_backend(value: Any) -> Any:
+    """Return where shared caches are: in Redis before there was a ledger."""
+    return "ledger" if value == "redis" else value
+
+
 class CacheSettings(Group):
     """What is cached."""
 
@@ -39,20 +43,19 @@ class CacheSettings(Group):
     retrieval: Flag = Field(True, description="Whether retrieved passages are cached")
     llm: Flag = Field(True, description="Whether answers are cached")
     ttl: Positive = Field(3600, description="Lifetime of a cache entry in seconds")
-    backend: Literal["memory", "redis"] = Field("memory", description="memory: one cache per process; redis: shared")
+    backend: Annotated[Literal["memory", "ledger"], BeforeValidator(_cache_backend)] = Field(
+        "memory", description="memory: one cache per process; ledger: shared"
+    )
 
 
 class RedisSettings(Group):
-    """Redis, for caches, sessions and rate limits."""
+    """Redis, for sessions and rate limits."""
 
     PREFIX: ClassVar[str] = "redis_"
 
-    url: RedisAddress = Field(
-        SecretStr("redis://127.0.0.1:6379/0"), description="Redis for caches, sessions and rate limits"
-    )
+    url: RedisAddress = Field(SecretStr("redis://127.0.0.1:6379/0"), description="Redis for sessions and rate limits")
     host: str | None = Field(None, description="Host of Redis if REDIS_URL is not set")
     port: Port = Field(6379, description="Port of Redis")
-    timeout_s: Seconds = Field(0.25, description="How long the cache waits for Redis")
 
     @classmethod
     def completed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,11 +68,6 @@ class SessionSettings(Group):
 
     PREFIX: ClassVar[str] = "session_"
 
-    backend: ConversationsName = Field(
-        "memory",
-        description="Where conversations with a session_id are stored. memory: in each process; redis or postgres: "
-        "shared",
-    )
     ttl: Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
     capacity: Positive = Field(
         10_000,

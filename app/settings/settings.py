@@ -156,14 +156,9 @@ class Settings(BaseModel):
         return self.rate is not None and self.access.rate_limit_backend == "redis"
 
     @property
-    def access_uses_redis(self) -> bool:
-        """Return whether callers, their rates or their conversations are in Redis."""
-        return self.has_redis_sessions or self.counts_in_redis or self.session.backend == "redis"
-
-    @property
     def uses_redis(self) -> bool:
-        """Return whether sessions, conversations, rate limits or caches are in Redis."""
-        return self.access_uses_redis or (self.cache.enabled and self.cache.backend == "redis")
+        """Return whether sessions or rate limits are in Redis."""
+        return self.has_redis_sessions or self.counts_in_redis
 
 
 class _Variables(BaseSettings):

@@ -110,7 +110,7 @@ class Services(Answering):
             if self.uploads is not None:
                 life.push_async_callback(asyncio.to_thread, self.uploads.close)
                 await asyncio.to_thread(self.uploads.resume)
-            parts: list[Any] = [self.caches, self.access, self.outbox]
+            parts: list[Any] = [self.access, self.outbox]
             for part in filter(None, parts):
                 await life.enter_async_context(part.running())
             yield

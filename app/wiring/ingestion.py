@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
 from app.adapters.stores.index import Change, Snapshot, StoredIndex
+from app.ledger.copies import Copies
 from app.ports import OpenedSource
 from app.settings import Settings
 from app.wiring.chain import suspicious_of
+from app.wiring.ledger import ledger_of
 from app.wiring.library import folder_beside
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
@@ -217,15 +218,16 @@ def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress |
 def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
     scheme, shown = _checked(address)
     base = folder_beside(settings, settings.of_variable("sources_path"), "sources")
-    records = base / "records" / f"{hashlib.sha256(address.rstrip('/').encode()).hexdigest()[:16]}.sqlite3"
-    records.parent.mkdir(parents=True, exist_ok=True)
+    key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
+    ledger = ledger_of(settings)
     try:
-        with FileLock(records.with_suffix(".lock"), timeout=0):
+        with ledger.lock(f"fetch-{key}") as ours:
+            if not ours:
+                msg = "another process is fetching it"
+                raise IngestionError(msg)
             source, folder, name = _opened(settings, scheme, address)
-            copies = mirror(source, base / "files" / folder, records, progress=progress)
-    except Timeout as error:
-        msg = f"{shown}: another process is fetching it"
-        raise IngestionError(msg) from error
+            incoming = base / "incoming" / key
+            copies = mirror(source, base / "files" / folder, Copies(ledger, key), incoming=incoming, progress=progress)
     except IngestionError as error:
         msg = f"{shown}: {error}"
         raise IngestionError(msg) from error

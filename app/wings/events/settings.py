@@ -1,13 +1,12 @@
 """The settings of this wing."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from app.settings.group import Group, address_of_host
-from app.settings.values import BrokerAddress, EventStoreName, Flag, Port, Positive
+from app.settings.values import BrokerAddress, Flag, Port, Positive
 
 
 class EventSettings(Group):
@@ -27,12 +26,6 @@ class EventSettings(Group):
     )
     rabbitmq_port: Port = Field(5672, validation_alias="rabbitmq_port", description="Port of the broker")
     enabled: Flag = Field(True, description="Whether events are published when RABBITMQ_URL is set")
-    backend: EventStoreName = Field(
-        "file",
-        description="Where events wait for the broker. file: in a file of this host; postgres: in DATABASE_URL, for "
-        "all hosts",
-    )
-    path: Path = Field(Path("storage/events.sqlite3"), description="File for EVENTS_BACKEND=file")
     capacity: Positive = Field(
         10_000,
         validation_alias="events_max",

@@ -1,6 +1,5 @@
 """The settings of this wing."""
 
-from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
@@ -31,12 +30,6 @@ class AnswerLogSettings(Group):
 
     enabled: Flag = Field(
         True, validation_alias="answer_log", description="Whether questions, answers and feedback are logged"
-    )
-    folder: Path | None = Field(
-        None,
-        validation_alias="answer_log_path",
-        description="Folder for `answers.sqlite3`; empty: `answers` beside the index. With VECTOR_STORE_TYPE=postgres "
-        "answers are in DATABASE_URL",
     )
     days: Positive = Field(90, description="How many days an answer is kept")
     max_mb: Positive = Field(200, description="Maximum size of the logged answers in MB; the oldest go first")

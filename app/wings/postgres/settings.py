@@ -19,9 +19,7 @@ class DatabaseSettings(Group):
     pool_size: Positive = Field(10, description="Maximum database connections per process")
 
     def contradiction(self, settings: AllSettings) -> str | None:
-        """Return that something is kept in PostgreSQL, and nothing says where that is."""
-        names = ("vector_store_type", "session_backend", "events_backend")
-        used = [name.upper() for name in names if settings.of_variable(name) == "postgres"]
-        if used and self.url is None:
-            return f"{used[0]}=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
+        """Return that the index is kept in PostgreSQL, and nothing says where that is."""
+        if settings.of_variable("vector_store_type") == "postgres" and self.url is None:
+            return "VECTOR_STORE_TYPE=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
         return None

@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 from app import hooks
 from app.http.routes.feedback import OTHERS
 from app.http.server import create_app
+from app.ledger.answers import AnswerStore, LoggedAnswer
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers, redacted
-from app.wings.knowledge.answers import AnswerStore, LoggedAnswer
 from app.wings.knowledge.verification import Document, verify
 from app.wiring import Services
 from tests.access import bearer, key_entry

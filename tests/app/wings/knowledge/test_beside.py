@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.ledger.answers import LoggedAnswer
 from app.settings import load_settings
 from app.wings.knowledge import answer_log, findings, ingested
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.findings import read_and_lint
 from app.wings.knowledge.linted import Document

@@ -8,9 +8,9 @@ import pytest
 from pydantic import SecretStr
 
 from app.http.server import create_app
+from app.ledger.answers import DAY_S, LoggedAnswer, pack
 from app.settings import load_settings
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import DAY_S, LoggedAnswer, pack
 from app.wings.knowledge.cases import read_cases
 from app.wings.knowledge.drafts import draft
 from app.wings.knowledge.insights import insights

@@ -4,12 +4,12 @@ import json
 
 import httpx
 import pytest
+from app.wings.postgres.conversations import PostgresConversations
 from langchain_core.documents import Document
 
 from app.http.server import create_app
 from app.ports import Message
 from app.settings import load_settings
-from app.wings.postgres.conversations import PostgresConversations
 from app.wings.postgres.database import Database
 from app.wiring import Parts, Services
 from app.wiring.storage import copy_index
