@@ -8,9 +8,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
-from typing import Any
-
-from aio_pika.abc import AbstractExchange
+from typing import TYPE_CHECKING, Any
 
 from app.ledger.outbox import WaitingMessages
 from app.ports import Message
@@ -19,6 +17,9 @@ from app.wings.events.publisher import Publisher, publish
 from chains.errors import WaypointError
 from chains.logs import get_logger
 from chains.observers import Observer
+
+if TYPE_CHECKING:
+    from aio_pika.abc import AbstractExchange
 
 log = get_logger(__name__)
 
@@ -165,7 +166,7 @@ class Outbox:
                 return
             await _set_within(self._closing, min(self._max_pause_s, self._pause_s * 2.0 ** min(self._failures, 16)))
 
-    async def _deliver(self, exchange: AbstractExchange) -> None:
+    async def _deliver(self, exchange: "AbstractExchange") -> None:
         """Send what is stored, unless another process does; the lock goes with the connection to the database."""
         with ExitStack() as lock:
             if await self._count() and await asyncio.to_thread(lock.enter_context, self._store.delivering()):

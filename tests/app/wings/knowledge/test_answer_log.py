@@ -160,8 +160,8 @@ def test_what_nothing_can_redact_is_not_written(monkeypatch):
 
 
 def test_a_folder_that_cannot_be_written_costs_the_log_and_no_answer(tmp_path):
-    (tmp_path / "taken").write_text("a file where the folder should be")
-    services = over(tmp_path, answer_log_path=tmp_path / "taken")
+    (tmp_path / "store").write_text("a file where the folder should be")
+    services = over(tmp_path)
 
     with capture_logs() as lines:
         for _ in range(2):

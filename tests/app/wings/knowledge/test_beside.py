@@ -54,7 +54,7 @@ def test_an_ingestion_stands_though_recall_fails_and_doctor_shows_it(waypoint, m
     [finding] = [one for one in json.loads(out)["findings"] if one["part"] == "side steps"]
     assert (code, finding["state"], finding["required"]) == (0, "failed", False)
     assert "failed 1 times: IndexError at test_beside.py" in finding["detail"]
-    assert "faults.json" in finding["remedy"]
+    assert "side_step_failed" in finding["remedy"]
 
 
 def test_a_step_of_lint_that_fails_on_a_document_names_it_and_goes_on(waypoint, monkeypatch, folder):

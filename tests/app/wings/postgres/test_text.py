@@ -4,17 +4,12 @@ import json
 
 import httpx
 import pytest
-from app.wings.postgres.conversations import PostgresConversations
 from langchain_core.documents import Document
 
 from app.http.server import create_app
-from app.ports import Message
 from app.settings import load_settings
-from app.wings.postgres.database import Database
 from app.wiring import Parts, Services
 from app.wiring.storage import copy_index
-from chains.history import Turn
-from tests.event_stores import emptied
 from tests.fakes import WordEmbeddings
 
 pytestmark = pytest.mark.service
@@ -84,21 +79,6 @@ def test_a_file_whose_text_holds_one_is_ingested_and_stays_as_it_is(settings, tm
     assert (first.added > 0, first.problems) == (True, [])
     assert services.ingest([tmp_path / "rows.jsonl"]).unchanged == first.added
     assert "\0" not in "".join(chunk.page_content for chunk in services.store.get_by_ids(services.store.ids()))
-
-
-async def test_a_conversation_keeps_what_was_said(database_url):
-    store = PostgresConversations(Database(database_url, pool_size=2, timeout_s=30), ttl_s=60, capacity=9)
-    await store.add("s\0", "ann\0", [Turn("user", "duty\0free \ud83d \\u0000?")])
-    assert await store.turns("s\0", "ann\0") == [Turn("user", "duty free ? \\u0000?")]
-
-
-def test_an_event_is_kept_with_the_id_of_such_a_request(database_url):
-    store = emptied(database_url).open()
-    store.put([Message("m\0", "analytics.test", "r\0\ud800", "{}")])
-    assert store.claim()
-    assert store.first(1) == [Message("m ", "analytics.test", "r ?", "{}")]
-    assert store.remove_through("m\0") == 1
-    store.close()
 
 
 async def test_a_request_that_holds_one_is_no_failure_of_the_database(settings):
