@@ -36,7 +36,6 @@ KINDS = {
     "index_changes": "(services) -> nothing; called after each change of the index, by a command or over HTTP",
     "answer_logs": "(services) -> AnswerLog, or None where the settings want none",
     "certificates": "(answer, services) -> what proves the answer, as values for JSON",
-    "settings": "a prefix of variables: a subclass of app.settings.group.Group",
     "commands": "a function that Typer takes as `waypoint NAME`",
 }
 

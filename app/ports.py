@@ -47,6 +47,9 @@ class Trial(NamedTuple):
     required: bool = True
 
 
+MOST_FILES = 20  # Of one upload.
+
+
 class UploadFolder(Protocol):
     """Adds and removes documents over HTTP."""
 
@@ -105,6 +108,9 @@ class Outbox(Protocol):
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Deliver while the body runs."""
+
+
+MOST_EVENTS = 10_000  # That wait for the broker; the oldest are dropped beyond it.
 
 
 class Message(NamedTuple):

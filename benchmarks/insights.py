@@ -34,7 +34,7 @@ def main() -> None:
         first = _first(services, cases)
         _log(store, first)
         started = time.perf_counter()
-        found = insights(store.answers(), services, now=store.now())
+        found = insights(store, services, since=0)
         seconds = time.perf_counter() - started
         lacking = {one.question for one in store.answers() if lacks_answer(one)}
         apart = _apart(cases, services)

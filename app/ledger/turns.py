@@ -17,6 +17,7 @@ T = TypeVar("T")
 # Of one conversation; the oldest turns go first.
 MOST_TURNS = 20
 MOST_CHARACTERS = 8000
+MOST_CONVERSATIONS = 10_000
 
 OF_SESSION = "owner = :owner AND session = :session"
 READ = text(f"SELECT id, role, text, at FROM turns WHERE {OF_SESSION} ORDER BY id DESC LIMIT {MOST_TURNS}")

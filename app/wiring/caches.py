@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 import prompts
 from app.ledger.cache import LedgerCache
 from app.settings import Settings
-from app.settings.answering import GROUPS
+from app.settings.answering import ANSWERING
 from app.wiring.ledger import ledger_of
 from chains.caching.typed_cache import CacheStats, LevelName, TypedCache, canonical
 from chains.clock import Clock
@@ -30,13 +30,16 @@ MEMORY_BYTES = 32 * 2**20
 # The settings that an answer depends on: those for answering and chunking, not the addresses of services.
 # New answering settings enter the key automatically; a missing one would return wrong answers.
 _PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
-RERANKING = ("reranker", "reranker_candidates", "reranker_model", "reranker_base_url")
+RERANKING = ("reranker", "reranker_model", "reranker_base_url")
+REDIS_TIMEOUT_S = 0.25  # A question does not wait longer for a cache.
 
 
-def _depended_on(settings: Settings) -> set[str]:
-    """Return the variables of what answers, of how chunks are cut, and of wings."""
-    groups = (*GROUPS, *(type(wing) for wing in settings.wings if wing.CHANGES_ANSWERS))
-    return {variable for group in groups for variable in group.variables()} - _PLACES | {"chunk_size", "chunk_overlap"}
+def _depended_on() -> set[str]:
+    """Return the variables of what answers, and of how chunks are cut."""
+    return {variable for group in ANSWERING for variable in group.variables()} - _PLACES | {
+        "chunk_size",
+        "chunk_overlap",
+    }
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Caches:
 
         settings = self.settings
         facts = self._embedding_facts() | settings.as_variables(
-            ("retriever_type", "compression_base", "mmr_fetch_k", "mmr_lambda", *RERANKING)
+            ("retriever_type", "mmr_fetch_k", "mmr_lambda", *RERANKING)
         )
         asking = {
             "compression": settings.retrieval.strategy == "compression",
@@ -105,7 +108,7 @@ class Caches:
         folder = settings.prompt.folder
         texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
         # Secrets are dumped as asterisks.
-        dumped = settings.as_variables(sorted(_depended_on(settings)), mode="json")
+        dumped = settings.as_variables(sorted(_depended_on()), mode="json")
         return texts, dumped | {"provider": settings.provider}
 
     def _on(self, *levels: LevelName) -> bool:
@@ -134,5 +137,4 @@ class Caches:
 
     def _embedding_facts(self) -> dict[str, Any]:
         names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}
-        names |= {"embedding_query_prefix", "embedding_passage_prefix", "embedding_input_type"}
-        return self.settings.as_variables(names)
+        return self.settings.as_variables(names | {"embedding_prefixes"})

@@ -217,7 +217,7 @@ def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress |
 
 def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
     scheme, shown = _checked(address)
-    base = folder_beside(settings, settings.of_variable("sources_path"), "sources")
+    base = folder_beside(settings, None, "sources")
     key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
     ledger = ledger_of(settings)
     try:

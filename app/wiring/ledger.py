@@ -18,12 +18,9 @@ def ledger_of(settings: Settings) -> Database:
     Raises:
         ConfigurationError: DATABASE_URL is no address, or its driver is not installed.
     """
-    url = settings.of_variable("database_url")
+    url = settings.database.url
     file = ledger_file(settings)
-    pool_size = int(settings.of_variable("database_pool_size") or 10)
-    return _opened(
-        file, url.get_secret_value() if url else None, settings.store.collection, pool_size, settings.store.timeout_s
-    )
+    return _opened(file, url.get_secret_value() if url else None, settings.store.collection)
 
 
 def ledger_file(settings: Settings) -> Path:
@@ -36,8 +33,8 @@ def ledger_file(settings: Settings) -> Path:
 
 
 @lru_cache(maxsize=MOST_OPEN)
-def _opened(file: Path, url: str | None, collection: str, pool_size: int, timeout_s: float) -> Database:
-    return open_database(file, url, collection=collection, pool_size=pool_size, timeout_s=timeout_s)
+def _opened(file: Path, url: str | None, collection: str) -> Database:
+    return open_database(file, url, collection=collection)
 
 
 def bring_over(settings: Settings) -> list[str]:
@@ -53,7 +50,7 @@ def bring_over(settings: Settings) -> list[str]:
     events = Path(os.environ.get("EVENTS_PATH") or "storage/events.sqlite3")  # noqa: TID251 - as above.
     uploads = uploads_folder(settings)
     jobs = uploads.with_name(f"{uploads.name}.jobs")
-    records = folder_beside(settings, settings.of_variable("sources_path"), "sources") / "records"
+    records = folder_beside(settings, None, "sources") / "records"
     done = bring_from_postgres(database, collection) if database.dialect == "postgresql" else []
     if answers.exists():
         done.append(f"{bring_answers(database, answers, collection)} answers of {answers}")

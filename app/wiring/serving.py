@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.language_models import BaseChatModel
 
 from app import hooks
-from app.ledger.turns import Conversations
+from app.ledger.turns import MOST_CONVERSATIONS, Conversations
 from app.observability.call_log import CallLog
 from app.ports import AnswerLog, Outbox
 from app.wiring.access import Access
@@ -76,5 +76,4 @@ class Serving(Indexing):
     @cached_property
     def conversations(self) -> ConversationStore:
         """Return the store of conversations."""
-        session = self.settings.session
-        return Conversations(ledger_of(self.settings), ttl_s=session.ttl, capacity=session.capacity)
+        return Conversations(ledger_of(self.settings), ttl_s=self.settings.session.ttl, capacity=MOST_CONVERSATIONS)

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from chains.ports import Progress
 
 
+TIMEOUT_S = 10  # Of a request to a Chroma server.
+# Processor time and memory for reading one file.
+READING_S, READING_MB = 60, 1024
+
+
 def stored_index(settings: Settings, embeddings: Embeddings) -> StoredIndex:
     """Return the index that VECTOR_STORE_TYPE names."""
     from chains.ingestion.index import indexed_fields, indexed_text
@@ -47,7 +52,7 @@ def chroma_index(settings: Settings, recipe: Recipe) -> StoredIndex:
     if settings.chroma.host is None:
         return FolderIndex(settings.chroma.path, settings.store.collection, recipe)
     key = settings.chroma.api_key.get_secret_value() if settings.chroma.api_key else None
-    server = Server(settings.chroma.host, settings.chroma.port, settings.chroma.ssl, key, settings.store.timeout_s)
+    server = Server(settings.chroma.host, settings.chroma.port, settings.chroma.ssl, key, TIMEOUT_S)
     return ServerIndex(server, settings.store.collection, settings.chroma.path, recipe)
 
 
@@ -83,9 +88,9 @@ def parser(settings: Settings) -> "IsolatedParser":
     chunker = Chunker(size=size, overlap=settings.ingestion.chunk_overlap, join=size * 3 // 4)
     return IsolatedParser(
         chunker,
-        settings.ingestion.file_timeout_s,
-        settings.ingestion.file_memory_mb,
-        tesseract=which("tesseract") if settings.ingestion.ocr == "auto" else None,
+        READING_S,
+        READING_MB,
+        tesseract=which("tesseract") if settings.ingestion.ocr_languages != "off" else None,
         languages=settings.ingestion.ocr_languages,
     )
 

@@ -40,11 +40,6 @@ OF_DOCUMENTS: Final = _stems(
 )
 """What documents say of themselves: each says something else."""
 
-OF_PERIODS: Final = _stems(
-    "report accounts results minutes newsletter statistics survey budget forecast calendar agenda log journal"
-)
-"""Words of titles whose year is what the document is about: the next year's figures are others."""
-
 SINGLE: Final = _stems(
     "headquarters headquartered office capital owner manager director contact authority code currency language system "
     "hub chair chaired issued administered notified approved signed regulated supervised led founded named called "
@@ -63,12 +58,3 @@ NOT_NOW: Final = re.compile(
 EXAMPLE: Final = re.compile(
     r"\b(?:examples?|for instance|e\.g|suppose|imagine|sample calculation)\b|[=÷×]", re.IGNORECASE
 )
-_NO_LONGER: Final = (
-    r"(?:superseded|obsolete|deprecated|archived|withdrawn|replaced|outdated|no longer (?:valid|in force))"
-)
-SUPERSEDED: Final = re.compile(
-    rf"\bthis (?:\w+ ){{1,3}}(?:is|was|has been) (?:now )?(?:{_NO_LONGER}|out of date|a draft)\b|\bsuperseded by\b"
-    rf"|^\W*status\W+(?:{_NO_LONGER}|draft)\b|^(?:title:|#)\W*(?:{_NO_LONGER}|draft)\b|\((?:{_NO_LONGER}|draft)\)\W*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""By these words a document says that it is no longer true, or not yet."""

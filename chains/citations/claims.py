@@ -14,26 +14,20 @@ from chains.citations.claim_words import (
     IN_NO_HEADING,
     IN_NO_TITLE,
     NOT_NOW,
-    OF_PERIODS,
     SINGLE,
 )
 from chains.citations.clashes import denied
 from chains.citations.markers import inside
-from chains.text.letters import letters
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentences
 from chains.text.statements import Statement, read_statements
 from chains.text.tokens import WEIGHTS, Token, tokens
 from chains.text.words import stem
+from chains.versions import edition_of, series_of
 
 LONGEST_NAME: Final = 8  # Words.
 _SOFT: Final = 0.1  # The weight from which a word is more than grammar.
 
-_EDITION: Final = re.compile(
-    r"\b(?:version|edition|revision|rev|issue|v)\.?\s?\d+(?:\.\d+)*\b"
-    r"|\b(?:edition |fy ?)?(?:19|20)\d\d(?:[/-]\d{2,4})?\b",
-    re.IGNORECASE,
-)
 _NUMBERING: Final = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s")
 _ACRONYM: Final = re.compile(r"\(([A-Z]{2,6})\)")
 
@@ -110,14 +104,11 @@ class ClaimReader:
 
     def about(self, document: str, title: str, place: str = "") -> About:
         """Return what a document with a title is about; `place` is the jurisdiction that its metadata names."""
-        series = _EDITION.sub(" ", title)
-        is_of_period = any(word.key in OF_PERIODS for word in tokens(title))
-        edition = "" if is_of_period else letters("".join(match[0] for match in _EDITION.finditer(title)))
         words = [word for word in tokens(title) if word.weight > 0 or word.text.isupper()]
         names = {word.key for word in words if word.text[0].isdigit() or self._is_name(word)}
         place = place.casefold()
         place = "" if place in EVERYWHERE else place
-        return About(keys(words), frozenset(names) - IN_NO_TITLE, place, document, letters(series), edition)
+        return About(keys(words), frozenset(names) - IN_NO_TITLE, place, document, series_of(title), edition_of(title))
 
     def claims(self, text: str, about: About, path: Iterable[str] = (), head: str = "") -> Iterator[Claim]:
         """Yield the claims of a markdown text below the headings of `path`; `head` is that of a table which goes on."""

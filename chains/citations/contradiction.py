@@ -3,6 +3,7 @@
 Two claims contradict each other that have one subject, one measure and one condition, and another value.
 """
 
+import operator
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -17,6 +18,7 @@ from chains.state import Citation, Passage
 from chains.text.letters import one_line
 from chains.text.quantities import Quantity
 from chains.text.tokens import tokens
+from chains.versions import MARK, is_in_force, series_of
 
 FEWEST_SHARED: Final = 2
 SPECIFIC: Final = 4  # So many words in common say what a claim is about without a heading.
@@ -34,7 +36,8 @@ def contradict(one: Claim, other: Claim, asked: Collection[str] = frozenset()) -
     if not _values_differ(one, other) or one.is_denied != other.is_denied:
         return False
     if _are_versions(one.about, other.about):
-        alike = one.conditions == other.conditions and one.said == other.said and one.path == other.path
+        paths = ([series_of(heading) for heading in claim.path] for claim in (one, other))
+        alike = one.conditions == other.conditions and one.said == other.said and operator.eq(*paths)
         return alike and bool(one.words)
     both_answer = bool(asked) and _same_bound(one, other) and _answers(one, asked) and _answers(other, asked)
     return (
@@ -189,12 +192,13 @@ _HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
 
 
 def find_disagreement(
-    answer: str, citations: Sequence[Citation], shown: Sequence[Passage], question: str = ""
+    answer: str, citations: Sequence[Citation], shown: Sequence[Passage], question: str = "", *, older: bool = False
 ) -> tuple[str, str] | None:
     """Return what a cited statement gives that the answer repeats, and what another document's statement gives for it.
 
-    Each is a figure, a date or a name, with the title of its document behind it. The question counts as well: of two
-    statements that both speak of all that it asks, one may say more than the other.
+    The other document is one in force, or with `older` a version that is no longer. Each is a figure, a date or a name,
+    with the title of its document behind it. The question counts as well: of two statements that both speak of all that
+    it asks, one may say more than the other.
     """
     reader = ClaimReader(frozenset(chain.from_iterable(_in_small_letters(one["content"]) for one in shown)))
     asked, said = _asked(question), {word.key for word in tokens(answer)}
@@ -203,7 +207,11 @@ def find_disagreement(
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
         for other in shown if subjects else ():
             is_same = source_key(other)[0] == source_key(passage)[0]
-            if is_same or subjects.isdisjoint(evidence_of(other).occurrences):
+            if (
+                is_same
+                or is_in_force(str(other["metadata"].get("title") or "")) == older
+                or subjects.isdisjoint(evidence_of(other).occurrences)
+            ):
                 continue
             for rival in _claims(other, reader):
                 if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
@@ -248,5 +256,5 @@ def _is_repeated(claim: Claim, said: set[str]) -> bool:
 
 
 def _with_title(claim: Claim, passage: Passage) -> str:
-    title = one_line(passage["metadata"].get("title") or "")
+    title = MARK.sub("", one_line(passage["metadata"].get("title") or "")).strip()
     return f"{claim.written} ({title[:LONGEST_TITLE]})" if title else claim.written

@@ -18,6 +18,7 @@ from chains.question import check_limits, query_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
+from chains.versions import in_force_first
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
@@ -99,7 +100,9 @@ class Search(Runnable[Searching, list[Passage]]):
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
         kept = [_allowed(documents, config, self._names) for documents in found]
-        return _merged([_within(passages, state) for passages in kept], self._most(state))
+        return in_force_first(
+            _merged([_within(passages, state) for passages in kept], self._most(state)), query_of(state)
+        )
 
     def _found(self, queries: list[str], config: RunnableConfig | None, **limits: Any) -> list[list[Document]]:
         if len(queries) == 1:

@@ -37,6 +37,15 @@ class Quantity(NamedTuple):
         mine, theirs = self._allowed(), other._allowed()
         return mine[1] < theirs[0] or theirs[1] < mine[0]
 
+    @property
+    def kind(self) -> str:
+        """Return the measure; working days are days."""
+        return self.measure.removeprefix("working ")
+
+    def equals(self, other: "Quantity") -> bool:
+        """Return whether both name one value of one measure, whatever their bounds."""
+        return (self.measure, self.low, self.high) == (other.measure, other.low, other.high)
+
     def holds(self, other: "Quantity") -> bool:
         """Return whether the interval or bound holds another figure."""
         low, high = self._allowed()
@@ -185,9 +194,11 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
     kind, end = "", words[place].end
     for word in words[place + 1 : place + 4]:
         between = text[end : word.start]
-        if between.strip(" -("):
+        if between.strip(" -()"):
             break
         plain, end = word.text.lower(), word.end
+        if word.kind == "number" and word.key == words[place].key:
+            continue  # "Three (3) minutes".
         if plain in _KINDS_OF_DAYS:
             kind = _KINDS_OF_DAYS[plain]
         elif plain == "cubic":

@@ -17,6 +17,7 @@ from app.adapters.stores.chroma import Server, delete_collection, open_chroma
 from app.adapters.stores.chroma.compat import http_sessions
 from app.settings import load_settings
 from app.wiring import Services
+from app.wiring.storage import TIMEOUT_S
 from benchmarks.processes import PATIENCE_S, free_port, service
 from chains.errors import ConfigurationError, VectorStoreError
 from tests.app.test_interruption import stopped, write_corpus
@@ -179,11 +180,9 @@ def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(tmp_path):
 
 
 def test_a_server_that_falls_silent_is_not_waited_for(server, tmp_path):
-    settings = load_settings(
-        chroma_host=server.host, chroma_port=server.port, chroma_path=tmp_path, vector_store_timeout_s=7
-    )
+    settings = load_settings(chroma_host=server.host, chroma_port=server.port, chroma_path=tmp_path)
     sessions = http_sessions(cast("Any", Services(settings).store)._client)
-    assert [session.timeout.read for session in sessions] == [7, 7]
+    assert [session.timeout.read for session in sessions] == [TIMEOUT_S, TIMEOUT_S]
 
 
 @pytest.mark.slow

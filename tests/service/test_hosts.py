@@ -34,12 +34,10 @@ REDIS = "redis://127.0.0.1:6379/12"
 LIMIT = 10
 SETTINGS = {
     "VECTOR_STORE_TYPE": "postgres",
-    "DATABASE_POOL_SIZE": "2",
     "LLM_API_KEY": "gsk_test",
     "SCOPE_ENABLED": "off",
     "MIN_CHUNKS": "0",
     "REDIS_URL": REDIS,
-    "REDIS_TIMEOUT_S": "30",
     "CACHE_ENABLED": "on",
     "CACHE_BACKEND": "redis",
     "RATE_LIMIT": f"{LIMIT}/hour",

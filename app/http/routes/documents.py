@@ -16,6 +16,7 @@ from app.adapters.sessions.identity import Identity, Scope
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import identity_of
 from app.http.routes.page import language_of
+from app.ports import MOST_FILES
 from app.web import document, view
 from app.wiring import Services
 from app.wiring.library import UPLOAD_CATEGORIES, Library
@@ -215,7 +216,7 @@ def _limits(request: Request) -> UploadLimits:
     settings = services.settings
     return UploadLimits(
         max_mb=settings.uploads.max_mb,
-        max_files=settings.uploads.max_files,
+        max_files=MOST_FILES,
         endings=sorted(parser(settings).endings),
         categories=list(UPLOAD_CATEGORIES),
         audiences=["internal", "public"] if identity_of(request).audience == "internal" else ["public"],

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from app import hooks
 from app.ledger.outbox import WaitingMessages
-from app.ports import Trial
+from app.ports import MOST_EVENTS, Trial
 from app.settings import Settings
-from app.wings.events.settings import EventSettings
 from app.wiring.checks import TIMEOUT_S, answers
 from app.wiring.ledger import ledger_of
 
@@ -23,14 +22,14 @@ def outbox(settings: Settings) -> "Outbox | None":
     Raises:
         ConfigurationError: its extra is not installed.
     """
-    chosen = settings.wing(EventSettings)
+    chosen = settings.events
     if chosen.rabbitmq_url is None or not chosen.enabled:
         return None
     with hooks.from_extra("events", "RABBITMQ_URL"):
         from app.wings.events.outbox import Outbox
         from app.wings.events.publisher import Publisher
-    store = WaitingMessages(ledger_of(settings), capacity=chosen.capacity)
-    return Outbox(store, Publisher(chosen.rabbitmq_url.get_secret_value()), capacity=chosen.capacity)
+    store = WaitingMessages(ledger_of(settings), capacity=MOST_EVENTS)
+    return Outbox(store, Publisher(chosen.rabbitmq_url.get_secret_value()), capacity=MOST_EVENTS)
 
 
 def trials(services: "Services") -> Iterator[Trial]:

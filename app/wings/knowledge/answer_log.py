@@ -12,7 +12,6 @@ from app.ledger.answers import AnswerStore, LoggedAnswer, Nearest, Quote, pack
 from app.observability.tracing import SHUTDOWN_TIMEOUT_S
 from app.settings import Settings
 from app.wings.knowledge.certificate import Certificate, certificate
-from app.wings.knowledge.settings import AnswerLogSettings
 from app.wiring.ledger import ledger_of
 from chains.audience import Audience
 from chains.errors import VectorStoreError
@@ -26,6 +25,7 @@ from chains.state import Answer
 if TYPE_CHECKING:
     from app.wiring import Services
 
+MAX_MB = 200  # Of the logged answers; the oldest go first.
 MOST_WAITING = 1000  # Answers that are not written yet.
 RATE_TIMEOUT_S = 10
 UNLOGGED = "unlogged"  # In the metadata of a call's config: nobody wants this answer, so it is not logged.
@@ -35,15 +35,14 @@ log = get_logger(__name__)
 
 def answer_log(services: "Services") -> "KeptAnswers | None":
     """Return what keeps the answers; None where ANSWER_LOG is off."""
-    if not services.settings.wing(AnswerLogSettings).enabled:
+    if not services.settings.answer_log.enabled:
         return None
     return KeptAnswers(open_answers(services.settings), services)
 
 
 def open_answers(settings: Settings) -> AnswerStore:
     """Return the logged answers of the index; nothing is opened before it is used."""
-    chosen = settings.wing(AnswerLogSettings)
-    return AnswerStore(ledger_of(settings), days=chosen.days, max_mb=chosen.max_mb)
+    return AnswerStore(ledger_of(settings), days=settings.answer_log.days, max_mb=MAX_MB)
 
 
 class KeptAnswers:

@@ -9,7 +9,6 @@ from uuid import uuid4
 
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.recall import Recalled, check, count_recalled, recalled
-from app.wings.knowledge.settings import AnswerLogSettings
 
 if TYPE_CHECKING:
     from app.wiring import Services
@@ -19,7 +18,7 @@ MOST_EVENTS = 1000  # Of one change; the newest answers.
 
 def index_changed(services: "Services") -> None:
     """Bring the log in line with the index, and publish an event for each answer that is recalled by this change."""
-    if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
+    if services.remote is not None or not services.settings.answer_log.enabled:
         return
     store = open_answers(services.settings)
     store.trim()  # Also where nobody has asked for so long that no new answer does.
@@ -32,7 +31,7 @@ def index_changed(services: "Services") -> None:
 
 def count_of_recalled(services: "Services", _paths: Sequence[str]) -> Iterator[str]:
     """Yield a line where answers rest on words that changed, for the end of `waypoint ingest`."""
-    if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
+    if services.remote is not None or not services.settings.answer_log.enabled:
         return
     store = open_answers(services.settings)
     if number := count_recalled(store):

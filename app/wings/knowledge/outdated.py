@@ -14,7 +14,6 @@ from app.http.questions import JsonRoute, identity_of
 from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
 from app.wings.knowledge.recall import recalled
-from app.wings.knowledge.settings import AnswerLogSettings
 
 if TYPE_CHECKING:
     from app.wiring import Services
@@ -54,7 +53,7 @@ _EXAMPLE = {
 def outdated_answers(services: "Services") -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
-    is_kept = services.settings.wing(AnswerLogSettings).enabled and not services.remote
+    is_kept = services.settings.answer_log.enabled and not services.remote
     responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_EXAMPLE)
 
     @router.post("/api/outdated", responses=responses)

@@ -11,7 +11,6 @@ from app.http.openapi import error_responses, ok_response
 from app.http.questions import JsonRoute, identity_of
 from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.settings import AnswerLogSettings
 from chains.citations.markers import find_markers
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ _EARLIER = {
 def shared_answers(services: "Services") -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
-    is_kept = services.settings.wing(AnswerLogSettings).enabled
+    is_kept = services.settings.answer_log.enabled
     responses = error_responses(401, 403, 404, 422, 429, 500, 503) | ok_response(_EXAMPLE)
 
     @router.get("/api/answers", responses=error_responses(401, 403, 429, 500, 503) | ok_response(_EARLIER))

@@ -132,10 +132,7 @@ class Database:
         try:
             yield
         except PoolTimeoutError as error:
-            msg = (
-                f"all connections to {self.address} are in use; raise DATABASE_POOL_SIZE, or let fewer ask at once "
-                "(MAX_CONCURRENT_QUESTIONS)"
-            )
+            msg = f"all connections to {self.address} are in use; let fewer ask at once (MAX_CONCURRENT_QUESTIONS)"
             raise VectorStoreError(msg) from error
         except SQLAlchemyError as error:  # What no statement raised: a commit, a connection that was lost.
             raise explained(error, self.address) from error

@@ -84,9 +84,9 @@ REMEDIES = {
     "42501": "let an administrator grant it to the user of DATABASE_URL",
     "42P01": "the index was replaced, or its tables were deleted; ask again, or run `waypoint migrate`",
     "3F000": "run `waypoint migrate`",
-    "53300": "raise max_connections of the server, or lower DATABASE_POOL_SIZE or --workers",
+    "53300": "raise max_connections of the server, or lower --workers",
     "53": "the server is short of memory or disk; free some",
-    "57014": "it took longer than VECTOR_STORE_TIMEOUT_S; raise it, or look at the load of the server",
+    "57014": "it took longer than 10 seconds; look at the load of the server",
     "57": LOST,
     "08": LOST,
 }

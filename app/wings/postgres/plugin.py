@@ -5,8 +5,10 @@ from app.settings import Settings
 from app.wings.postgres.database import Database
 from app.wings.postgres.index import PostgresIndex
 from app.wings.postgres.schema import migrate
-from app.wings.postgres.settings import DatabaseSettings
 from chains.errors import ConfigurationError
+
+# Of a statement; and connections of a process.
+TIMEOUT_S, POOL_SIZE = 10, 10
 
 
 def index(settings: Settings, recipe: Recipe) -> StoredIndex:
@@ -15,10 +17,9 @@ def index(settings: Settings, recipe: Recipe) -> StoredIndex:
 
 
 def database_of(settings: Settings) -> Database:
-    """Return the database at DATABASE_URL, no connection is opened yet."""
-    database = settings.wing(DatabaseSettings)
-    url = database.url.get_secret_value() if database.url else ""
-    return Database(url, pool_size=database.pool_size, timeout_s=settings.store.timeout_s)
+    """Return the database at DATABASE_URL; no connection is opened yet."""
+    url = settings.database.url.get_secret_value() if settings.database.url else ""
+    return Database(url, pool_size=POOL_SIZE, timeout_s=TIMEOUT_S)
 
 
 def migrate_database(settings: Settings) -> str:
@@ -28,7 +29,7 @@ def migrate_database(settings: Settings) -> str:
         ConfigurationError: no database is configured, or it lacks pgvector.
         VectorStoreError: it does not answer, or refuses.
     """
-    if settings.wing(DatabaseSettings).url is None:
+    if settings.database.url is None:
         msg = "no database is configured: set DATABASE_URL, like postgresql://user:password@host:5432/name"
         raise ConfigurationError(msg)
     database = database_of(settings)

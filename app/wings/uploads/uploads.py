@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.wiring.ingestion import Ingestion
     from chains.ingestion.index import Report
 
+MOST_WAITING = 20  # Uploads; further ones get 429.
 ATTEMPTS = 3  # A file that kills the process must not do so forever.
 BUSY_S = 600
 RETRY_S = 1.0
@@ -109,7 +110,7 @@ class Uploads:
         with self._lock:
             self._receiving += 1
             taken = self._receiving
-        if taken + len(self.jobs.unfinished()) > self.settings.uploads.max_waiting:
+        if taken + len(self.jobs.unfinished()) > MOST_WAITING:
             self.received()
             raise UploadsBusyError
 
@@ -163,7 +164,7 @@ class Uploads:
 
     def _check(self, job: Job, names: Sequence[str]) -> None:
         pending = self.jobs.unfinished()
-        if len(pending) >= self.settings.uploads.max_waiting:
+        if len(pending) >= MOST_WAITING:
             raise UploadsBusyError
         if not job.replace:
             coming = {file.name for other in pending if other.folder == job.folder for file in other.files}

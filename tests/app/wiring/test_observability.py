@@ -12,7 +12,7 @@ from app.http.middleware.concurrency import InFlight
 from app.http.routes.health import Readiness
 from app.settings import load_settings
 from app.wings.events.plugin import outbox as outbox_of
-from app.wiring import Services
+from app.wiring import Services, llm
 from app.wiring.ledger import ledger_of
 from app.wiring.observability import check_outbox
 from chains.errors import ConfigurationError, LLMUnavailableError
@@ -41,9 +41,10 @@ def states(services: Services) -> dict[str, str]:
 
 
 @pytest.fixture
-def services(groq: FakeGroq, tmp_path) -> Services:
+def services(groq: FakeGroq, tmp_path, monkeypatch) -> Services:
     """A service with two models, in which one failed call opens a breaker."""
-    return small_services(tmp_path, groq, llm_allowed_models=OTHER, llm_breaker_failures=1)
+    monkeypatch.setattr(llm, "BREAKER_FAILURES", 1)
+    return small_services(tmp_path, groq, llm_allowed_models=OTHER)
 
 
 def test_each_model_that_was_chosen_has_a_breaker_of_its_own_in_the_figures_and_in_readiness(services, groq):
