@@ -22,9 +22,16 @@ from chains.citations.contradiction import find_disagreement
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
 from chains.citations.evidence import Asked, asked_about
 from chains.citations.markers import inside, link_labels
-from chains.citations.notes import bibliography, numbered_sources, read_footnotes
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
-from chains.citations.references import candidates, read_numbers, read_references, reference_to
+from chains.citations.references import (
+    bibliography,
+    candidates,
+    numbered_sources,
+    read_footnotes,
+    read_numbers,
+    read_references,
+    reference_to,
+)
 from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
 from chains.citations.titles import Reference
 from chains.citations.verification import (
@@ -119,7 +126,13 @@ class CiteSources:
         else:
             cited = markers.cited if isinstance(markers, NumberedMarkers) else []
             references, notes = read_numbers(text, cited), []
-        found = self._cite(text, references, shown, _asked(state), notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))])
+        found = self._cite(
+            text,
+            references,
+            shown,
+            _asked(state),
+            notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))],
+        )
         return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported, self._leads(found))
 
     def __call__(self, state: Generated) -> CitationResult:

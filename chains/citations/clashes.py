@@ -37,7 +37,7 @@ class Figure(NamedTuple):
 
 def figures_of(text: str, words: Sequence[Token]) -> list[Figure]:
     """Return the figures, dates and times of a text, and the numbers that are part of none."""
-    read = [((one.start, one.end), one) for one in quantities(text, words)]
+    read = [((one.start, one.end), one) for one in quantities(text)]
     numbers = [word for word in words if word.kind == "number"]
     spans = [span for span, _ in read]
     bare = [((word.start, word.end), None) for word in numbers if not inside(word.start, spans)]
@@ -157,10 +157,7 @@ def _in_another_cell(
         rivals = [entry for entry in entries if entry.block in blocks and not any(
             given <= numbers for given in said for numbers in _values(entry))]  # fmt: skip
         worth = [
-            [
-                sum(weights.get(key, 0.0) for key in entry.keys - (denied(entry.tokens) - also_denied))
-                for entry in some
-            ]
+            [sum(weights.get(key, 0.0) for key in entry.keys - (denied(entry.tokens) - also_denied)) for entry in some]
             for some in (homes, rivals)
         ]
         if max(worth[1], default=-1.0) >= max(worth[0]) + A_WORD:
@@ -228,7 +225,9 @@ def denied(words: Sequence[Token]) -> set[str]:
     for place, negation in enumerate(words):
         if is_negation(negation) and not _holds(words[max(0, place - REACH) : place], _CONDITIONS):
             behind = words[place + 1 : place + 1 + REACH]
-            said = (word for word in behind if word.text.lower() in _LIMITS or (word.weight > 0 and word.key != "longer"))
+            said = (
+                word for word in behind if word.text.lower() in _LIMITS or (word.weight > 0 and word.key != "longer")
+            )
             word = next(said, None)  # "no longer" denies what follows it.
             if word and word.text.lower() not in _LIMITS:
                 keys.add(word.key)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 
 from chains.state import Passage
@@ -47,7 +47,7 @@ def evidence_of(passage: Passage) -> Evidence:
     return prepare(passage["content"], heading, str(metadata.get("table_head") or ""))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """The words of a question: all content words, and the names among them.
 
@@ -63,14 +63,13 @@ class Asked:
     rivals: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def keys(self) -> frozenset[str]:
-        """Return the keys of the question's words."""
         return frozenset(word.key for word in self.words)
 
-    @property
+    @cached_property
     def repeatable(self) -> frozenset[str]:
-        """Return the words that a statement may repeat without saying anything: no names, which are other answers."""
+        """The words that a statement may repeat without saying anything: no names, which are other answers."""
         return self.keys - self.names
 
     def is_echoed_by(self, sentence: str) -> bool:

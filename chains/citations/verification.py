@@ -142,8 +142,9 @@ def _gives_a_figure_to_another_subject(
             return True
     measured = [figure.quantity for figure in figures if figure.quantity and not figure.quantity.label]
     for limit in (one for one in measured if one.bound in {"most", "least"}):
-        given = [(other, home) for home in evidence.statements for other in home.quantities if limit.equals(other)]
-        if given and all(other.bound == "exact" and not _LIMITS.search(f"{home.words} {home.announced}") for other, home in given):
+        given = [(one, home) for home in evidence.statements for one in home.quantities if limit.equals(one)]
+        bare = [one.bound == "exact" and not _LIMITS.search(f"{home.words} {home.announced}") for one, home in given]
+        if bare and all(bare):
             return True
     wanted = {word.key: word.weight for word in asked.words if word.weight >= CONTENT and word.kind != "number"}
     wanted = {key: weight for key, weight in wanted.items() if all(word.key != key for word in words)}
@@ -195,8 +196,9 @@ _ASKS_FOR: Final = re.compile(
 )
 _SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
 _TIME_WITHOUT_FIGURE: Final = re.compile(
-    r"\b(?:no|not|never|unlimited|until|till|as (?:soon|long|quickly)|immediate(?:ly)?|instant(?:ly)?|at once|within|during"
-    r"|straight away|overnight|depend(?:s|ing)?|var(?:y|ies)|before|after|upon|(?:second|minute|hour|day|week|month|year)s?)\b",
+    r"\b(?:no|not|never|unlimited|until|till|as (?:soon|long|quickly)|immediate(?:ly)?|instant(?:ly)?|at once|within"
+    r"|straight away|overnight|depend(?:s|ing)?|var(?:y|ies)|before|during|after|upon"
+    r"|(?:second|minute|hour|day|week|month|year)s?)\b",
     re.IGNORECASE,
 )
 _PHONE: Final = re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}")
@@ -216,16 +218,18 @@ def gives_what_is_asked(sentence: str, question: str) -> bool:
     known = {(one.measure, one.low, one.high) for one in quantities(question)}
     figures = [one for one in quantities(sentence) if not one.label and (one.measure, one.low, one.high) not in known]
     measures = {one.measure for one in figures if not _SINCE.search(sentence, 0, one.start)} - _PRODUCTS
-    if asks["time"]:
-        return bool(_TIME_WITHOUT_FIGURE.search(sentence) if not measures else measures & _TIMES)
-    if asks["share"]:
-        return not measures or not measures.isdisjoint(_SHARES)
+    if asks["time"] and not measures:
+        return bool(_TIME_WITHOUT_FIGURE.search(sentence))
+    if not measures or asks["time"] or asks["share"]:
+        return not measures or not measures.isdisjoint(_TIMES if asks["time"] else _SHARES)
     if asks["counted"] and any(not UNITS.keys().isdisjoint(one_error_away(noun)) for noun in asks["counted"].split()):
         return True  # A unit of time with a slip of the pen.
-    if asks["money"]:
-        return not measures or not measures <= _UNITS - _SHARES
-    nouns = {word.key for word in tokens(asks["counted"])}
-    return not measures or not all(one not in nouns and (one in _UNITS or one.isupper()) for one in measures)
+    nouns = {word.key for word in tokens(asks["counted"] or "")}
+    return (
+        not measures <= _UNITS - _SHARES
+        if asks["money"]
+        else not all(one not in nouns and (one in _UNITS or one.isupper()) for one in measures)
+    )
 
 
 def attribute(

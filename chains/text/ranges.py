@@ -16,7 +16,7 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
     """
     found = [0.0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
-        read = [quantities(row.cells[place].text) if place < len(row.cells) else [] for row in rows]
+        read = [quantities(row.cells[place].text) if place < len(row.cells) else () for row in rows]
         if not any(one.low < one.high or one.bound in {"most", "least"} for some in read for one in some):
             continue
         name = tokens(next((row.columns[place] for row in rows if place < len(row.columns)), ""))

@@ -102,9 +102,9 @@ class Statement:
         return frozenset(word.key for word in self.tokens)
 
     @cached_property
-    def quantities(self) -> list[Quantity]:
+    def quantities(self) -> tuple[Quantity, ...]:
         """Figures, dates and times of `compared`, with their places in it."""
-        return quantities(self.compared, self.tokens)
+        return quantities(self.compared)
 
     @cached_property
     def letters(self) -> str:

@@ -63,7 +63,8 @@ def test_words_of_the_question_and_short_answers_find_their_passage(question, se
         (
             "Oversize freight on an open wagon: how many days ahead?",
             "A parcel should be booked at least five working days ahead.",
-            "| Service | Ahead |\n|---|---|\n| Oversize freight, open wagon | 21 days |\n| Parcel | 5 working days |\n\n"
+            "| Service | Ahead |\n|---|---|\n| Oversize freight, open wagon | 21 days |\n"
+            "| Parcel | 5 working days |\n\n"
             "A parcel should be booked at least five working days ahead.",
         ),
         ("What is the fee at the depot?", "17 October 2026", "The law begins on 17 October 2026."),
