@@ -23,12 +23,13 @@ test-slow: $(VENV)/.dev ## Run the slow tests: killed ingestions, the installed 
 test-browser: $(VENV)/.dev ## Run the tests of the page in Chromium
 	$(PYTEST) tests/web
 
-check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import rules, dependencies, tests
+check: $(VENV)/.dev ## Everything that CI checks: format, lint, types, import rules, dependencies, the ratchet of lines, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
+	$(BIN)/python -m benchmarks.house --ratchet
 	$(MAKE) test test-slow test-browser
 
 release: export REQUIRE_SERVICES = 1

@@ -1,6 +1,7 @@
 """Measure the house itself: lines, files, settings, packages and the way of one question: `python -m benchmarks.house`.
 
 Prints the table of docs/architecture.md; `--write` keeps the figures in docs/figures.json, beside those of before.
+`--ratchet`, a part of `make check`, counts lines only, and fails where `chains` and `app` have grown.
 """
 
 import argparse
@@ -26,6 +27,9 @@ from benchmarks.tables import table
 
 WINGS = "app/wings"
 LONG = 300
+# The most lines of `chains` and `app`. It only goes down: whoever deletes lowers it, whoever adds deletes first.
+RATCHET = 50_800
+SLACK = 0.01  # By so much the house may be smaller before the figure has to follow.
 QUESTION = "What is the GST rate on imports into Singapore?"
 GUIDE = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 COLUMNS = {"issue": "tree of the issue", "before": "`4a1b169`", "now": "now"}
@@ -35,13 +39,26 @@ def main() -> None:
     """Print the table, and keep the figures where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="keep the figures in docs/figures.json")
-    write = parser.parse_args().write
+    parser.add_argument("--ratchet", action="store_true", help="fail where `chains` and `app` have grown")
+    options = parser.parse_args()
+    if options.ratchet:
+        sys.exit(ratchet(cheap()["`chains` and `app`: lines"]))
+    write = options.write
     configure_logs("error")
     kept = read_figures()["house"]["values"]
     found = {**kept, "now": {**cheap(), **installed(), **way_of_a_question()}}
     print(house_table(found))
     if write:
         write_figures("house", found)
+
+
+def ratchet(lines: int) -> str | None:
+    """Return what is wrong with so many lines of `chains` and `app`; None where nothing is."""
+    if lines > RATCHET:
+        return f"chains and app have {lines:,} lines, more than {RATCHET:,}: delete what the change replaces"
+    if lines < RATCHET * (1 - SLACK):
+        return f"chains and app have {lines:,} lines: lower RATCHET in benchmarks/house.py from {RATCHET:,}"
+    return None
 
 
 def house_table(values: dict[str, dict[str, int]]) -> str:

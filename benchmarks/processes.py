@@ -77,7 +77,7 @@ def service(
         process = subprocess.Popen(
             [python_of(checkout), *program, "serve", "--port", port, *words],
             cwd=folder,
-            env=environment(PYTHONPATH=str(checkout), **{"WARM_UP": "off", "DRAIN_TIMEOUT_S": "600"} | settings),
+            env=environment(PYTHONPATH=str(checkout), **{"WARM_UP": "off"} | settings),
             stdout=file,
             stderr=file,
         )

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.context import collect_runs
 from langchain_core.tracers.schemas import Run
 
-from app.settings import Settings
+from app.settings import load_settings
 from app.wiring.chain import safety_of
 from benchmarks.tables import table
 from chains import build_chain
@@ -66,7 +66,7 @@ def examples_table() -> str:
 def trace_tree() -> str:
     """Return the runs of one answer of the service, each below the one that called it, with its kind."""
     model = FakeListChatModel(responses=["It is 9 % [GST Guide > Rate]."], name="ChatModel")
-    settings = Settings(_env_file=None, llm_provider="offline")
+    settings = load_settings(_env_file=None, llm_provider="offline")
     checks = safety_of(settings, "Answer from the documents.")
     chain = build_chain(retriever=Retriever(), model=model, scope=RunnableLambda(_in_scope, name="Gate"), safety=checks)
     with collect_runs() as runs:

@@ -66,23 +66,18 @@ class Around(Runnable[Any, Any]):
             yield self.shown(part, call.config)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
         return _whole(self.parts(Invocation(self.bound, input, config, kwargs)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Return the answer."""
         return _whole([part async for part in self.aparts(Invocation(self.bound, input, config, kwargs))])
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Return the parts of the answer as they come."""
         return self.parts(Invocation(self.bound, input, config, kwargs, streamed=True))
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Return the parts of the answer as they come."""
         return self.aparts(Invocation(self.bound, input, config, kwargs, streamed=True))
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
-        """Return the chain's own name."""
         return self.bound.get_name(suffix, name=name)
 
     @property
@@ -92,20 +87,16 @@ class Around(Runnable[Any, Any]):
         return steps
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
         return self.bound.get_input_schema(config)
 
     def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
-        """Return the chain's own schema."""
         return self.bound.get_output_schema(config)
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """Return what a call's `configurable` may hold."""
         return self.bound.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        """Return the chain's own graph."""
         return self.bound.get_graph(config)
 
 

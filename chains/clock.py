@@ -23,15 +23,12 @@ class SystemClock:
     """The machine's own clock."""
 
     def now(self) -> float:
-        """Return the monotonic time in seconds."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait in this thread."""
         time.sleep(seconds)
 
     async def asleep(self, seconds: float) -> None:
-        """Wait without holding up the event loop."""
         await asyncio.sleep(seconds)
 
 

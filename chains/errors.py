@@ -5,23 +5,14 @@ WaypointError
 ├── SafetyCheckError         the check of the question failed, so that nothing was searched
 ├── SessionError             the conversation cannot be read or kept at the moment
 ├── SessionNotFoundError     the caller has no such conversation
-├── ModerationError          the moderation service refuses, or its reply cannot be read
-│   └── ModerationUnavailableError       ... or it cannot be reached, or failed
-│       ├── ModerationRateLimitError     ... or asks to wait
-│       └── ModerationCircuitError       ... so often that it is not called for a while
+├── ModerationError          the moderation service gave no verdict
 ├── ConfigurationError       a setting, a model file or an index does not fit; nothing works until it is fixed
 ├── IngestionError           a corpus, or a file of it, cannot be read
 ├── DeadlineError            the time that the question may take is used up
 ├── RetrievalError           stage 1 failed
 │   ├── EmbeddingError       ... because the text could not be embedded
-│   │   └── EmbeddingUnavailableError     ... because the embedding service cannot be reached, or failed
-│   │       ├── EmbeddingRateLimitError   ... or asks to wait
-│   │       └── EmbeddingCircuitError     ... so often that it is not called for a while
-│   ├── VectorStoreError     ... because the vector store did not answer
-│   │   └── IndexBusyError   ... or is being changed by another ingestion
-│   └── RetrievalUnavailableError        ... because the retrieval service cannot be reached, or failed
-│       ├── RetrievalRateLimitError      ... or asks to wait
-│       └── RetrievalCircuitError        ... so often that it is not called for a while
+│   └── VectorStoreError     ... because the vector store did not answer
+│       └── IndexBusyError   ... or is being changed by another ingestion
 └── LLMError                 stage 3 failed
     ├── LLMRejectedError     the provider refuses the request; asking again will not help
     │   └── LLMTooLargeError ... because the prompt is larger than it takes, or than a minute's budget
@@ -31,12 +22,17 @@ WaypointError
     ├── LLMUnavailableError  the provider cannot be reached, or failed
     │   └── LLMCircuitError  ... so often that it is not called for a while
     └── LLMReplyError        the provider's reply cannot be read
+
+`failure` of a ModerationError, EmbeddingError or RetrievalError says what became of the call to a service.
 """
 
 from typing import ClassVar, Literal
 
 BreakerOutcome = Literal["success", "failure"] | None
 """What an error tells a circuit breaker about the service: it is there, it failed, or nothing."""
+
+Failure = Literal["unavailable", "rate_limited", "circuit_open"]
+"""A service cannot be reached or failed; asks to wait; or failed so often that it is not called for a while."""
 
 
 class WaypointError(Exception):
@@ -46,16 +42,23 @@ class WaypointError(Exception):
         is_retryable: Whether the same request may succeed a little later.
         breaker_outcome: What it tells a circuit breaker about the service; None is nothing.
         retry_after_s: How long the service asks to wait, where it says so.
+        failure: What became of the call to a service; None where it refused, or none was called.
     """
 
     stage: ClassVar[str] = "pipeline"
     code: ClassVar[str] = "WAYPOINT_ERROR"
-    is_retryable: ClassVar[bool] = False
-    breaker_outcome: ClassVar[BreakerOutcome] = None
+    is_retryable: bool = False
+    breaker_outcome: BreakerOutcome = None
 
-    def __init__(self, message: str = "", *, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, retry_after_s: float | None = None, failure: Failure | None = None
+    ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.failure = failure
+        if failure:
+            self.is_retryable = failure != "circuit_open"
+            self.breaker_outcome = "failure" if failure == "unavailable" else None
 
 
 class QuestionError(WaypointError):
@@ -77,26 +80,6 @@ class ModerationError(WaypointError):
 
     stage = "safety"
     code = "MODERATION_ERROR"
-
-
-class ModerationUnavailableError(ModerationError):
-    """The moderation service cannot be reached, does not answer in time, or failed on its side."""
-
-    is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
-
-
-class ModerationRateLimitError(ModerationUnavailableError):
-    """The moderation service asks to wait before the next request."""
-
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
-class ModerationCircuitError(ModerationUnavailableError):
-    """The moderation service failed so often that it is not called for a while."""
-
-    is_retryable = False
-    breaker_outcome: ClassVar[BreakerOutcome] = None
 
 
 class SessionError(WaypointError):
@@ -149,26 +132,6 @@ class EmbeddingError(RetrievalError):
     code = "EMBEDDING_ERROR"
 
 
-class EmbeddingUnavailableError(EmbeddingError):
-    """The embedding service cannot be reached, does not answer in time, or failed on its side."""
-
-    is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
-
-
-class EmbeddingRateLimitError(EmbeddingUnavailableError):
-    """The embedding service asks to wait before the next request."""
-
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
-class EmbeddingCircuitError(EmbeddingUnavailableError):
-    """The embedding service failed so often that it is not called for a while."""
-
-    is_retryable = False
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
 class VectorStoreError(RetrievalError):
     """The vector store did not answer."""
 
@@ -179,26 +142,6 @@ class IndexBusyError(VectorStoreError):
     """Another ingestion is changing the index."""
 
     is_retryable = True
-
-
-class RetrievalUnavailableError(RetrievalError):
-    """The retrieval service cannot be reached, does not answer in time, or failed on its side."""
-
-    is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
-
-
-class RetrievalRateLimitError(RetrievalUnavailableError):
-    """The retrieval service asks to wait before the next request."""
-
-    breaker_outcome: ClassVar[BreakerOutcome] = None
-
-
-class RetrievalCircuitError(RetrievalUnavailableError):
-    """The retrieval service failed so often that it is not called for a while."""
-
-    is_retryable = False
-    breaker_outcome: ClassVar[BreakerOutcome] = None
 
 
 class LLMError(WaypointError):
@@ -217,7 +160,7 @@ class LLMRejectedError(LLMError):
     """The provider refuses the request (a wrong key, an unknown model, a prompt it does not take)."""
 
     can_fall_back = False
-    breaker_outcome: ClassVar[BreakerOutcome] = "success"  # A service that refuses is there.
+    breaker_outcome = "success"  # A service that refuses is there.
 
 
 class LLMTooLargeError(LLMRejectedError):
@@ -240,24 +183,24 @@ class LLMTimeoutError(LLMError):
     """The provider did not answer in time."""
 
     is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
+    breaker_outcome = "failure"
 
 
 class LLMUnavailableError(LLMError):
     """The provider cannot be reached, or failed on its side."""
 
     is_retryable = True
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
+    breaker_outcome: BreakerOutcome = "failure"
 
 
 class LLMCircuitError(LLMUnavailableError):
     """The provider failed so often that it is not called for a while."""
 
     is_retryable = False
-    breaker_outcome: ClassVar[BreakerOutcome] = None
+    breaker_outcome = None
 
 
 class LLMReplyError(LLMError):
     """The provider replied, and the reply cannot be read."""
 
-    breaker_outcome: ClassVar[BreakerOutcome] = "failure"
+    breaker_outcome = "failure"

@@ -17,15 +17,15 @@ from chains.text.letters import letters
 Kind = Literal["markdown", "html", "pdf", "docx", "text", "slides", "table", "email", "book", "records"]
 
 KINDS: dict[str, Kind] = {
-    **dict.fromkeys((".md", ".markdown"), "markdown"),
+    **dict.fromkeys((".md", ".markdown", ".mdx", ".adoc", ".rst"), "markdown"),
     **dict.fromkeys((".htm", ".html", ".xhtml"), "html"),
     ".pdf": "pdf",
-    ".docx": "docx",
+    **dict.fromkeys((".docx", ".odt", ".rtf"), "docx"),
     ".pptx": "slides",
     **dict.fromkeys((".csv", ".tsv", ".xlsm", ".xlsx"), "table"),
-    ".eml": "email",
+    **dict.fromkeys((".eml", ".msg"), "email"),
     ".epub": "book",
-    **dict.fromkeys((".jsonl", ".ndjson"), "records"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "records"),
 }
 # Longer documents are put together around the wanted place only, up to this many characters.
 MOST_CHARACTERS = 300_000

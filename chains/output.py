@@ -47,14 +47,12 @@ class AnswerOutput(Runnable[Scored, Answer]):
         self._visible = frozenset({*self._fields, REPLACEMENT, UNSUPPORTED_SO_FAR})
 
     def invoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
-        """Return the answer object."""
         state: dict[str, Any] = {**input, "metadata": describe(input, config or {})}
         if state.get(REPLACEMENT) is not None:
             state["answer"] = state[REPLACEMENT]
         return cast("Answer", {name: state[name] for name in self._fields if name in state})
 
     async def ainvoke(self, input: Scored, config: RunnableConfig | None = None, **kwargs: Any) -> Answer:
-        """Return the answer object."""
         return self.invoke(input, config)
 
     def transform(

@@ -42,11 +42,9 @@ class FourCharacters:
     """Counts four characters as a token, as the providers' own rules of thumb do; a part counts as a whole one."""
 
     def count(self, text: str) -> int:
-        """Return the number of tokens."""
         return -(-len(text) // CHARACTERS_PER_TOKEN)
 
     def cut(self, text: str, tokens: int) -> str:
-        """Return the beginning of the text that fits into `tokens` tokens."""
         return text[: max(0, tokens) * CHARACTERS_PER_TOKEN]
 
 

@@ -97,7 +97,7 @@ class CircuitBreaker:
         name: str = "language model",
         failures: int = 5,
         reset_s: float = 60,
-        open_error: type[WaypointError] = LLMCircuitError,
+        open_error: Callable[[str], WaypointError] = LLMCircuitError,
     ) -> None:
         self.name = name
         self.state = "closed"

@@ -81,19 +81,15 @@ class Rewrite(Runnable[Contextualised, Record]):
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """Return the configurable fields and alternatives of what makes the message."""
         return self._answer.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        """Return the graph of what makes the message."""
         return self._answer.get_graph(config)
 
     def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Record:
-        """Return the message and its text."""
         return self._whole(input, self._answer.invoke(self._prompted(input), config))
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Record:
-        """Return the message and its text."""
         return self._whole(input, await self._answer.ainvoke(self._prompted(input), config))
 
     def stream(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Record]:

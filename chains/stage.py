@@ -49,12 +49,12 @@ class Stage(RunnableAssign):
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
         """Return the state with the stage's fields."""
         state = self._checked(_bound(input, kwargs))
-        return {**state, **self._call_with_config(partial(self._fields, state), _recorded(state), config)}
+        return {**state, **self._call_with_config(_of(self._fields, state), _recorded(state), config)}
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
         """Return the state with the stage's fields."""
         state = self._checked(_bound(input, kwargs))
-        return {**state, **await self._acall_with_config(partial(self._afields, state), _recorded(state), config)}
+        return {**state, **await self._acall_with_config(_of(self._afields, state), _recorded(state), config)}
 
     def transform(self, input: Iterator[State], config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[State]:
         """Yield the parts of the state as they come, then those of the stage's fields."""
@@ -64,7 +64,7 @@ class Stage(RunnableAssign):
             state += part
             if passed := self._passed(part):
                 yield passed
-        yield from self._transform_stream_with_config(iter([_recorded(state)]), partial(self._parts, state), config)
+        yield from self._transform_stream_with_config(iter([_recorded(state)]), _of(self._parts, state), config)
 
     async def atransform(
         self, input: AsyncIterator[State], config: RunnableConfig | None = None, **kwargs: Any
@@ -80,7 +80,7 @@ class Stage(RunnableAssign):
         async def whole() -> AsyncIterator[State]:
             yield _recorded(state)
 
-        async for found in self._atransform_stream_with_config(whole(), partial(self._aparts, state), config):
+        async for found in self._atransform_stream_with_config(whole(), _of(self._aparts, state), config):
             yield found
 
     def _fields(
@@ -140,6 +140,16 @@ class Stage(RunnableAssign):
             msg = f"stage {self.name!r} unpacks {field!r}, which must be a mapping, not {type(value).__name__}"
             raise TypeError(msg)
         return value
+
+
+_SIGNATURE = inspect.signature(lambda recorded, run_manager, config: None)
+
+
+def _of(compute: Callable[..., Any], state: State) -> Callable[..., Any]:
+    """Return what computes the fields of this state; LangChain reads its signature several times in each call."""
+    fields = partial(compute, state)
+    fields.__signature__ = _SIGNATURE  # type: ignore[attr-defined]  # Else it is worked out anew each time.
+    return fields
 
 
 def _recorded(state: State) -> State:

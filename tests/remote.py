@@ -10,7 +10,7 @@ from tests.fakes import WordEmbeddings
 
 
 def services_over(folder: Path, **settings: Any) -> Services:
-    chosen: dict[str, Any] = {"min_chunks": 0, "web_delay_s": 0, "web_allow_private": True, "source_max_mb": 1}
+    chosen: dict[str, Any] = {"min_chunks": 0, "web_allow_private": True}
     chosen |= {"vector_store_type": "memory", "memory_store_path": folder / "store.json"} | settings
     return Services(settings_over(folder, "http://127.0.0.1:1", **chosen), parts=Parts(embeddings=WordEmbeddings()))
 

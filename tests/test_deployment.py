@@ -16,7 +16,8 @@ import httpx
 import pytest
 import yaml
 
-from app.settings import Settings, fields
+from app.http.process import DRAIN_S
+from app.settings import fields, load_settings
 from app.wiring import Services, sample_corpus
 from benchmarks.processes import PATIENCE_S, PROGRAM, environment, free_port, responds, wait_until
 
@@ -163,9 +164,9 @@ def test_the_composed_service_is_set_by_settings_that_exist_and_may_have_several
     assert set(waypoint["environment"]) - SETTINGS == set()
     given: dict[str, Any] = {name.lower(): value for name, value in composed("waypoint").items()}
     assert waypoint["tmpfs"][1:] == [f"{given.pop('prometheus_multiproc_dir')}:uid=10001"]
-    settings = Settings(_env_file=None, **{name: value for name, value in given.items() if value})
+    settings = load_settings(_env_file=None, **{name: value for name, value in given.items() if value})
     assert settings.chroma.host in COMPOSE["services"]
-    assert int(waypoint["stop_grace_period"].removesuffix("s")) > settings.server.drain_timeout_s + 5
+    assert int(waypoint["stop_grace_period"].removesuffix("s")) > DRAIN_S + 5
     assert waypoint["ports"] == [f"127.0.0.1:{settings.server.port}:{settings.server.port}"]
 
 
@@ -176,7 +177,7 @@ def test_the_composition_comes_up_with_nothing_set_and_without_what_a_profile_na
     assert ":?" not in (ROOT / "compose.yaml").read_text(encoding="utf-8")
     assert set(services) - named == {"waypoint", "chroma", "redis"}
     assert {name for name, on in services["waypoint"]["depends_on"].items() if not on.get("required", True)} == named
-    assert composed("waypoint")["RABBITMQ_URL"] == ""
+    assert composed("waypoint")["RABBITMQ_URL"] == composed("waypoint")["DATABASE_URL"] == ""
 
 
 def test_rabbitmq_is_composed_only_where_its_profile_is_asked_for_and_is_the_broker_of_the_settings():
@@ -258,7 +259,7 @@ def running(command: list[str], folder: Path, **given: str) -> Iterator[None]:
 def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_database_of_the_settings():
     services = COMPOSE["services"]
     server, waypoint = services["postgres"], services["waypoint"]
-    address = urlsplit(waypoint["environment"]["DATABASE_URL"])
+    address = urlsplit(composed("waypoint", POSTGRES_PASSWORD="a1")["DATABASE_URL"])
     given = server["environment"]
 
     assert server["profiles"] == ["postgres"]
@@ -269,8 +270,8 @@ def test_postgres_is_composed_only_where_its_profile_is_asked_for_and_is_the_dat
     )
     options: dict[str, Any] = {name.lower(): value for name, value in lines if name != "COMPOSE_PROFILES"}
     assert dict(lines)["COMPOSE_PROFILES"] in server["profiles"]
-    settings = Settings(_env_file=None, database_url=waypoint["environment"]["DATABASE_URL"], **options)
-    assert settings.store.kind == settings.session.backend == settings.of_variable("events_backend") == "postgres"
+    settings = load_settings(_env_file=None, database_url=address.geturl(), **options)
+    assert settings.store.kind == "postgres"
 
 
 def unit() -> str:
@@ -283,7 +284,7 @@ def test_the_unit_stops_the_service_by_one_signal_and_waits_for_its_answers():
     seconds = int(re.findall(r"TimeoutStopSec=(\d+)", unit())[0])
 
     assert "KillMode=mixed" in unit()
-    assert seconds > fields()["drain_timeout_s"].default + 5
+    assert seconds > DRAIN_S + 5
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd on this machine")

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
 from chains.citations import CiteSources
-from chains.citations.evidence import from_sentences
+from chains.citations.evidence import prepare
 from chains.citations.support import support
 from chains.state import CitationResult, Context, Generated, Passage
 from evals.metrics import auroc
@@ -126,7 +126,7 @@ def test_the_one_refusal_is_recognised(rows):
 def test_support_ranks_claims_as_people_do(shared):
     """Every third claim of WiCE's development set."""
     claims, vectors = read(shared / "eval" / "wice" / "claim_dev.jsonl")[::3], WordVectors(find_weights())
-    scores = [support(one["claim"], from_sentences(one["evidence"]), similarity=vectors).score for one in claims]
+    scores = [support(one["claim"], prepare("\n\n".join(one["evidence"])), similarity=vectors).score for one in claims]
     wholly = np.array([one["label"] == "supported" for one in claims])
     partially = np.array([one["label"] != "not_supported" for one in claims])
     assert (auroc(np.column_stack([scores, wholly])) or 0) >= 0.78

@@ -33,7 +33,7 @@ def small_services(folder: Path) -> Services:
     (folder / "docs" / "internal").mkdir(parents=True)
     (folder / "docs" / "rates.md").write_text("# Rates\n\nThe rate of a crane is 7 dollars.")
     (folder / "docs" / "internal" / "margin.md").write_text("# Margin\n\nThe margin is 3 %.")
-    services = services_over(folder, upload_max_mb=1, upload_max_files=3, cache_enabled=True)
+    services = services_over(folder, upload_max_mb=1, cache_enabled=True)
     services.ingest([folder / "docs"])
     return services
 

@@ -13,12 +13,7 @@ from app.adapters.http_client import async_client, client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
 from chains.audience import Audience, audience_of
 from chains.callbacks.deadline import time_limit
-from chains.errors import (
-    RetrievalCircuitError,
-    RetrievalError,
-    RetrievalRateLimitError,
-    RetrievalUnavailableError,
-)
+from chains.errors import RetrievalError
 from chains.retrieval import ChunkRetriever, Filters
 from chains.retrieval.retriever import SCORE
 
@@ -28,10 +23,7 @@ KIND = ServiceKind(
     settings="RETRIEVAL_URL",
     suspects={401: "RETRIEVAL_API_KEY", 403: "RETRIEVAL_API_KEY", 404: "RETRIEVAL_URL"},
     unreadable="what cannot be read",
-    refused=RetrievalError,
-    unavailable=RetrievalUnavailableError,
-    rate_limited=RetrievalRateLimitError,
-    circuit_open=RetrievalCircuitError,
+    error=RetrievalError,
     recent_s=5,  # Asking it costs nobody anything, and without it nothing is found.
 )
 # What a service may tell beside the contract, as ours does; the rest of a chunk's metadata is nobody's business.
@@ -68,8 +60,7 @@ class RetrievalService:
         options: the limits of its calls.
 
     Raises:
-        RetrievalError: the service refuses, or answers what does not fit.
-        RetrievalUnavailableError: it cannot be reached, or failed, also after the retries.
+        RetrievalError: the service refuses, or answers what does not fit; or it cannot be reached, or failed.
         DeadlineError: the question's time is used up.
     """
 

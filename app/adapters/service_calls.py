@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Unpack
 
 import httpx
@@ -29,10 +30,7 @@ class ServiceKind:
         settings: what to check when a reply does not fit.
         suspects: what to check by HTTP status.
         unreadable: what a reply is called that cannot be decoded.
-        refused: raised when asking again will not help.
-        unavailable: raised when the service cannot be reached, or failed.
-        rate_limited: raised when it asks to wait.
-        circuit_open: raised when it failed so often that it is not called for a while.
+        error: what its calls raise; `failure` says why, where the service did not refuse.
         recent_s: a health check sends no request if the last one succeeded within these seconds.
     """
 
@@ -41,10 +39,7 @@ class ServiceKind:
     settings: str
     suspects: Mapping[int, str]
     unreadable: str
-    refused: type[WaypointError]
-    unavailable: type[WaypointError]
-    rate_limited: type[WaypointError]
-    circuit_open: type[WaypointError]
+    error: type[WaypointError]
     recent_s: float = 30.0
 
 
@@ -80,7 +75,7 @@ class ServiceCalls:
             name=kind.name,
             failures=options.get("breaker_failures", 5),
             reset_s=options.get("breaker_reset_s", 60),
-            open_error=kind.circuit_open,
+            open_error=partial(kind.error, failure="circuit_open"),
         )
         self._retries = RetryCounter()
         self._succeeded_at = -math.inf
@@ -121,12 +116,12 @@ class ServiceCalls:
                 raise self._refused(error.response) from error
             except httpx.TimeoutException as error:
                 msg = f"the {self._kind.name} at {self.url} did not answer within {timeout_s:g} s; try again"
-                raise self._kind.unavailable(msg) from error
+                raise self._kind.error(msg, failure="unavailable") from error
             except httpx.DecodingError as error:
                 raise self.misfit(self._kind.unreadable) from error
             except httpx.HTTPError as error:
                 msg = f"the {self._kind.name} at {self.url} cannot be reached; check {self._kind.address}"
-                raise self._kind.unavailable(msg) from error
+                raise self._kind.error(msg, failure="unavailable") from error
 
     def is_known_to_work(self) -> bool:
         """Return whether a request succeeded lately and the circuit is closed."""
@@ -134,7 +129,7 @@ class ServiceCalls:
 
     def misfit(self, what: str) -> WaypointError:
         """Return the error for a reply that does not fit; `what` says what came."""
-        return self._kind.refused(f"the {self._kind.name} at {self.url} answered {what}; check {self._kind.settings}")
+        return self._kind.error(f"the {self._kind.name} at {self.url} answered {what}; check {self._kind.settings}")
 
     def _left_s(self, callbacks: Any) -> float:
         return 0.0 if self._breaker.state == "open" else left_s(callbacks)
@@ -145,7 +140,7 @@ class ServiceCalls:
         message = f"the {self._kind.name} at {self.url} answered {status}; check {suspect}"
         wait_s = retry_after_s(response.headers.get("retry-after"))
         if status == httpx.codes.TOO_MANY_REQUESTS:
-            return self._kind.rate_limited(message, retry_after_s=wait_s)
+            return self._kind.error(message, retry_after_s=wait_s, failure="rate_limited")
         if status in RETRYABLE or status >= httpx.codes.INTERNAL_SERVER_ERROR:
-            return self._kind.unavailable(message, retry_after_s=wait_s)
-        return self._kind.refused(message)
+            return self._kind.error(message, retry_after_s=wait_s, failure="unavailable")
+        return self._kind.error(message)

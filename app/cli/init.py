@@ -51,7 +51,7 @@ def init(
 def _write_settings(folder: Path) -> None:
     from app.settings.table import starter_file
 
-    chosen = {"CHROMA_PATH": _index_of(folder), "TEAMS_FILE": folder / "teams.yaml", "EXAMPLES_FILE": folder / EXAMPLES}
+    chosen = {"CHROMA_PATH": _index_of(folder), "PAGE_PATH": folder}
     lines = [f"{name}={_quoted(value)}" for name, value in chosen.items()]
     head = f"# The documents in {json.dumps(str(folder), ensure_ascii=False)}, in an index of their own.\n"
     if _write_new(Path(".env"), head + "".join(f"{line}\n" for line in lines) + starter_file(), mode=0o600):

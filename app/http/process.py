@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # How long sending a finished answer may take after the drain.
 SHUTDOWN_TIMEOUT_S = 5
+DRAIN_S = 30.0  # How long running answers may take to finish after SIGTERM.
 # How long a worker may take to start on a busy machine.
 WORKER_START_TIMEOUT_S = 60
 
@@ -159,7 +160,7 @@ def application(services: Services) -> "FastAPI":
     from app.http.server import create_app
 
     app = create_app(services)
-    drain_at_signals(app.state.in_flight, services.settings.server.drain_timeout_s)
+    drain_at_signals(app.state.in_flight, DRAIN_S)
     return app
 
 

@@ -13,7 +13,7 @@ from app import hooks
 from app.http import openapi
 from app.http.compat import langserve
 from app.http.errors import add_error_handlers
-from app.http.middleware import middleware
+from app.http.middleware import BATCH_MAX, middleware
 from app.http.middleware.concurrency import InFlight
 from app.http.routes import (
     chat,
@@ -28,6 +28,7 @@ from app.http.routes import (
     sign_in,
 )
 from app.wiring import Services
+from app.wiring.page_files import LOGOS, file_in, owner_of
 
 
 def create_app(services: Services) -> FastAPI:
@@ -72,18 +73,19 @@ def _add_routes(app: FastAPI, services: Services) -> None:
         most=settings.limits.question_characters,
     )
     handler = langserve.handler(chain, question, copilot.PATH)
-    app.include_router(copilot.copilot_router(chain, handler, question, batch_max=settings.limits.batch))
+    app.include_router(copilot.copilot_router(chain, handler, question, batch_max=BATCH_MAX))
     app.include_router(copilot.playground_router(chain, handler, question))
     app.include_router(health.router)
+    owner = owner_of(settings.web.page)
     page_router = page.page_router(
         services.examples,
         services.teams,
         audience=services.access.anonymous.audience if services.access.anonymous else "public",
         framed_by=settings.framing_origins,
         most_characters=settings.limits.question_characters,
-        name=settings.web.page_name,
-        greeting=settings.web.page_greeting,
-        logo=settings.web.page_logo,
+        name=owner.get("name", "Waypoint Co-Pilot"),
+        greeting=owner.get("greeting", ""),
+        logo=file_in(settings.web.page, *LOGOS),
     )
     for router in (
         openapi.router,

@@ -10,8 +10,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.ledger.schema import HEAD, metadata
-from app.ledger.words import tables_of_words
+from app.ledger.schema import HEAD, metadata, tables_of_words
 from chains.errors import ConfigurationError, VectorStoreError
 
 Dialect = Literal["sqlite", "postgresql"]

@@ -11,8 +11,9 @@ from langchain_core.documents import Document
 from numpy.typing import NDArray
 
 from app.ledger.database import Database
+from app.ledger.schema import FTS
 from app.ledger.vectors import to_wire
-from app.ledger.words import FILTERED, FTS, TERMS_OF
+from app.ledger.words import FILTERED, TERMS_OF
 
 Fields = Callable[[Document], tuple[str, str, str]]
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")

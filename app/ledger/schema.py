@@ -4,7 +4,7 @@
 a step in `app.ledger.steps`.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import (
     BigInteger,
@@ -101,6 +101,15 @@ copies = Table(  # files fetched from a remote source
     Column("fingerprint", Text, nullable=False),
 )
 
+faults = Table(  # of steps beside answers and ingestions
+    "faults",
+    metadata,
+    Column("step", String, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
 turns = Table(
     "turns",
     metadata,
@@ -177,9 +186,11 @@ statements = Table(  # the statements of passages that answers cite; the id is t
     Column("title", Text, nullable=False),
     Column("table_head", Text, nullable=False),
     Column("quote", Text, nullable=False),
-    Column("passage", String),  # a passage that holds it now; null where none does any more
+    # A passage that holds it whole; empty where none is known, so that the next check looks; null where none holds it.
+    Column("passage", String),
     Column("missing_since", Float),
     Index("statements_by_document", "doc_id"),
+    Index("statements_missing", "missing_since"),
 )
 
 citations = Table(
@@ -190,3 +201,27 @@ citations = Table(
     UniqueConstraint("statement", "answer"),
     Index("citations_by_answer", "answer"),
 )
+
+TOKENIZER = "porter unicode61"
+# What strangers are answered by: of words that only internal passages hold, nothing may be told, not even by the scores
+# and the order of public ones. It indexes rows of `words`, and keeps no text itself.
+FTS = (
+    f"CREATE VIRTUAL TABLE words USING fts5(title, section, text, tokenize = '{TOKENIZER}')",
+    f"CREATE VIRTUAL TABLE public_words USING fts5(title, section, text, content = words, tokenize = '{TOKENIZER}')",
+    "CREATE VIRTUAL TABLE words_terms USING fts5vocab(words, 'row')",
+    "CREATE VIRTUAL TABLE public_words_terms USING fts5vocab(public_words, 'row')",
+)
+# `rowid` is the passage's row, as in FTS5; its terms stand there too: they are counted down when it is deleted.
+POSTINGS = (
+    "CREATE TABLE words (rowid bigint PRIMARY KEY, text text NOT NULL, terms integer[] NOT NULL, "
+    "tokens integer NOT NULL)",
+    'CREATE TABLE terms (term text COLLATE "C" PRIMARY KEY, number integer GENERATED ALWAYS AS IDENTITY UNIQUE, '
+    "passages integer NOT NULL, public_passages integer NOT NULL)",
+    "CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL, "
+    "PRIMARY KEY (term, passage) INCLUDE (count, tokens))",
+)
+
+
+def tables_of_words(dialect: Literal["sqlite", "postgresql"]) -> tuple[str, ...]:
+    """Return the statements that make the tables of words."""
+    return FTS if dialect == "sqlite" else POSTINGS

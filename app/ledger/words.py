@@ -13,32 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain
 from math import log
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
+from app.ledger.database import Database
+from app.ledger.schema import TOKENIZER
 from chains.ports import ChunkPlace
 from chains.text.words import one_error_away, plain_words, searchable, stem, word_set
-
-if TYPE_CHECKING:
-    from app.ledger.database import Database
-
-TOKENIZER = "porter unicode61"
-# What strangers are answered by: of words that only internal passages hold, nothing may be told, not even by the scores
-# and the order of public ones. It indexes rows of `words`, and keeps no text itself.
-FTS = (
-    f"CREATE VIRTUAL TABLE words USING fts5(title, section, text, tokenize = '{TOKENIZER}')",
-    f"CREATE VIRTUAL TABLE public_words USING fts5(title, section, text, content = words, tokenize = '{TOKENIZER}')",
-    "CREATE VIRTUAL TABLE words_terms USING fts5vocab(words, 'row')",
-    "CREATE VIRTUAL TABLE public_words_terms USING fts5vocab(public_words, 'row')",
-)
-# `rowid` is the passage's row, as in FTS5; its terms stand there too: they are counted down when it is deleted.
-POSTINGS = (
-    "CREATE TABLE words (rowid bigint PRIMARY KEY, text text NOT NULL, terms integer[] NOT NULL, "
-    "tokens integer NOT NULL)",
-    'CREATE TABLE terms (term text COLLATE "C" PRIMARY KEY, number integer GENERATED ALWAYS AS IDENTITY UNIQUE, '
-    "passages integer NOT NULL, public_passages integer NOT NULL)",
-    "CREATE TABLE postings (term integer, passage bigint, count smallint NOT NULL, tokens smallint NOT NULL, "
-    "PRIMARY KEY (term, passage) INCLUDE (count, tokens))",
-)
 
 # Fewer than `chains.text.words.STOP_WORDS`, because words like "after" and "between" help to find a passage.
 STOP_WORDS = word_set("""
@@ -77,11 +57,6 @@ SELECT long.doc_id, size, meta FROM (
 FILTERED = ("audience", "category", "jurisdiction")
 
 
-def tables_of_words(dialect: Literal["sqlite", "postgresql"]) -> tuple[str, ...]:
-    """Return the statements that make the tables of words."""
-    return FTS if dialect == "sqlite" else POSTINGS
-
-
 def condition(where: Mapping[str, str]) -> str:
     """Return the condition on `passages` that the values of these names have to be met."""
     return " AND ".join(f"{name} = :{name}" for name in FILTERED if name in where) or "1 = 1"
@@ -98,7 +73,7 @@ class LongDocument(NamedTuple):
 class Words(ABC):
     """The words of all passages, or of the public ones alone, as one version of the index has them."""
 
-    def __init__(self, database: "Database", *, public: bool) -> None:
+    def __init__(self, database: Database, *, public: bool) -> None:
         self._database, self._public = database, public
         self._frequencies: dict[str, int] = {}  # The number of passages that hold a word.
         self._nearest: dict[str, str | None] = {}
@@ -204,7 +179,7 @@ def metadata_of(column: Any) -> dict[str, Any]:
     return metadata
 
 
-def places(database: "Database", ids: Sequence[str]) -> dict[str, ChunkPlace]:
+def places(database: Database, ids: Sequence[str]) -> dict[str, ChunkPlace]:
     """Return the places of those given passages that exist, by id."""
     return {id_: ChunkPlace(*place) for id_, *place in database.rows(PLACES, ids=list(ids))}
 
@@ -283,7 +258,7 @@ SELECT count(*), coalesce(sum(tokens), 0) FROM words JOIN passages ON row = word
 class PostingsWords(Words):
     """The words in tables of terms and postings."""
 
-    def __init__(self, database: "Database", *, public: bool) -> None:
+    def __init__(self, database: Database, *, public: bool) -> None:
         super().__init__(database, public=public)
         self._count = "public_passages" if public else "passages"
         self._shown = "audience = 'public'" if public else "1 = 1"

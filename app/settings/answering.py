@@ -1,17 +1,24 @@
 """The settings of what answers: models, index, retrieval, citations, confidence, checks."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, Self
 
-from pydantic import AliasChoices, DirectoryPath, Field, SecretStr
+from pydantic import AliasChoices, DirectoryPath, Field, SecretStr, model_validator
+from pydantic_settings import SettingsConfigDict
 
-from app.settings.group import AllSettings, Group
+from app.settings.group import Group
 from app.settings.values import (
+    LISTED_MODEL,
+    LOCAL_REWRITING_S,
+    LOCAL_SERVERS,
+    LOCAL_TIMEOUT_S,
+    OPENROUTER_MODEL,
+    REWRITING_S,
     ConfidenceName,
     Flag,
     Fraction,
     Hosts,
+    JsonObject,
     Port,
     Positive,
     Reformulation,
@@ -20,14 +27,13 @@ from app.settings.values import (
     Seconds,
     StoreName,
     WebAddress,
-    preset,
 )
 
 
 class LLMSettings(Group):
     """The language model that writes the answers."""
 
-    PREFIX: ClassVar[str] = "llm_"
+    model_config = SettingsConfigDict(env_prefix="llm_")
 
     chosen: Literal["groq", "openai-compatible", "openrouter", "ollama", "llama-cpp", "offline"] | None = Field(
         None,
@@ -38,14 +44,9 @@ class LLMSettings(Group):
     api_key: SecretStr | None = Field(
         None,
         validation_alias=AliasChoices("llm_api_key", "groq_api_key"),
-        description="API key of the provider; GROQ_API_KEY works as well",
+        description="API key of the provider; GROQ_API_KEY and OPENROUTER_API_KEY work as well",
     )
-    openrouter_api_key: SecretStr | None = Field(
-        None, validation_alias="openrouter_api_key", description="API key of OpenRouter; empty: LLM_API_KEY"
-    )
-    openrouter_referer: WebAddress | None = Field(
-        None, validation_alias="openrouter_referer", description="URL of your site, sent to OpenRouter"
-    )
+    openrouter_api_key: SecretStr | None = Field(None, validation_alias="openrouter_api_key", exclude=True)
     base_url: WebAddress | None = Field(
         None,
         description="Base URL of the provider: the host alone for groq, up to /v1 for others; empty: Groq itself, "
@@ -61,21 +62,13 @@ class LLMSettings(Group):
         "", description="Models that clients of POST /chat may choose besides LLM_MODEL, separated by commas"
     )
     temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature")
-    chat_temperature: float = Field(
-        0.4, ge=0, le=2, validation_alias="chat_temperature", description="Sampling temperature for POST /chat"
-    )
-    reasoning_format: Literal["parsed", "hidden"] | None = Field(
-        None,
-        description="For reasoning models at Groq: return the reasoning separately or not at all; answers never "
-        "show `<think>`",
-    )
-    reasoning_effort: Literal["none", "default", "low", "medium", "high"] | None = Field(
-        None, description="Reasoning effort; see the provider's documentation for the values it accepts"
-    )
-    service_tier: Literal["auto", "on_demand", "flex"] | None = Field(None, description="Groq's service tier")
     max_tokens: Positive = Field(500, description="Maximum tokens of an answer")
     timeout_s: Seconds = Field(60, description="Timeout of one request to the model; 300 with ollama and llama-cpp")
     max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request")
+    options: JsonObject | None = Field(
+        None,
+        description='More options of LangChain\'s class of the provider, as JSON: {"reasoning_effort": "low"}',
+    )
     context_tokens: str = Field(
         "131072",
         pattern=r"^[1-9]\d*(,[^,=]+=[1-9]\d*)*$",
@@ -84,9 +77,6 @@ class LLMSettings(Group):
     )
     rpm: Positive | None = Field(None, description="Requests per minute that the provider allows; empty: no limit")
     tpm: Positive | None = Field(None, description="Tokens per minute that the provider allows; empty: no limit")
-    queue_timeout_s: Seconds = Field(20, description="How long a question may wait for LLM_RPM and LLM_TPM")
-    breaker_failures: Positive = Field(5, description="Consecutive failures that open the circuit breaker")
-    breaker_reset_s: Seconds = Field(60, description="Seconds the circuit breaker stays open")
     fallback: Flag = Field(
         True, description="Whether another model, or the offline answerer, answers when the provider fails"
     )
@@ -113,20 +103,42 @@ class LLMSettings(Group):
         default, *named = self.context_tokens.split(",")
         return int(dict(one.split("=") for one in named).get(model, default))
 
-    @classmethod
-    def completed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the address, model and timeouts that the provider stands for."""
-        return preset(values)
+    @property
+    def rewriting_timeout_s(self) -> float:
+        """Return how long the model may take to rewrite a question; then a rule decides."""
+        return LOCAL_REWRITING_S if self.provider in LOCAL_SERVERS else REWRITING_S
 
-    def contradiction(self, settings: AllSettings) -> str | None:
-        """Return what the provider lacks, or which window does not fit."""
-        del settings
+    @model_validator(mode="before")
+    @classmethod
+    def _preset(cls, values: Any) -> Any:
+        """Fill in the address, model and timeout that the provider stands for, where they are not set."""
+        keyed = values.get("openrouter_api_key") and not (values.get("llm_api_key") or values.get("groq_api_key"))
+        provider = str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()
+        names_model = values.get("llm_model") or values.get("primary_model_id")
+        if provider == "openrouter" and not names_model:
+            return values | {"llm_model": OPENROUTER_MODEL}
+        if provider not in LOCAL_SERVERS:
+            return values
+        usual = {"base_url": LOCAL_SERVERS[provider], "timeout_s": LOCAL_TIMEOUT_S}
+        return ({} if names_model else {"llm_model": LISTED_MODEL}) | usual | values
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        reason = self._lacks() or self._wrong_window()
+        if reason:
+            raise ValueError(reason)
+        return self
+
+    def _lacks(self) -> str | None:
         if self.chosen == "groq" and self.api_key is None:
             return "LLM_PROVIDER=groq needs a key in LLM_API_KEY or GROQ_API_KEY; LLM_PROVIDER=offline needs none"
         if self.chosen == "openai-compatible" and self.base_url is None:
             return "LLM_PROVIDER=openai-compatible needs LLM_BASE_URL, like http://127.0.0.1:8080/v1"
         if self.provider == "openrouter" and not (self.openrouter_api_key or self.api_key):
             return "LLM_PROVIDER=openrouter needs a key in OPENROUTER_API_KEY or LLM_API_KEY"
+        return None
+
+    def _wrong_window(self) -> str | None:
         windows = self.context_tokens.split(",")
         if self.max_tokens >= min(int(window.rpartition("=")[2]) for window in windows):
             return f"LLM_MAX_TOKENS ({self.max_tokens}) must be smaller than LLM_CONTEXT_TOKENS"
@@ -139,7 +151,7 @@ class LLMSettings(Group):
 class EmbeddingSettings(Group):
     """What questions and passages are embedded with."""
 
-    PREFIX: ClassVar[str] = "embedding_"
+    model_config = SettingsConfigDict(env_prefix="embedding_")
 
     provider: Literal["huggingface", "openai-compatible"] = Field(
         "huggingface", description="huggingface runs the model on this machine; openai-compatible calls a service"
@@ -148,41 +160,32 @@ class EmbeddingSettings(Group):
     backend: Literal["onnx", "torch"] = Field(
         "onnx", description="Runtime for huggingface; torch needs the extra `huggingface` and runs any model"
     )
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="Device for torch; auto uses a GPU if there is one. onnx runs on the CPU"
-    )
     base_url: WebAddress | None = Field(
         None, description="Base URL of the openai-compatible embedding service, like http://127.0.0.1:8080/v1"
     )
     api_key: SecretStr | None = Field(None, description="API key of the embedding service; empty: LLM_API_KEY")
-    query_prefix: str | None = Field(
-        None, description="Text that the model wants before a question; unset: by its name (docs/retrieval.md)"
+    prefixes: str | None = Field(
+        None,
+        pattern=r"^([^|]*\|[^|]*|input_type)$",
+        description="Text that the model wants before a question and before a passage, like `query: |passage: `; "
+        "input_type: the service adds it. Empty: by the model's name; a change needs a new index",
     )
-    passage_prefix: str | None = Field(
-        None, description="Text that the model wants before a passage; unset: by its name. A change needs a new index"
-    )
-    input_type: Flag = Field(
-        False,
-        description="Whether the embedding service adds the prefixes itself and is sent input_type, query or passage",
-    )
-    timeout_s: Seconds = Field(30, description="Timeout of one request to the embedding service")
-    max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request to the embedding service")
 
-    def contradiction(self, settings: AllSettings) -> str | None:
-        """Return what the backend or the service lacks."""
-        del settings
-        if self.device == "cuda" and not (self.provider == "huggingface" and self.backend == "torch"):
-            return "EMBEDDING_DEVICE=cuda needs EMBEDDING_PROVIDER=huggingface and EMBEDDING_BACKEND=torch"
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
         if self.provider == "openai-compatible" and self.base_url is None:
-            return "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
-        if self.input_type and self.provider != "openai-compatible":
-            return "EMBEDDING_INPUT_TYPE=true needs EMBEDDING_PROVIDER=openai-compatible"
-        if (self.query_prefix or self.passage_prefix) and self.provider == "huggingface" and self.backend == "onnx":
-            return (
-                "EMBEDDING_QUERY_PREFIX and EMBEDDING_PASSAGE_PREFIX need EMBEDDING_BACKEND=torch or "
-                "EMBEDDING_PROVIDER=openai-compatible: the packaged model takes none"
+            msg = "EMBEDDING_PROVIDER=openai-compatible needs EMBEDDING_BASE_URL, like http://127.0.0.1:8080/v1"
+            raise ValueError(msg)
+        if self.prefixes == "input_type" and self.provider != "openai-compatible":
+            msg = "EMBEDDING_PREFIXES=input_type needs EMBEDDING_PROVIDER=openai-compatible"
+            raise ValueError(msg)
+        if (self.prefixes or "|") != "|" and self.provider == "huggingface" and self.backend == "onnx":
+            msg = (
+                "EMBEDDING_PREFIXES needs EMBEDDING_BACKEND=torch or EMBEDDING_PROVIDER=openai-compatible: "
+                "the packaged model takes none"
             )
-        return None
+            raise ValueError(msg)
+        return self
 
 
 class StoreSettings(Group):
@@ -198,11 +201,6 @@ class StoreSettings(Group):
         validation_alias="memory_store_path",
         description="File of the memory store",
     )
-    timeout_s: Seconds = Field(
-        10,
-        validation_alias="vector_store_timeout_s",
-        description="Timeout of a request to a Chroma server or PostgreSQL",
-    )
     collection: str = Field(
         "waypoint_kb",
         pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]$",
@@ -214,7 +212,7 @@ class StoreSettings(Group):
 class ChromaSettings(Group):
     """Chroma, in a folder or on a server."""
 
-    PREFIX: ClassVar[str] = "chroma_"
+    model_config = SettingsConfigDict(env_prefix="chroma_")
 
     path: Path = Field(Path("storage/chroma"), description="Folder of the vectors, the records and the word index")
     host: str | None = Field(None, pattern=r"^[^\s/:]+$", description="Host of a Chroma server; empty: use the folder")
@@ -226,28 +224,18 @@ class ChromaSettings(Group):
 class RetrievalSettings(Group):
     """How passages are found, here or by a service."""
 
-    PREFIX: ClassVar[str] = "retrieval_"
+    model_config = SettingsConfigDict(env_prefix="retrieval_")
 
     url: WebAddress | None = Field(
         None,
         description="Remote retrieval service with POST /search, like http://retrieval:8002; empty: the local index",
     )
     api_key: SecretStr | None = Field(None, description="API key of the retrieval service, sent as a bearer token")
-    audience: Literal["internal", "public"] = Field(
-        "internal", description="Audience of its passages that do not state one"
-    )
-    timeout_s: Seconds = Field(30, description="Timeout of one request to the retrieval service")
-    max_retries: int = Field(3, ge=0, le=10, description="Retries of a failed request to the retrieval service")
     strategy: RetrieverName = Field(
         "hybrid",
         validation_alias="retriever_type",
         description="hybrid: meaning and words; similarity: meaning; mmr: less repetition; compression: passages "
         "shortened by the LLM",
-    )
-    compression_base: Literal["hybrid", "similarity", "mmr"] = Field(
-        "hybrid",
-        validation_alias="compression_base",
-        description="For compression: the retriever whose passages are shortened",
     )
     top_k: int = Field(10, ge=1, le=100, description="Number of passages to retrieve")
     threshold: Fraction = Field(
@@ -267,22 +255,6 @@ class RetrievalSettings(Group):
         description="What puts the passages in order again: cross-encoder, a model on this machine (needs the extra "
         "`reranking`); service, at RERANKER_BASE_URL; llm, the language model, in one more call. Empty: none",
     )
-    reranker_candidates: Positive = Field(
-        30, validation_alias="reranker_candidates", description="Number of passages that the reranker is given"
-    )
-    reranker_timeout_s: Seconds = Field(
-        5, validation_alias="reranker_timeout_s", description="Timeout of the reranker; then the old order stands"
-    )
-
-    def contradiction(self, settings: AllSettings) -> str | None:
-        """Return what needs a language model where there is none."""
-        if self.strategy == "compression" and settings.provider == "offline":
-            return (
-                "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use hybrid, similarity or mmr"
-            )
-        if self.reranker == "llm" and settings.provider == "offline":
-            return "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or service"
-        return None
 
 
 class PromptSettings(Group):
@@ -290,14 +262,6 @@ class PromptSettings(Group):
 
     context_tokens: Positive = Field(
         2000, validation_alias="max_context_tokens", description="Maximum tokens of passages in the prompt"
-    )
-    chat_passage_characters: Positive = Field(
-        1700, description="Maximum characters of each passage in the prompt of POST /chat"
-    )
-    history_tokens: Positive = Field(
-        1000,
-        validation_alias="max_history_tokens",
-        description="Maximum tokens of the conversation history in the prompt",
     )
     folder: DirectoryPath | None = Field(
         None,
@@ -309,19 +273,12 @@ class PromptSettings(Group):
 class ReformulationSettings(Group):
     """How follow-ups become questions that stand alone."""
 
-    PREFIX: ClassVar[str] = "query_reformulation_"
-
     mode: Reformulation = Field(
         "auto",
         validation_alias="enable_query_reformulation",
         description="auto: rewrite follow-ups as standalone questions before searching, and with a language model "
         "those in another language than the documents in English; always: rewrite every question; off: search for "
         "the user's own words. true means always, false means off",
-    )
-    timeout_s: Seconds = Field(
-        3,
-        description="How long the language model may take to rewrite a question; then a rule decides. 30 with "
-        "ollama and llama-cpp",
     )
 
 
@@ -338,11 +295,6 @@ class CitationSettings(Group):
         validation_alias="min_citations",
         description="Minimum number of valid sources; an answer that cites fewer is replaced",
     )
-    repair: Flag = Field(
-        True,
-        validation_alias="citation_repair",
-        description="Whether a sentence without a citation is attributed to the passage that supports it",
-    )
     stream_checked: Flag = Field(
         True, description="Whether a stream shows each sentence after it is checked; off: words as they arrive"
     )
@@ -351,7 +303,7 @@ class CitationSettings(Group):
 class ConfidenceSettings(Group):
     """How answers are rated."""
 
-    PREFIX: ClassVar[str] = "confidence_"
+    model_config = SettingsConfigDict(env_prefix="confidence_")
 
     enabled: Flag = Field(True, description="Whether answers get a confidence")
     strategy: ConfidenceName = Field(
@@ -367,22 +319,22 @@ class ConfidenceSettings(Group):
     high_threshold: Fraction = Field(0.8, description="Minimum score of high; not used by tiered")
     include_factors: Flag = Field(True, description="Whether an answer lists the factors of its confidence")
 
-    def contradiction(self, settings: AllSettings) -> str | None:
-        """Return that the thresholds do not rise."""
-        del settings
+    @model_validator(mode="after")
+    def _thresholds_rise(self) -> Self:
         low, medium, high = self.low_threshold, self.medium_threshold, self.high_threshold
         if low < medium < high:
-            return None
-        return (
+            return self
+        msg = (
             f"CONFIDENCE_LOW_THRESHOLD ({low:g}), CONFIDENCE_MEDIUM_THRESHOLD ({medium:g}) and "
             f"CONFIDENCE_HIGH_THRESHOLD ({high:g}) have to rise in this order"
         )
+        raise ValueError(msg)
 
 
 class ScopeSettings(Group):
     """Which questions are declined before the search."""
 
-    PREFIX: ClassVar[str] = "scope_"
+    model_config = SettingsConfigDict(env_prefix="scope_")
 
     enabled: Flag = Field(
         True, description="Whether questions outside the documents are declined without calling the model"
@@ -396,7 +348,7 @@ class ScopeSettings(Group):
 class SafetySettings(Group):
     """What is checked in questions, passages and answers."""
 
-    PREFIX: ClassVar[str] = "safety_"
+    model_config = SettingsConfigDict(env_prefix="safety_")
 
     enabled: Flag = Field(True, description="Whether questions, passages and answers are checked")
     pii: Literal["redact", "block", "off"] = Field(
@@ -417,8 +369,57 @@ class SafetySettings(Group):
     )
 
 
-GROUPS: tuple[type[Group], ...] = (
-    *(LLMSettings, EmbeddingSettings, StoreSettings, ChromaSettings, RetrievalSettings, PromptSettings),
-    *(ReformulationSettings, CitationSettings, ConfidenceSettings, ScopeSettings, SafetySettings),
+class RerankerSettings(Group):
+    """The reranker that RERANKER names."""
+
+    model_config = SettingsConfigDict(env_prefix="reranker_")
+
+    model: str | None = Field(
+        None,
+        description="Model of the reranker. cross-encoder: a name at the hub or a folder, empty is "
+        "cross-encoder/ettin-reranker-17m-v1; service: its name there",
+    )
+    base_url: WebAddress | None = Field(
+        None, description="For RERANKER=service: base URL up to /v1, like http://127.0.0.1:8080/v1"
+    )
+    api_key: SecretStr | None = Field(None, description="API key of the reranking service, sent as a bearer token")
+
+
+class ModerationSettings(Group):
+    """What judges whether a question is harmful."""
+
+    model_config = SettingsConfigDict(env_prefix="moderation_")
+
+    provider: Literal["groq", "openai", "off"] = Field(
+        "off",
+        description="Service that judges whether a question is harmful: a guard model at Groq, OpenAI's moderation, "
+        "or none; if it fails, the question is answered",
+    )
+    model: str | None = Field(
+        None,
+        description="Moderation model, like meta-llama/llama-guard-4-12b; empty: openai/gpt-oss-safeguard-20b for "
+        "groq, omni-moderation-latest for openai",
+    )
+    api_key: SecretStr | None = Field(
+        None,
+        description="API key of the moderation service; empty: LLM_API_KEY if LLM_PROVIDER is groq, or "
+        "openai-compatible for openai",
+    )
+    base_url: WebAddress | None = Field(
+        None,
+        description="Base URL of the moderation service: the host alone for groq, up to /v1 for openai; empty: "
+        "LLM_BASE_URL if the key is LLM_API_KEY, else the vendor's own",
+    )
+
+    def uses_llm_key(self, llm: LLMSettings) -> bool:
+        """Return whether the provider of the language model moderates too, so that key and address are the same."""
+        same = {"groq": "groq", "openai": "openai-compatible"}
+        return self.api_key is None and same.get(self.provider) == llm.provider
+
+
+ANSWERING: tuple[type[Group], ...] = (
+    *(LLMSettings, EmbeddingSettings, StoreSettings, ChromaSettings, RetrievalSettings, RerankerSettings),
+    *(PromptSettings, ReformulationSettings, CitationSettings, ConfidenceSettings, ScopeSettings, SafetySettings),
+    ModerationSettings,
 )
 """What an answer depends on."""

@@ -1,57 +1,64 @@
-"""What every group of settings has: its variables, and what it adds to the values and the checks of all."""
+"""What every group of settings has in common: `.env`, the names of its variables, words in any case."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict
+from pydantic import AliasChoices, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
-class AllSettings(Protocol):
-    """What a group sees of the others."""
+class Group(BaseSettings):
+    """Settings of one subject: a plain `BaseSettings`, read from the environment and `.env`.
 
-    @property
-    def provider(self) -> str:
-        """The provider in force."""
-
-    def of_variable(self, variable: str) -> Any:
-        """Return the value of a variable, in lower case; None where no installed part has it."""
-
-
-class Group(BaseModel):
-    """Settings of one subject. The variable of a field is `PREFIX` and the field's name, unless its alias says another.
-
-    A wing's group is an entry point of the group `waypoint.settings`; `Settings.wing` returns it.
+    The variable of a field is the group's `env_prefix` and the field's name, unless its alias says another. A field
+    with `exclude` is another program's name for something that has a setting: it is read, and not listed.
     """
 
-    model_config = ConfigDict(frozen=True)
-
-    PREFIX: ClassVar[str] = ""
-    CHANGES_ANSWERS: ClassVar[bool] = True  # Of a wing's group: whether an answer depends on it.
+    model_config = SettingsConfigDict(
+        env_file=".env",
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        protected_namespaces=(),
+    )
 
     @classmethod
     def variables(cls) -> dict[str, str]:
         """Return the name of each field by its variable, in lower case."""
-        return {_variable(field) or cls.PREFIX + name: name for name, field in cls.model_fields.items()}
+        return {cls.names_of(name)[0]: name for name in cls.model_fields}
 
     @classmethod
-    def completed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what follows from the raw values of all variables, for those that are not set."""
-        del values
-        return {}
+    def names_of(cls, field: str) -> list[str]:
+        """Return the variables that set a field, in lower case; the first is its own."""
+        alias = cls.model_fields[field].validation_alias
+        if isinstance(alias, AliasChoices):
+            return [str(name) for name in alias.choices]
+        return [str(alias or f"{cls.model_config.get('env_prefix', '')}{field}")]
 
-    def contradiction(self, settings: AllSettings) -> str | None:
-        """Return what does not fit together, with what to do; None where everything does."""
-        del settings
-        return None
+    @classmethod
+    def variable_of(cls, place: str) -> str:
+        """Return the variable that an error of this group means by a field's name or an alias."""
+        field = cls.model_fields.get(place)
+        return place if field is None or field.validation_alias else cls.names_of(place)[0]
+
+    @field_validator("*", mode="before", check_fields=False)
+    @classmethod
+    def _any_case(cls, value: object, info: ValidationInfo) -> object:
+        """Ignore case in settings with a fixed set of words."""
+        word = value.strip().lower() if isinstance(value, str) else None
+        return word if word in _choices(cls.model_fields[info.field_name or ""]) else value
 
 
-def _variable(field: FieldInfo) -> str | None:
-    alias = field.validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else alias if isinstance(alias, str) else None
+def _choices(field: FieldInfo) -> set[object]:
+    """Return the words of a Literal, also of an optional one."""
+    parts = get_args(field.annotation)
+    return {word for part in parts for word in (get_args(part) or (part,)) if isinstance(word, str)}
 
 
-def address_of_host(values: Mapping[str, Any], name: str, port: int, form: str) -> dict[str, Any]:
-    """Return the address of a server of which only host and port are set."""
-    host = values.get(f"{name}_host")
-    return {f"{name}_url": form.format(host, values.get(f"{name}_port") or port)} if host else {}
+def address_of_host(values: Any, prefix: str, port: int, form: str) -> Any:
+    """Return the raw values with the address of a server of which only host and port are set."""
+    host = values.get(f"{prefix}host")
+    if not host or values.get(f"{prefix}url"):
+        return values
+    return values | {f"{prefix}url": form.format(host, values.get(f"{prefix}port") or port)}

@@ -3,12 +3,15 @@
 import os
 import re
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr, ValidationError
 
-from app.settings.settings import Settings, fields
+from app.settings.gone import GONE
+from app.settings.group import Group
+from app.settings.settings import PLACES, Settings, groups
 
 # Values that may be or contain a secret: an address with a password or a query, a key.
 _SUSPECT = re.compile(r"[@?]|\b(?:gsk|sk|pk|lsv2)[_-]|[\w-]{32}", re.IGNORECASE)
@@ -18,37 +21,71 @@ class SettingsError(Exception):
     """Some settings are invalid; the message names each, and the allowed values."""
 
 
-def load_settings(**overrides: Any) -> Settings:
-    """Read the settings from the environment and `.env`; `overrides` win.
+def load_settings(**variables: Any) -> Settings:
+    """Read the settings from the environment and `.env`; `variables`, in lower case, win.
 
     Raises:
-        SettingsError: a value is invalid, or `.env` cannot be read.
+        SettingsError: a value is invalid, some do not fit together, or `.env` cannot be read.
+        TypeError: there is no such variable.
     """
+    env_file = variables.pop("_env_file", ".env")
+    given: dict[str, dict[str, Any]] = {name: {} for name in groups()}
+    for variable, value in variables.items():
+        if variable not in _places():
+            msg = f"there is no setting {variable.upper()}"
+            raise TypeError(msg)
+        group, name = _places()[variable]
+        given[group][name] = value
+    made = _read_groups(env_file, given)
+    named = {v for group in made.values() for v, f in group.variables().items() if f in group.model_fields_set}
     try:
-        return Settings(**overrides)
+        return Settings(**made, names_index=bool(PLACES & named) or Path(".env").is_file())
     except ValidationError as error:
-        raise SettingsError("\n".join(_explain(problem) for problem in error.errors())) from None
+        reason = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+    raise SettingsError(reason)
+
+
+def _read_groups(env_file: Path | str | None, given: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Group] = {}
+    problems: list[str] = []
+    try:
+        for name, group in groups().items():
+            try:
+                made[name] = group(_env_file=env_file, **given[name])
+            except ValidationError as error:
+                problems += [_explain(group, problem) for problem in error.errors()]
     except UnicodeDecodeError:
-        msg = ".env is not UTF-8 text; save it in that encoding"
-        raise SettingsError(msg) from None
-    except ValueError as error:  # They do not fit together.
-        raise SettingsError(str(error)) from None
+        problems = [".env is not UTF-8 text; save it in that encoding"]
     except OSError as error:
-        msg = f".env cannot be read: {error.strerror}"
-        raise SettingsError(msg) from error
+        problems = [f".env cannot be read: {error.strerror}"]
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return made
 
 
-def _explain(problem: Any) -> str:
+@cache
+def _places() -> dict[str, tuple[str, str]]:
+    """Return the group of each variable, and the name under which the group takes its value."""
+    return {
+        variable: (name, variable if group.model_fields[field].validation_alias else field)
+        for name, group in groups().items()
+        for field in group.model_fields
+        for variable in group.names_of(field)
+    }
+
+
+def _explain(group: type[Group], problem: Any) -> str:
     reason = str(problem["msg"]).removeprefix("Value error, ")
     if not problem["loc"]:
         return reason
-    name = str(problem["loc"][0])
-    return f"{name.upper()}{_shown(name, problem['input'])}: {reason}"
+    variable = group.variable_of(str(problem["loc"][0]))
+    return f"{variable.upper()}{_quoted(group, variable, problem['input'])}: {reason}"
 
 
-def _shown(name: str, value: object) -> str:
-    field = fields().get(name)
-    secret = field is None or SecretStr.__name__ in str(field.annotation)
+def _quoted(group: type[Group], variable: str, value: object) -> str:
+    """Return the value for a message, unless it is or may be a secret."""
+    field = next((name for name in group.model_fields if variable in group.names_of(name)), None)
+    secret = field is None or SecretStr.__name__ in str(group.model_fields[field].annotation)
     return "" if secret or _SUSPECT.search(str(value)) else f"={value!r}"
 
 
@@ -73,25 +110,25 @@ _MEANT = {
     **dict.fromkeys(("REDIS_PASSWORD", "REDIS_DB"), "REDIS_URL"),
     **dict.fromkeys(("RABBITMQ_USER", "RABBITMQ_PASSWORD", "RABBITMQ_VHOST"), "RABBITMQ_URL"),
     "LOGLEVEL": "LOG_LEVEL",
-    "FEEDBACK_PATH": "ANSWER_LOG_PATH",
-    "FEEDBACK_MAX_MB": "ANSWER_LOG_MAX_MB",
 }
 _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.MULTILINE)
 
 
 def unused_variables() -> dict[str, str | None]:
     """Return each variable that is set but not read, with the setting that was probably meant, or None."""
-    known = {name.upper() for name in fields()}
-    for field in fields().values():
-        known |= {str(name).upper() for name in getattr(field.validation_alias, "choices", ())}
-    environment = {name for name in os.environ if name in _MEANT or _OUR_PREFIXES.match(name)}  # noqa: TID251 - read to warn.
+    known = {name.upper() for name in _places()}
+    meant = _MEANT | GONE
+    environment = {name for name in os.environ if name.upper() in meant or _OUR_PREFIXES.match(name)}  # noqa: TID251 - read to warn.
     unread = sorted({name.upper() for name in environment | _written()} - known)
-    return {name: _MEANT.get(name) or _nearest(name, known) for name in unread}
+    return {name: meant.get(name) or _nearest(name, known) for name in unread}
 
 
 def unused_warning() -> str | None:
     """Return one line that names all unused variables and the right names; None if there are none."""
-    names = [f"{name} (use {meant})" if meant else name for name, meant in unused_variables().items()]
+    names = [
+        f"{name} (gone: {GONE[name]})" if name in GONE else f"{name} (use {meant})" if meant else name
+        for name, meant in unused_variables().items()
+    ]
     return ", ".join(names) or None
 
 

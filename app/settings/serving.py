@@ -1,22 +1,19 @@
 """The settings of the service around the answers: caches, ingestion, callers, logs, traces."""
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, Field, FilePath, SecretStr
+from pydantic import AliasChoices, BeforeValidator, DirectoryPath, Field, SecretStr, model_validator
+from pydantic_settings import SettingsConfigDict
 
-from app.settings.group import AllSettings, Group, address_of_host
+from app.settings.group import Group, address_of_host
 from app.settings.values import (
-    ConversationsName,
+    BrokerAddress,
     Flag,
     LogLevel,
     Origins,
-    Picture,
     Port,
     Positive,
     RedisAddress,
-    Seconds,
     WebAddress,
     WritableFolder,
 )
@@ -29,59 +26,56 @@ def _either_prefix(*names: str) -> AliasChoices:
     return AliasChoices(*(f"{prefix}_{name}" for name in names for prefix in ("langsmith", "langchain")))
 
 
+def _cache_backend(value: Any) -> Any:
+    """Return where shared caches are: in Redis before there was a ledger."""
+    return "ledger" if value == "redis" else value
+
+
 class CacheSettings(Group):
     """What is cached."""
 
-    PREFIX: ClassVar[str] = "cache_"
+    model_config = SettingsConfigDict(env_prefix="cache_")
 
     enabled: Flag = Field(False, description="Whether anything is cached")
     embeddings: Flag = Field(True, description="Whether question embeddings are cached")
     retrieval: Flag = Field(True, description="Whether retrieved passages are cached")
     llm: Flag = Field(True, description="Whether answers are cached")
     ttl: Positive = Field(3600, description="Lifetime of a cache entry in seconds")
-    backend: Literal["memory", "redis"] = Field("memory", description="memory: one cache per process; redis: shared")
+    backend: Annotated[Literal["memory", "ledger"], BeforeValidator(_cache_backend)] = Field(
+        "memory", description="memory: one cache per process; ledger: shared"
+    )
 
 
 class RedisSettings(Group):
-    """Redis, for caches, sessions and rate limits."""
+    """Redis, for sessions and rate limits."""
 
-    PREFIX: ClassVar[str] = "redis_"
+    model_config = SettingsConfigDict(env_prefix="redis_")
 
     url: RedisAddress = Field(
-        SecretStr("redis://127.0.0.1:6379/0"), description="Redis for caches, sessions and rate limits"
+        SecretStr("redis://127.0.0.1:6379/0"),
+        description="Redis for sessions and rate limits; REDIS_HOST and REDIS_PORT work as well",
     )
-    host: str | None = Field(None, description="Host of Redis if REDIS_URL is not set")
-    port: Port = Field(6379, description="Port of Redis")
-    timeout_s: Seconds = Field(0.25, description="How long the cache waits for Redis")
+    host: str | None = Field(None, exclude=True)
+    port: Port = Field(6379, exclude=True)
 
+    @model_validator(mode="before")
     @classmethod
-    def completed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the address of a host."""
-        return address_of_host(values, "redis", 6379, "redis://{}:{}/0")
+    def _address(cls, values: Any) -> Any:
+        return address_of_host(values, "", 6379, "redis://{}:{}/0")
 
 
 class SessionSettings(Group):
     """The store of conversations."""
 
-    PREFIX: ClassVar[str] = "session_"
+    model_config = SettingsConfigDict(env_prefix="session_")
 
-    backend: ConversationsName = Field(
-        "memory",
-        description="Where conversations with a session_id are stored. memory: in each process; redis or postgres: "
-        "shared",
-    )
     ttl: Positive = Field(86_400, description="Seconds a conversation is kept after its last question")
-    capacity: Positive = Field(
-        10_000,
-        validation_alias="sessions_max",
-        description="Maximum number of conversations; the least recently used is removed first",
-    )
 
 
 class IngestionSettings(Group):
     """How files become chunks."""
 
-    PREFIX: ClassVar[str] = "ingest_"
+    model_config = SettingsConfigDict(env_prefix="ingest_")
 
     chunk_size: int = Field(800, ge=100, validation_alias="chunk_size", description="Chunk size in characters")
     chunk_overlap: int = Field(
@@ -90,51 +84,29 @@ class IngestionSettings(Group):
     min_chunks: int = Field(
         20, ge=0, validation_alias="min_chunks", description="Warn about an index with fewer chunks; 0: never"
     )
-    file_timeout_s: float = Field(60, gt=0, description="Maximum CPU seconds for reading one file")
-    file_memory_mb: int = Field(1024, ge=512, description="Maximum memory for reading one file, in MB")
-    ocr: Literal["auto", "off"] = Field(
-        "auto",
-        description="auto: read scanned PDF pages with `tesseract` if it is installed",
-    )
     ocr_languages: str = Field(
         "eng",
         pattern=r"^[\w/]+(\+[\w/]+)*$",
-        description="Languages of scanned pages in tesseract's notation: `eng+deu`",
+        description="Languages of scanned PDF pages, read by `tesseract` if it is installed: `eng+deu`; off: not read",
     )
 
-    def contradiction(self, settings: AllSettings) -> str | None:
-        """Return that chunks overlap by all of themselves."""
-        del settings
+    @model_validator(mode="after")
+    def _chunks_advance(self) -> Self:
         if self.chunk_overlap >= self.chunk_size:
-            return f"CHUNK_OVERLAP ({self.chunk_overlap}) must be smaller than CHUNK_SIZE ({self.chunk_size})"
-        return None
+            msg = f"CHUNK_OVERLAP ({self.chunk_overlap}) must be smaller than CHUNK_SIZE ({self.chunk_size})"
+            raise ValueError(msg)
+        return self
 
 
 class UploadSettings(Group):
     """Documents that are added over HTTP."""
 
-    PREFIX: ClassVar[str] = "upload_"
+    model_config = SettingsConfigDict(env_prefix="upload_")
 
-    folder: Path | None = Field(
-        None,
-        validation_alias="uploads_path",
-        description="Folder for documents added over HTTP; empty: `uploads` beside the index",
-    )
     max_mb: Positive = Field(50, description="Maximum size of one upload, all files together, in MB")
-    max_files: Positive = Field(20, description="Maximum number of files per upload")
-    max_waiting: Positive = Field(20, description="Maximum number of waiting uploads; further ones get 429")
     quota_mb: Positive = Field(
         5000, description="Maximum size of all uploaded files together, in MB; beyond it uploads get 507"
     )
-
-
-class PageSettings(Group):
-    """Pictures of the pages of PDF files."""
-
-    PREFIX: ClassVar[str] = "page_"
-
-    timeout_s: Seconds = Field(10, description="Maximum CPU seconds for drawing one page of a PDF")
-    memory_mb: int = Field(1024, ge=512, description="Maximum memory for drawing one page, in MB")
 
 
 class AccessSettings(Group):
@@ -171,18 +143,17 @@ class AccessSettings(Group):
         "", description="Addresses of trusted proxies (X-Forwarded-For), separated by commas; empty: none"
     )
 
-    def contradiction(self, settings: AllSettings) -> str | None:
-        """Return that there are no keys."""
-        del settings
+    @model_validator(mode="after")
+    def _has_keys(self) -> Self:
         if self.mode == "api_key" and self.api_keys is None:
-            return "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
-        return None
+            msg = "AUTH_MODE=api_key needs API_KEYS, like name:SHA-256 of the key:ask"
+            raise ValueError(msg)
+        return self
 
 
 class LimitSettings(Group):
     """How much the service takes at once."""
 
-    batch: Positive = Field(10, validation_alias="batch_max", description="Maximum questions per batch")
     question_characters: int = Field(
         4000,
         ge=1,
@@ -196,11 +167,6 @@ class LimitSettings(Group):
         validation_alias="max_concurrent_questions",
         description="Maximum number of questions answered at the same time",
     )
-    queue_s: Seconds = Field(
-        10, validation_alias="question_queue_s", description="How long a further question waits for its turn"
-    )
-    body_timeout_s: Seconds = Field(10, description="How long a client may take to send a request body")
-    request_timeout_s: Seconds = Field(90, description="Timeout of a whole question; 330 with ollama and llama-cpp")
 
 
 class WebSettings(Group):
@@ -214,17 +180,12 @@ class WebSettings(Group):
         description="Origins of web pages that may embed /embed in a frame, separated by commas; none: no page; "
         "empty: CORS_ORIGINS",
     )
-    examples_file: FilePath | None = Field(
-        None, description="Example questions of the page, by language; empty: those of the sample corpus"
+    page: DirectoryPath | None = Field(
+        None,
+        validation_alias="page_path",
+        description="Folder with what the page shows of its owner: examples.yaml, teams.yaml, page.yaml (name and "
+        "greeting), logo.svg or logo.png; what is missing is the page's own (docs/page.md)",
     )
-    teams_file: FilePath | None = Field(
-        None, description="Teams to contact when the documents have no answer; empty: those of the sample corpus"
-    )
-    page_name: str = Field("Waypoint Co-Pilot", min_length=1, max_length=80, description="Name of the page")
-    page_greeting: str = Field(
-        "", max_length=200, description="What the page says above its first question; empty: a sentence of its own"
-    )
-    page_logo: Picture | None = Field(None, description="Icon of the page, an SVG or PNG file; empty: its own")
 
 
 class ServerSettings(Group):
@@ -232,13 +193,12 @@ class ServerSettings(Group):
 
     port: Port = Field(3000, description="Port of `waypoint serve`")
     warm_up: Flag = Field(True, description="Whether everything but the language model is tried once at start")
-    drain_timeout_s: float = Field(30, ge=0, description="How long running answers may take to finish after SIGTERM")
 
 
 class LogSettings(Group):
     """Logs, metrics, and traces for OpenTelemetry."""
 
-    PREFIX: ClassVar[str] = "log_"
+    model_config = SettingsConfigDict(env_prefix="log_")
 
     level: LogLevel = Field("info", description="Lowest level that is logged: debug, info, warning, error")
     format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, JSON elsewhere")
@@ -258,7 +218,7 @@ class LogSettings(Group):
 class LangSmithSettings(Group):
     """Traces for LangSmith."""
 
-    PREFIX: ClassVar[str] = "langsmith_"
+    model_config = SettingsConfigDict(env_prefix="langsmith_")
 
     tracing: Flag = Field(
         False,
@@ -279,9 +239,68 @@ class LangSmithSettings(Group):
         False, validation_alias=_either_prefix("hide_outputs"), description="Whether answers are left out of traces"
     )
 
-    def contradiction(self, settings: AllSettings) -> str | None:
-        """Return that LangSmith needs a key."""
-        del settings
+    @model_validator(mode="after")
+    def _has_key(self) -> Self:
         if self.tracing and self.endpoint == LANGSMITH and self.api_key is None:
-            return "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
-        return None
+            msg = "LANGSMITH_TRACING=true needs LANGSMITH_API_KEY, or the LANGSMITH_ENDPOINT of a server without keys"
+            raise ValueError(msg)
+        return self
+
+
+class EventSettings(Group):
+    """Events about questions and answers."""
+
+    model_config = SettingsConfigDict(env_prefix="events_")
+
+    rabbitmq_url: BrokerAddress | None = Field(
+        None,
+        validation_alias="rabbitmq_url",
+        description="Message broker for events, like amqp://user:password@host:5672/; RABBITMQ_HOST and "
+        "RABBITMQ_PORT work as well. Empty: no events",
+    )
+    rabbitmq_host: str | None = Field(None, validation_alias="rabbitmq_host", exclude=True)
+    rabbitmq_port: Port = Field(5672, validation_alias="rabbitmq_port", exclude=True)
+    enabled: Flag = Field(True, description="Whether events are published when RABBITMQ_URL is set")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _address(cls, values: Any) -> Any:
+        return address_of_host(values, "rabbitmq_", 5672, "amqp://guest:guest@{}:{}/")
+
+
+class AnswerLogSettings(Group):
+    """The log of answers, their proofs and their feedback."""
+
+    model_config = SettingsConfigDict(env_prefix="answer_log_")
+
+    enabled: Flag = Field(
+        True, validation_alias="answer_log", description="Whether questions, answers and feedback are logged"
+    )
+    days: Positive = Field(90, description="How many days an answer is kept")
+
+
+class DatabaseSettings(Group):
+    """The database of DATABASE_URL."""
+
+    model_config = SettingsConfigDict(env_prefix="database_")
+
+    url: SecretStr | None = Field(
+        None, description="PostgreSQL database, like postgresql://user:password@host:5432/name"
+    )
+
+
+class SourceSettings(Group):
+    """Documents from buckets and web sites."""
+
+    model_config = SettingsConfigDict(env_prefix="source_")
+
+    web_max_pages: Positive = Field(
+        500,
+        validation_alias="web_max_pages",
+        description="Maximum number of pages and files downloaded from a web site",
+    )
+    web_allow_private: Flag = Field(
+        False,
+        validation_alias="web_allow_private",
+        description="Whether web sites in private networks and on this machine may be read",
+    )

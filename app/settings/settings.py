@@ -2,34 +2,34 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, create_model, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app import hooks
 from app.settings import answering as a
 from app.settings import serving as s
 from app.settings.group import Group
 from app.settings.values import is_origin
 
-GroupT = TypeVar("GroupT", bound=Group)
 # The variables that say where the index is.
-_PLACES = {
-    "vector_store_type",
-    "chroma_path",
-    "chroma_host",
-    "memory_store_path",
-    "database_url",
-    "collection_name",
-    "retrieval_url",
-}
+PLACES = frozenset(
+    {
+        "vector_store_type",
+        "chroma_path",
+        "chroma_host",
+        "memory_store_path",
+        "database_url",
+        "collection_name",
+        "retrieval_url",
+    }
+)
+# What a question takes at most beside the language model.
+BESIDE_MODEL_S = 30
 
 
 class Settings(BaseModel):
-    """All settings: the core's groups, and those of wings and of installed packages in `wings`."""
+    """All settings: a group for each subject. `load_settings` reads them."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -38,73 +38,72 @@ class Settings(BaseModel):
     store: a.StoreSettings
     chroma: a.ChromaSettings
     retrieval: a.RetrievalSettings
+    reranker: a.RerankerSettings
     prompt: a.PromptSettings
     reformulation: a.ReformulationSettings
     citations: a.CitationSettings
     confidence: a.ConfidenceSettings
     scope: a.ScopeSettings
     safety: a.SafetySettings
+    moderation: a.ModerationSettings
     cache: s.CacheSettings
     redis: s.RedisSettings
+    database: s.DatabaseSettings
     session: s.SessionSettings
+    events: s.EventSettings
+    answer_log: s.AnswerLogSettings
     ingestion: s.IngestionSettings
+    sources: s.SourceSettings
     uploads: s.UploadSettings
-    pages: s.PageSettings
     access: s.AccessSettings
     limits: s.LimitSettings
     web: s.WebSettings
     server: s.ServerSettings
     logs: s.LogSettings
     langsmith: s.LangSmithSettings
-    wings: tuple[Group, ...]
-    _names_index: bool = PrivateAttr(default=False)
-
-    def __init__(self, **variables: Any) -> None:
-        """Read the settings from the environment and `.env`; `variables`, in lower case, win.
-
-        Raises:
-            ValidationError: a value does not fit.
-            ValueError: some do not fit together.
-        """
-        read = _variables()(**variables)
-        made = {group: _filled(group, read) for group in _all_groups()}
-        core = {name: made[group] for name, group in _core().items()}
-        super().__init__(**core, wings=tuple(made[group] for group in _plugged()))
-        self._names_index = bool(_PLACES & read.model_fields_set) or Path(".env").is_file()
-        if reason := next(filter(None, (group.contradiction(self) for group in made.values())), None):
-            raise ValueError(reason)
-
-    def wing(self, group: type[GroupT]) -> GroupT:
-        """Return the settings of a wing."""
-        return next(one for one in self.wings if isinstance(one, group))
+    names_index: bool = False
+    """Whether there is a `.env`, or a variable says which index is asked."""
 
     def of_variable(self, variable: str) -> Any:
-        """Return the value of a variable, in lower case; None where no installed part has it."""
+        """Return the value of a variable, in lower case; None where there is none of that name."""
         return self.as_variables([variable]).get(variable)
 
     def as_variables(self, names: Iterable[str] | None = None, **options: Any) -> dict[str, Any]:
         """Return the values by their variables, by default of all; `options` are those of `model_dump`."""
-        found: dict[str, Any] = {}
-        for group in self._groups().values():
-            dumped = group.model_dump(**options)
-            found |= {variable: dumped[field] for variable, field in group.variables().items()}
-        return found if names is None else {name: found[name] for name in names if name in found}
+        values: dict[str, Any] = {}
+        for name, group in groups().items():
+            dumped = getattr(self, name).model_dump(**options)
+            values |= {variable: dumped[field] for variable, field in group.variables().items() if field in dumped}
+        return values if names is None else {name: values[name] for name in names if name in values}
 
     def replace(self, **variables: Any) -> "Settings":
         """Return the settings with other values, by their variables in lower case; they are not checked."""
         changed: dict[str, Any] = {}
-        wings = list(self.wings)
-        for name, group in self._groups().items():
+        for name, group in groups().items():
             update = {field: variables[v] for v, field in group.variables().items() if v in variables}
-            if update and group in wings:
-                wings[wings.index(group)] = group.model_copy(update=update)
-            elif update:
-                changed[name] = group.model_copy(update=update)
-        return self.model_copy(update={**changed, "wings": tuple(wings)})
+            if update:
+                changed[name] = getattr(self, name).model_copy(update=update)
+        return self.model_copy(update=changed)
 
-    def _groups(self) -> dict[str, Group]:
-        core = {name: getattr(self, name) for name in _core()}
-        return core | {type(one).__name__: one for one in self.wings}
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if reason := self._contradiction():
+            raise ValueError(reason)
+        return self
+
+    def _contradiction(self) -> str | None:
+        retrieval, moderation = self.retrieval, self.moderation
+        if retrieval.strategy == "compression" and self.provider == "offline":
+            return "RETRIEVER_TYPE=compression needs a language model; set LLM_API_KEY, or use another retriever"
+        if retrieval.reranker == "llm" and self.provider == "offline":
+            return "RERANKER=llm needs a language model; set LLM_API_KEY, or use cross-encoder or service"
+        if retrieval.reranker == "service" and self.reranker.base_url is None:
+            return "RERANKER=service needs RERANKER_BASE_URL, like http://127.0.0.1:8080/v1"
+        if moderation.provider != "off" and moderation.api_key is None and not moderation.uses_llm_key(self.llm):
+            return f"MODERATION_PROVIDER={moderation.provider} needs a key in MODERATION_API_KEY"
+        if self.store.kind == "postgres" and self.database.url is None:
+            return "VECTOR_STORE_TYPE=postgres needs DATABASE_URL, like postgresql://user:password@host:5432/name"
+        return None
 
     @property
     def link_hosts(self) -> tuple[str, ...]:
@@ -115,11 +114,6 @@ class Settings(BaseModel):
     def provider(self) -> str:
         """Return the provider in force: the one that is set, else that of the key that is set, else offline."""
         return self.llm.provider
-
-    @property
-    def names_index(self) -> bool:
-        """Return whether there is a `.env`, or a variable says which index is asked."""
-        return self._names_index
 
     @property
     def asks_a_server(self) -> bool:
@@ -156,80 +150,28 @@ class Settings(BaseModel):
         return self.rate is not None and self.access.rate_limit_backend == "redis"
 
     @property
-    def access_uses_redis(self) -> bool:
-        """Return whether callers, their rates or their conversations are in Redis."""
-        return self.has_redis_sessions or self.counts_in_redis or self.session.backend == "redis"
+    def uses_redis(self) -> bool:
+        """Return whether sessions or rate limits are in Redis."""
+        return self.has_redis_sessions or self.counts_in_redis
 
     @property
-    def uses_redis(self) -> bool:
-        """Return whether sessions, conversations, rate limits or caches are in Redis."""
-        return self.access_uses_redis or (self.cache.enabled and self.cache.backend == "redis")
-
-
-class _Variables(BaseSettings):
-    """The variables as they are read, before they go into their groups."""
-
-    model_config = SettingsConfigDict(
-        env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", protected_namespaces=()
-    )
-
-    @field_validator("*", mode="before", check_fields=False)
-    @classmethod
-    def _any_case(cls, value: object, info: ValidationInfo) -> object:
-        """Ignore case in settings with a fixed set of values."""
-        choices = _choices(cls.model_fields[info.field_name or ""].annotation)
-        word = value.strip().lower() if isinstance(value, str) else None
-        return word if word in choices else value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Fill in what follows from other values, where it is not set."""
-        made = {name: value for group in _all_groups() for name, value in group.completed(values).items()}
-        return values | {name: value for name, value in made.items() if not _is_set(name, values)}
+    def request_timeout_s(self) -> float:
+        """Return how long a whole question may take."""
+        return self.llm.timeout_s + BESIDE_MODEL_S
 
 
 def fields() -> Mapping[str, FieldInfo]:
-    """Return every setting by its variable, in lower case."""
-    return _variables().model_fields
+    """Return every setting by its variable, in lower case; other programs' names for them are left out."""
+    every = (
+        (variable, group.model_fields[field])
+        for group in groups().values()
+        for variable, field in group.variables().items()
+    )
+    return {variable: field for variable, field in every if not field.exclude}
 
 
 @cache
-def _variables() -> type[_Variables]:
-    found: dict[str, Any] = {}
-    for group in _all_groups():
-        for variable, name in group.variables().items():
-            field = group.model_fields[name]
-            found[variable] = (field.annotation, field)
-    return create_model("Variables", __base__=_Variables, **found)
-
-
-def _all_groups() -> list[type[Group]]:
-    return [*_core().values(), *_plugged()]
-
-
-@cache
-def _core() -> dict[str, type[Group]]:
-    fields = Settings.model_fields.items()
-    return {name: cast("type[Group]", field.annotation) for name, field in fields if name != "wings"}
-
-
-@cache
-def _plugged() -> tuple[type[Group], ...]:
-    return tuple(hooks.each("settings"))
-
-
-def _filled(group: type[Group], variables: _Variables) -> Group:
-    values = {name: getattr(variables, variable) for variable, name in group.variables().items()}
-    return group.model_construct(**values)
-
-
-def _is_set(name: str, values: Mapping[str, Any]) -> bool:
-    names = {name, *getattr(fields()[name].validation_alias, "choices", ())}
-    return any(values.get(str(one)) for one in names)
-
-
-def _choices(annotation: object) -> set[object]:
-    """Return the words of a Literal, also of an optional one."""
-    parts = get_args(annotation)
-    return {one for part in parts for one in (get_args(part) or (part,)) if isinstance(one, str)}
+def groups() -> dict[str, type[Group]]:
+    """Return the groups by their names in `Settings`."""
+    members = Settings.model_fields.items()
+    return {name: cast("type[Group]", field.annotation) for name, field in members if name != "names_index"}

@@ -1,13 +1,14 @@
 """Types of settings: flags, fractions, addresses with and without passwords; and the defaults of each provider."""
 
+import json
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, FilePath, SecretStr
+from pydantic import AfterValidator, BeforeValidator, DirectoryPath, Field, SecretStr
+from pydantic_settings import NoDecode
 
 from app import hooks
 
@@ -102,11 +103,12 @@ def _writable(folder: Path) -> Path:
     return folder
 
 
-def _picture(file: Path) -> Path:
-    if file.suffix.lower() not in {".png", ".svg"}:
-        msg = "is not a file that ends in .svg or .png"
-        raise ValueError(msg)
-    return file
+def _json_object(value: object) -> object:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        msg = 'must be a JSON object like {"reasoning_effort": "low"}'
+        raise ValueError(msg) from None
 
 
 def _part(kind: str) -> AfterValidator:
@@ -124,8 +126,7 @@ StoreName = Annotated[str, _part("vectors")]
 RetrieverName = Annotated[str, _part("retrieval")]
 RerankerName = Annotated[str, _part("rerankers")]
 ConfidenceName = Annotated[str, _part("confidence")]
-ConversationsName = Annotated[str, _part("conversations")]
-EventStoreName = Annotated[str, _part("event_stores")]
+JsonObject = Annotated[dict[str, Any], NoDecode, BeforeValidator(_json_object)]
 Flag = Annotated[bool, BeforeValidator(_boolean)]
 Reformulation = Annotated[Literal["auto", "always", "off"], BeforeValidator(_reformulation)]
 LogLevel = Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_log_level)]
@@ -139,7 +140,6 @@ Origins = Annotated[str, AfterValidator(_origins)]
 RedisAddress = Annotated[SecretStr, AfterValidator(_redis_address)]
 BrokerAddress = Annotated[SecretStr, AfterValidator(_broker_address)]
 WritableFolder = Annotated[DirectoryPath, AfterValidator(_writable)]
-Picture = Annotated[FilePath, AfterValidator(_picture)]
 
 
 OPENROUTER_MODEL: Final = "google/gemma-3n-e2b-it:free"
@@ -147,21 +147,7 @@ LOCAL_SERVERS: Final = {"ollama": "http://127.0.0.1:11434/v1", "llama-cpp": "htt
 """Local model servers, and the addresses they listen on by default."""
 LISTED_MODEL: Final = "default"
 """The default LLM_MODEL of a local server: the first model that it lists."""
-
 # Without a GPU a local server reads 50 to 200 tokens a second: a prompt takes half a minute or more.
-_PATIENCE: Final = {"llm_timeout_s": 300, "request_timeout_s": 330, "query_reformulation_timeout_s": 30}
-
-
-def preset(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the provider of these raw values stands for."""
-    provider = _provider(values)
-    if provider == "openrouter":
-        return {"llm_model": OPENROUTER_MODEL}
-    if provider in LOCAL_SERVERS:
-        return {"llm_base_url": LOCAL_SERVERS[provider], "llm_model": LISTED_MODEL, **_PATIENCE}
-    return {}
-
-
-def _provider(values: Mapping[str, Any]) -> str:
-    keyed = values.get("openrouter_api_key") and not (values.get("llm_api_key") or values.get("groq_api_key"))
-    return str(values.get("llm_provider") or ("openrouter" if keyed else "")).strip().lower()
+LOCAL_TIMEOUT_S: Final = 300
+REWRITING_S: Final = 3
+LOCAL_REWRITING_S: Final = 30

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from app.adapters.retrieval import RemoteRetriever
 
 
+# What the service that POST /chat replaces gave its model.
+CHAT_PASSAGE_CHARACTERS = 1700
+CHAT_TEMPERATURE = 0.4
+
+
 @dataclass(frozen=True)
 class Answering(Serving):
     """The chain, and its parts."""
@@ -112,9 +117,12 @@ class Answering(Serving):
             return self.parts.chain
         name = model_id or self.settings.llm.model
         if name not in self._numbered_chains:
-            cut, warmth = self.settings.prompt.chat_passage_characters, self.settings.llm.chat_temperature
             self._numbered_chains[name] = self._pipeline(
-                "numbered", name, passage_characters=cut, temperature=warmth, markers_suffice=True
+                "numbered",
+                name,
+                passage_characters=CHAT_PASSAGE_CHARACTERS,
+                temperature=CHAT_TEMPERATURE,
+                markers_suffice=True,
             )
         return self._numbered_chains[name]
 

@@ -18,7 +18,7 @@ from app.wiring.chain import confidence_strategy, pipeline, reformulation_of, sa
 from app.wiring.checks import Check, index_check, retrieval_check, service_checks
 from app.wiring.llm import close, offline_model, providers_of
 from app.wiring.models import retriever_of
-from app.wiring.page_files import ExampleQuestions, Teams
+from app.wiring.page_files import EXAMPLES, TEAMS, ExampleQuestions, Teams, file_in
 from chains.callbacks import Deadline
 from chains.errors import WaypointError
 from chains.logs import get_logger
@@ -41,13 +41,13 @@ class Services(Answering):
         """Return the example questions of the page, which can be answered now."""
         english_only = self.settings.provider == "offline"
         present = self.library.present if self.remote is None else lambda _ids, _audience: set()
-        return ExampleQuestions(self.settings.web.examples_file, present=present, english_only=english_only)
+        return ExampleQuestions(file_in(self.settings.web.page, EXAMPLES), present=present, english_only=english_only)
 
     @cached_property
     def teams(self) -> Teams:
         """Return the teams to contact when the documents have no answer."""
         own = self.library.holds_own_documents if self.remote is None else lambda: True
-        return Teams(self.settings.web.teams_file, own)
+        return Teams(file_in(self.settings.web.page, TEAMS), own)
 
     def checks(self) -> list[Check]:
         """Return the readiness checks of everything that the settings and the models built so far depend on."""
@@ -112,7 +112,7 @@ class Services(Answering):
             if self.uploads is not None:
                 life.push_async_callback(asyncio.to_thread, self.uploads.close)
                 await asyncio.to_thread(self.uploads.resume)
-            parts: list[Any] = [self.caches, self.access, self.outbox]
+            parts: list[Any] = [self.access, self.outbox]
             for part in filter(None, parts):
                 await life.enter_async_context(part.running())
             yield
@@ -126,9 +126,9 @@ async def search(services: Services, query: str, config: RunnableConfig, *, top_
     Raises:
         QuestionError: the query is empty, too long, or no text.
         RetrievalError: the documents cannot be searched.
-        DeadlineError: it took longer than REQUEST_TIMEOUT_S.
+        DeadlineError: it took longer than LLM_TIMEOUT_S and 30 seconds.
     """
-    deadline = Deadline(services.settings.limits.request_timeout_s, services.clock)
+    deadline = Deadline(services.settings.request_timeout_s, services.clock)
     question = Searching(question=safe_text(services.settings, check_question(query)), top_k=top_k, threshold=0.0)
     started = services.clock.now()
     found = await retrieve(services.retriever).ainvoke(question, merge_configs(config, {"callbacks": [deadline]}))

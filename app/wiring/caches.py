@@ -1,7 +1,6 @@
 """Wrap embeddings, retriever and chain in the enabled caches."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -13,9 +12,10 @@ from langchain_core.runnables import Runnable
 from pydantic import TypeAdapter
 
 import prompts
-from app import hooks
+from app.ledger.cache import LedgerCache
 from app.settings import Settings
-from app.settings.answering import GROUPS
+from app.settings.answering import ANSWERING
+from app.wiring.ledger import ledger_of
 from chains.caching.typed_cache import CacheStats, LevelName, TypedCache, canonical
 from chains.clock import Clock
 from chains.retrieval import ChunkRetriever
@@ -30,13 +30,16 @@ MEMORY_BYTES = 32 * 2**20
 # The settings that an answer depends on: those for answering and chunking, not the addresses of services.
 # New answering settings enter the key automatically; a missing one would return wrong answers.
 _PLACES = {"chroma_path", "chroma_host", "chroma_port", "chroma_ssl", "memory_store_path", "scope_file"}
-RERANKING = ("reranker", "reranker_candidates", "reranker_model", "reranker_base_url")
+RERANKING = ("reranker", "reranker_model", "reranker_base_url")
+REDIS_TIMEOUT_S = 0.25  # A question does not wait longer for a cache.
 
 
-def _depended_on(settings: Settings) -> set[str]:
-    """Return the variables of what answers, of how chunks are cut, and of wings."""
-    groups = (*GROUPS, *(type(wing) for wing in settings.wings if wing.CHANGES_ANSWERS))
-    return {variable for group in groups for variable in group.variables()} - _PLACES | {"chunk_size", "chunk_overlap"}
+def _depended_on() -> set[str]:
+    """Return the variables of what answers, and of how chunks are cut."""
+    return {variable for group in ANSWERING for variable in group.variables()} - _PLACES | {
+        "chunk_size",
+        "chunk_overlap",
+    }
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,6 @@ class Caches:
     index_version: Callable[[], str | None]
     stats: CacheStats = field(default_factory=CacheStats)
     store: "ExpiringStore | None" = None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Hold connections for the event loop while the body runs."""
-        connected = getattr(self._store, "connected", None) if self._on("embedding", "retrieval", "answer") else None
-        async with connected() if connected else nullcontext():
-            yield
 
     def embeddings(self, embeddings: Embeddings) -> Embeddings:
         """Return the embeddings with the vectors of questions cached."""
@@ -73,7 +69,7 @@ class Caches:
 
         settings = self.settings
         facts = self._embedding_facts() | settings.as_variables(
-            ("retriever_type", "compression_base", "mmr_fetch_k", "mmr_lambda", *RERANKING)
+            ("retriever_type", "mmr_fetch_k", "mmr_lambda", *RERANKING)
         )
         asking = {
             "compression": settings.retrieval.strategy == "compression",
@@ -112,7 +108,7 @@ class Caches:
         folder = settings.prompt.folder
         texts = {"prompts": prompts.texts(folder), "translations": prompts.translations(folder)}
         # Secrets are dumped as asterisks.
-        dumped = settings.as_variables(sorted(_depended_on(settings)), mode="json")
+        dumped = settings.as_variables(sorted(_depended_on()), mode="json")
         return texts, dumped | {"provider": settings.provider}
 
     def _on(self, *levels: LevelName) -> bool:
@@ -137,13 +133,8 @@ class Caches:
             from chains.caching.typed_cache import MemoryStore
 
             return MemoryStore(capacity=MEMORY_BYTES, ttl_s=ttl_s, clock=self.clock)
-        with hooks.from_extra("redis", "CACHE_BACKEND=redis"):
-            from app.adapters.stores.redis import RedisStore
-
-        url = settings.redis.url.get_secret_value()
-        return RedisStore(url, ttl_s=ttl_s, timeout_s=settings.redis.timeout_s, clock=self.clock)
+        return LedgerCache(ledger_of(settings), ttl_s=ttl_s)
 
     def _embedding_facts(self) -> dict[str, Any]:
         names = {"embedding_provider", "embedding_model", "embedding_backend", "embedding_base_url"}
-        names |= {"embedding_query_prefix", "embedding_passage_prefix", "embedding_input_type"}
-        return self.settings.as_variables(names)
+        return self.settings.as_variables(names | {"embedding_prefixes"})

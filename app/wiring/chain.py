@@ -48,6 +48,7 @@ from chains.state import Answer, CitationStyle, Passage, Question, Redirect, Sea
 if TYPE_CHECKING:
     from app.ledger.passages import Passages
 
+HISTORY_TOKENS = 1000  # Of the conversation, in the prompt.
 MOST_REMEMBERED = 128  # Of the searches that tell a new subject from a follow-up.
 
 
@@ -98,7 +99,7 @@ def _rewriting(
     folder = settings.prompt.folder
     try:
         return kind(
-            asked, prompt=prompts.load(name, folder), timeout_s=settings.reformulation.timeout_s, clock=clock, **options
+            asked, prompt=prompts.load(name, folder), timeout_s=settings.llm.rewriting_timeout_s, clock=clock, **options
         )
     except ConfigurationError as error:
         msg = f"{name}.txt in PROMPTS_PATH={folder}: {error}"
@@ -160,7 +161,7 @@ def pipeline(
     system, reminder = text(prompt), text("reminder")
     # The second provider gets the same prompt.
     window = min(settings.llm.window(name) for name in (model_id, settings.llm.fallback_model) if name)
-    history = HistoryWindow(settings.prompt.history_tokens, tokens)
+    history = HistoryWindow(HISTORY_TOKENS, tokens)
     try:
         return build_chain(
             retriever=retriever,
@@ -183,7 +184,6 @@ def pipeline(
             citations=CiteSources(
                 style=style,
                 min_citations=settings.citations.least,
-                attribution=settings.citations.repair,
                 similarity=similarity,
                 checked=settings.citations.stream_checked,
                 markers_suffice=markers_suffice,
@@ -198,7 +198,7 @@ def pipeline(
             scope=scope,
             safety=safety_of(settings, system, moderate),
             passages_first=True,
-            timeout_s=settings.limits.request_timeout_s,
+            timeout_s=settings.request_timeout_s,
             clock=clock,
         )
     except ConfigurationError as error:

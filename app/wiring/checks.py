@@ -252,7 +252,7 @@ def _certificate(services: Answering) -> Iterator[Trial]:
 
 
 def _beside(services: Answering) -> Trial:
-    remedy = f"report it with its log line `side_step_failed`; remove {services.faults.file} once it is mended"
+    remedy = "report it with its log line `side_step_failed`; a fault is told for seven days"
     return Trial("side steps", services.faults.status, remedy, required=False)
 
 
@@ -262,7 +262,7 @@ def _backends(services: Answering) -> Iterator[Trial]:
         ping = partial(ping_redis, settings.redis.url.get_secret_value(), timeout_s=TIMEOUT_S)
         yield Trial("redis", partial(answers, ping), "start Redis, or check REDIS_URL", settings.has_redis_sessions)
     else:
-        yield Trial("redis", None, "CACHE_BACKEND, RATE_LIMIT_BACKEND, SESSION_BACKEND or AUTH_MODE")
+        yield Trial("redis", None, "RATE_LIMIT_BACKEND or AUTH_MODE")
     for name, probe in services.tracing.probes.items():
         remedy = "check the LANGSMITH_ variables" if name == "langsmith" else "check OTEL_EXPORTER_OTLP_ENDPOINT"
         yield Trial(name, probe, remedy, required=False)

@@ -11,14 +11,16 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from app import hooks
-from app.observability.faults import FaultFile
+from app.ledger.faults import Faults
 from app.ports import Outbox
 from app.settings import Settings
 from app.wiring.caches import Caches
-from app.wiring.library import Library, folder_beside
+from app.wiring.ledger import ledger_of
+from app.wiring.library import Library
 from app.wiring.models import embedding_model, token_counter
 from app.wiring.sample import sample_corpus
 from app.wiring.storage import IndexReader, stored_index
+from app.wiring.upgrade import bring_index_over
 from chains.clock import Clock, SystemClock
 from chains.ports import TokenCounter
 from chains.side_steps import keep_faults, side_step
@@ -54,9 +56,9 @@ class Indexing:
         keep_faults(self.faults.keep)
 
     @cached_property
-    def faults(self) -> FaultFile:
-        """Return the file of what failed beside answers and ingestions."""
-        return FaultFile(folder_beside(self.settings, None, "faults") / "faults.json")
+    def faults(self) -> Faults:
+        """Return what failed beside answers and ingestions."""
+        return Faults(ledger_of(self.settings))
 
     @cached_property
     def embedder(self) -> Embeddings:
@@ -89,7 +91,7 @@ class Indexing:
     @cached_property
     def index(self) -> IndexReader:
         """Return the holder of the open index."""
-        return IndexReader(self.stored)
+        return IndexReader(self.stored, lambda: bring_index_over(self.settings, self.stored))
 
     @cached_property
     def library(self) -> Library:

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 
 from app import hooks
+from app.ledger.copies import Copies
 from app.ledger.index import PassageIndex
 from app.ports import OpenedSource
 from app.settings import Settings
 from app.wiring.chain import suspicious_of
+from app.wiring.ledger import ledger_of
 from app.wiring.library import folder_beside
 from app.wiring.scope import read_scopes
 from app.wiring.storage import parser
+from app.wiring.upgrade import bring_index_over
 from chains.errors import IngestionError
 from chains.ingestion.engine import Engine, PlainEngine, Reading
 from chains.ingestion.files import Chosen, Problem
@@ -88,6 +90,8 @@ class Ingestion:
             engine: reads the files and embeds them.
             only: files or folders to read again; default: all.
         """
+        if not reset:
+            bring_index_over(self.settings, self.into)
         fetched = fetch(self.settings, given, progress)
         copies = fetched.copies
         with self.into.locked():
@@ -187,16 +191,17 @@ def fetch(settings: Settings, given: Sequence[Path | str], progress: "Progress |
 
 def _fetch(settings: Settings, address: str, progress: "Progress | None") -> tuple[Path, Mirrored]:
     scheme, shown = _checked(address)
-    base = folder_beside(settings, settings.of_variable("sources_path"), "sources")
-    records = base / "records" / f"{hashlib.sha256(address.rstrip('/').encode()).hexdigest()[:16]}.sqlite3"
-    records.parent.mkdir(parents=True, exist_ok=True)
+    base = folder_beside(settings, None, "sources")
+    key = hashlib.sha256(address.rstrip("/").encode()).hexdigest()[:16]
+    ledger = ledger_of(settings)
     try:
-        with FileLock(records.with_suffix(".lock"), timeout=0):
+        with ledger.lock(f"fetch-{key}") as ours:
+            if not ours:
+                msg = "another process is fetching it"
+                raise IngestionError(msg)
             source, folder, name = _opened(settings, scheme, address)
-            copies = mirror(source, base / "files" / folder, records, progress=progress)
-    except Timeout as error:
-        msg = f"{shown}: another process is fetching it"
-        raise IngestionError(msg) from error
+            incoming = base / "incoming" / key
+            copies = mirror(source, base / "files" / folder, Copies(ledger, key), incoming=incoming, progress=progress)
     except IngestionError as error:
         msg = f"{shown}: {error}"
         raise IngestionError(msg) from error

@@ -16,12 +16,9 @@ def ledger_of(settings: Settings) -> Database:
     Raises:
         ConfigurationError: DATABASE_URL is no address, or its driver is not installed.
     """
-    url = settings.of_variable("database_url")
+    url = settings.database.url
     file = ledger_file(settings)
-    pool_size = int(settings.of_variable("database_pool_size") or 10)
-    return _opened(
-        file, url.get_secret_value() if url else None, settings.store.collection, pool_size, settings.store.timeout_s
-    )
+    return _opened(file, url.get_secret_value() if url else None, settings.store.collection)
 
 
 def ledger_file(settings: Settings) -> Path:
@@ -34,5 +31,5 @@ def ledger_file(settings: Settings) -> Path:
 
 
 @lru_cache(maxsize=MOST_OPEN)
-def _opened(file: Path, url: str | None, collection: str, pool_size: int, timeout_s: float) -> Database:
-    return open_database(file, url, collection=collection, pool_size=pool_size, timeout_s=timeout_s)
+def _opened(file: Path, url: str | None, collection: str) -> Database:
+    return open_database(file, url, collection=collection)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 UPLOAD_CATEGORIES = ("regulatory", "carrier", "reference", INTERNAL)
 
 
+# Processor time and memory for drawing one page of a PDF.
+PAGE_TIMEOUT_S, PAGE_MEMORY_MB = 10, 1024
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """The documents of one version of the index by id, ordered by category and title, and their recorded sources."""
@@ -87,7 +91,7 @@ class Library:
         """Return the renderer of PDF pages."""
         from app.adapters.documents.pages import PdfPages
 
-        return PdfPages(self.settings.pages.timeout_s, self.settings.pages.memory_mb)
+        return PdfPages(PAGE_TIMEOUT_S, PAGE_MEMORY_MB)
 
     def page(self, doc_id: str, number: int) -> "IndexedPage | None":
         """Return a page of a PDF file that still exists, or None."""
@@ -116,7 +120,7 @@ class Library:
 
 def uploads_folder(settings: Settings) -> Path:
     """Return the folder of documents added over HTTP; every index has its own."""
-    return folder_beside(settings, settings.uploads.folder, "uploads")
+    return folder_beside(settings, None, "uploads")
 
 
 def folder_beside(settings: Settings, chosen: Path | None, name: str) -> Path:

@@ -23,6 +23,10 @@ from chains.ports import TokenCounter, WordSimilarity
 from chains.resilience import CircuitBreaker, RetryPolicy
 
 OFFLINE = "offline"
+# How long a question waits for LLM_RPM and LLM_TPM.
+QUEUE_S = 20
+# Consecutive failures that open the circuit breaker, and the seconds it stays open.
+BREAKER_FAILURES, BREAKER_RESET_S = 5, 60
 # The tokens of a standalone question; a longer reply is not one.
 CONDENSED_TOKENS = 100
 PROBE_TIMEOUT_S = 0.3
@@ -59,12 +63,9 @@ def condensing_model(model: BaseChatModel, settings: Settings, clock: Clock) -> 
     if not isinstance(model, ResilientChatModel):
         return None
     breaker = CircuitBreaker(
-        clock=clock,
-        failures=settings.llm.breaker_failures,
-        reset_s=settings.llm.breaker_reset_s,
-        name="query reformulation",
+        clock=clock, failures=BREAKER_FAILURES, reset_s=BREAKER_RESET_S, name="query reformulation"
     )
-    timeout_s, once = settings.reformulation.timeout_s, RetryPolicy(retries=0)
+    timeout_s, once = settings.llm.rewriting_timeout_s, RetryPolicy(retries=0)
     provider = replace(model.providers[0], breaker=breaker, policy=once, timeout_s=timeout_s)
     asked = ResilientChatModel(providers=(provider,), max_tokens=CONDENSED_TOKENS, tokens=model.tokens)
     return asked.bind(temperature=0, max_tokens=CONDENSED_TOKENS)
@@ -76,12 +77,12 @@ def providers(settings: Settings, clock: Clock) -> tuple[Provider, ...]:
         clock=clock,
         requests=settings.llm.rpm,
         tokens=settings.llm.tpm,
-        max_wait_s=settings.llm.queue_timeout_s,
+        max_wait_s=QUEUE_S,
     )
     first = _provider(settings, clock, first_model(settings), limiter, "language model")
     if not (settings.llm.fallback and settings.llm.fallback_base_url):
         return (first,)
-    unlimited = RateLimiter(clock=clock, max_wait_s=settings.llm.queue_timeout_s)
+    unlimited = RateLimiter(clock=clock, max_wait_s=QUEUE_S)
     return first, _provider(settings, clock, second_model(settings), unlimited, "second language model")
 
 
@@ -108,15 +109,13 @@ def first_model(settings: Settings) -> BaseChatModel:
         "max_tokens": settings.llm.max_tokens,
         "timeout_s": settings.llm.timeout_s,
     }
-    if settings.llm.reasoning_effort:
-        options["reasoning_effort"] = settings.llm.reasoning_effort
+    options |= settings.llm.options or {}
     if settings.provider == "openrouter":
         with hooks.from_extra("openai", "LLM_PROVIDER=openrouter"):
             from app.adapters.llm.openai_compatible import openrouter_model
 
         key = settings.llm.openrouter_api_key or settings.llm.api_key
-        referer = settings.llm.openrouter_referer
-        return openrouter_model(base_url=settings.llm.base_url, api_key=key, referer=referer, **options)
+        return openrouter_model(base_url=settings.llm.base_url, api_key=key, **options)
     if settings.provider in LOCAL_SERVERS:
         with hooks.from_extra("openai", f"LLM_PROVIDER={settings.provider}"):
             from app.adapters.llm.openai_compatible import local_model
@@ -132,8 +131,6 @@ def first_model(settings: Settings) -> BaseChatModel:
         return openai_compatible_model(base_url=settings.llm.base_url or "", api_key=settings.llm.api_key, **options)
     from app.adapters.llm.groq import groq_model
 
-    chosen = {"reasoning_format": settings.llm.reasoning_format, "service_tier": settings.llm.service_tier}
-    options |= {name: value for name, value in chosen.items() if value is not None}
     return groq_model(api_key=settings.llm.api_key or SecretStr(""), base_url=settings.llm.base_url, **options)
 
 
@@ -172,9 +169,7 @@ def second_model(settings: Settings) -> BaseChatModel:
 
 
 def _provider(settings: Settings, clock: Clock, model: BaseChatModel, limiter: RateLimiter, name: str) -> Provider:
-    breaker = CircuitBreaker(
-        clock=clock, failures=settings.llm.breaker_failures, reset_s=settings.llm.breaker_reset_s, name=name
-    )
+    breaker = CircuitBreaker(clock=clock, failures=BREAKER_FAILURES, reset_s=BREAKER_RESET_S, name=name)
     return Provider(
         model=model,
         breaker=breaker,

@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from app.ledger.passages import Passages
 
 
+# For the embedding and the retrieval service.
+SERVICE_TIMEOUT_S, SERVICE_RETRIES = 30, 3
+INPUT_TYPE = "input_type"
+# The passages that a reranker is given, and how long it may take before the old order stands.
+RERANKED, RERANKER_TIMEOUT_S = 30, 5
+
+
 def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
     """Return the embeddings that EMBEDDING_PROVIDER and EMBEDDING_BACKEND name."""
     if settings.embedding.provider == "openai-compatible":
@@ -42,17 +49,15 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
             model=settings.embedding.model,
             api_key=settings.embedding.api_key or settings.llm.api_key,
             prefixes=embedding_prefixes(settings),
-            input_type=settings.embedding.input_type,
-            timeout_s=settings.embedding.timeout_s,
-            policy=RetryPolicy(retries=settings.embedding.max_retries),
+            input_type=settings.embedding.prefixes == INPUT_TYPE,
+            timeout_s=SERVICE_TIMEOUT_S,
+            policy=RetryPolicy(retries=SERVICE_RETRIES),
             clock=clock,
         )
     if settings.embedding.backend == "torch":
         from app.adapters.embeddings.huggingface import torch_embeddings
 
-        return torch_embeddings(
-            settings.embedding.model, device=settings.embedding.device, prefixes=embedding_prefixes(settings)
-        )
+        return torch_embeddings(settings.embedding.model, prefixes=embedding_prefixes(settings))
     from app.adapters.embeddings.onnx import OnnxEmbeddings
     from app.adapters.embeddings.onnx.weights import MODEL
 
@@ -66,14 +71,15 @@ def embedding_model(settings: Settings, clock: Clock) -> Embeddings:
 def embedding_prefixes(settings: Settings) -> Prefixes:
     """Return what the embedding model wants before questions and passages, where the service does not add it."""
     embedding = settings.embedding
-    if embedding.input_type:
+    if embedding.prefixes == INPUT_TYPE:
         return NO_PREFIXES
-    return prefixes_for(embedding.model, query=embedding.query_prefix, passage=embedding.passage_prefix)
+    query, given, passage = (embedding.prefixes or "").partition("|")
+    return prefixes_for(embedding.model, query=query if given else None, passage=passage if given else None)
 
 
 def embedding_label(settings: Settings) -> str:
     """Return the name under which vectors are stored: the model, and the prefix of its passages."""
-    prefix = "input_type" if settings.embedding.input_type else embedding_prefixes(settings).passage
+    prefix = INPUT_TYPE if settings.embedding.prefixes == INPUT_TYPE else embedding_prefixes(settings).passage
     return f"{settings.embedding.model} ({prefix.strip()})" if prefix else settings.embedding.model
 
 
@@ -101,9 +107,9 @@ def remote_retriever(settings: Settings, clock: Clock) -> "RemoteRetriever":
     service = RetrievalService(
         base_url=settings.retrieval.url or "",
         api_key=settings.retrieval.api_key,
-        timeout_s=settings.retrieval.timeout_s,
-        policy=RetryPolicy(retries=settings.retrieval.max_retries),
-        unstated=settings.retrieval.audience,
+        timeout_s=SERVICE_TIMEOUT_S,
+        policy=RetryPolicy(retries=SERVICE_RETRIES),
+        unstated="internal",
         clock=clock,
     )
     return RemoteRetriever(service=service, **_limits(settings))
@@ -135,8 +141,8 @@ def retriever_of(
     return RerankingRetriever(
         retriever=retriever,
         compressor=hooks.load("rerankers", retrieval.reranker)(settings, model),
-        candidates=retrieval.reranker_candidates,
-        timeout_s=retrieval.reranker_timeout_s,
+        candidates=RERANKED,
+        timeout_s=RERANKER_TIMEOUT_S,
         **_limits(settings),
     )
 
@@ -168,8 +174,8 @@ def mmr(settings: Settings, store: ChunkStore, _words: WordIndex, _model: Model)
 
 
 def compression(settings: Settings, store: ChunkStore, words: WordIndex, model: Model) -> ChunkRetriever:
-    """Search by COMPRESSION_BASE, and have the language model shorten what is found."""
-    base = settings.replace(retriever_type=settings.retrieval.compression_base)
+    """Search by meaning and words, and have the language model shorten what is found."""
+    base = settings.replace(retriever_type="hybrid")
     found = retriever_of(base, store=store, words=words, model=model)
     prompt = prompts.load("compression", settings.prompt.folder)
     return CompressionRetriever(retriever=found, model=model(), prompt=prompt, **_limits(settings))

@@ -1,4 +1,4 @@
-"""The YAML files with data for the page: example questions and teams, the user's own or the sample corpus's."""
+"""What the page shows of its owner: example questions, teams, name, greeting and logo, from the folder of PAGE_PATH."""
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -15,6 +15,7 @@ from chains.regular_files import read_text
 from chains.safe_yaml import YamlError, read_values
 
 Content = TypeVar("Content")
+EXAMPLES, TEAMS, OWNER, LOGOS = "examples.yaml", "teams.yaml", "page.yaml", ("logo.svg", "logo.png")
 
 
 _Question = Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)]
@@ -52,7 +53,7 @@ class ExampleQuestions:
         present: Callable[[Collection[str], Audience], Collection[str]],
         english_only: bool = False,
     ) -> None:
-        self._by_language = _read("EXAMPLES_FILE", file, _EXAMPLES, form=_EXAMPLES_FORM)
+        self._by_language = _read(EXAMPLES, file, _EXAMPLES, form=_EXAMPLES_FORM)
         self._present = present
         self._english_only = english_only
 
@@ -94,16 +95,44 @@ class Teams:
     def __init__(self, file: Path | None, holds_own_documents: Callable[[], bool]) -> None:
         self._chosen = file is not None
         self._holds_own_documents = holds_own_documents
-        self._by_category = _read("TEAMS_FILE", file, _TEAMS, form=_TEAMS_FORM)
+        self._by_category = _read(TEAMS, file, _TEAMS, form=_TEAMS_FORM)
 
     def by_category(self) -> Mapping[str, Team]:
         """Return the teams: by intent, by category, and `other`."""
         return self._by_category if self._chosen or not self._holds_own_documents() else {}
 
 
-def _read(setting: str, file: Path | None, adapter: TypeAdapter[Content], *, form: str) -> Content:
-    """Return the content of a file, or of the sample corpus's, which has the setting's name."""
-    file = file or sample_corpus() / f"{setting.removesuffix('_FILE').lower()}.yaml"
+@with_config({"extra": "forbid"})
+class Owner(TypedDict):
+    """What stands in the page's header and title, and above its first question."""
+
+    name: NotRequired[Annotated[str, Field(min_length=1, max_length=80)]]
+    greeting: NotRequired[Annotated[str, Field(max_length=200)]]
+
+
+_OWNER = TypeAdapter(Owner)
+_OWNER_FORM = "`name: Ask the clinic`, `greeting: What do you want to know?`"
+
+
+def owner_of(folder: Path | None) -> Owner:
+    """Return the name and the greeting of `page.yaml`; empty where there is none.
+
+    Raises:
+        ConfigurationError: the file is not readable as `name: ...`, `greeting: ...`.
+    """
+    file = file_in(folder, OWNER)
+    return _read(OWNER, file, _OWNER, form=_OWNER_FORM) if file else Owner()
+
+
+def file_in(folder: Path | None, *names: str) -> Path | None:
+    """Return the first of these files that is in the folder."""
+    files = (folder / name for name in names if folder is not None)
+    return next((file for file in files if file.is_file()), None)
+
+
+def _read(name: str, file: Path | None, adapter: TypeAdapter[Content], *, form: str) -> Content:
+    """Return the content of a file, or of the sample corpus's of that name."""
+    file = file or sample_corpus() / name
     try:
         return adapter.validate_python(read_values(read_text(file)))
     except (IngestionError, YamlError, ValidationError) as error:
@@ -111,5 +140,5 @@ def _read(setting: str, file: Path | None, adapter: TypeAdapter[Content], *, for
             f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else error
         )
         detail = " ".join(str(problem).split())
-        msg = f"the page's file {str(file)!r} cannot be read ({detail}); {setting} needs UTF-8 YAML like {form}"
+        msg = f"the page's file {str(file)!r} cannot be read ({detail}); {name} needs UTF-8 YAML like {form}"
         raise ConfigurationError(msg) from error

@@ -23,7 +23,7 @@ def settings_to_ask(settings: Settings) -> Settings:
 
 
 def ingest_command(settings: Settings) -> str:
-    """Return the command that fills the index; it names the folder that `waypoint init` made, where TEAMS_FILE does."""
-    teams = settings.web.teams_file
-    folder = teams.parent if teams is not None and teams.with_name(SCOPE_FILE).is_file() else "PATH"
+    """Return the command that fills the index; it names the folder that `waypoint init` made, where PAGE_PATH does."""
+    page = settings.web.page
+    folder = page if page is not None and (page / SCOPE_FILE).is_file() else "PATH"
     return f"waypoint ingest {folder}"

@@ -1,7 +1,7 @@
 """Open the index that the settings name, again whenever it changes; copy it to another ledger; configure chunking."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from shutil import which
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,13 @@ from chains.ingestion.writing import Change
 
 if TYPE_CHECKING:
     from app.adapters.documents.isolation import IsolatedParser
+    from app.adapters.stores.chroma import ChromaFolder, ChromaServer
     from chains.ports import Progress
+
+
+TIMEOUT_S = 10  # Of a request to a Chroma server.
+# Processor time and memory for reading one file.
+READING_S, READING_MB = 60, 1024
 
 
 def stored_index(settings: Settings, embeddings: Embeddings) -> PassageIndex:
@@ -39,7 +45,7 @@ def no_vectors(_settings: Settings) -> None:
     """Return no second index: the ledger searches its vectors itself."""
 
 
-def chroma_vectors(settings: Settings) -> VectorIndex:
+def chroma_vectors(settings: Settings) -> "ChromaFolder | ChromaServer":
     """Return Chroma: in a folder, or on the server of CHROMA_HOST."""
     from app.adapters.stores.chroma import ChromaFolder, ChromaServer, Server
 
@@ -47,14 +53,17 @@ def chroma_vectors(settings: Settings) -> VectorIndex:
     if chroma.host is None:
         return ChromaFolder(chroma.path.expanduser().absolute() / f"{collection}.vectors", collection)
     key = chroma.api_key.get_secret_value() if chroma.api_key else None
-    return ChromaServer(Server(chroma.host, chroma.port, chroma.ssl, key, settings.store.timeout_s), collection)
+    return ChromaServer(Server(chroma.host, chroma.port, chroma.ssl, key, TIMEOUT_S), collection)
 
 
 class IndexReader:
-    """Keeps the index open for questions, and reopens it when an ingestion of any process has changed it."""
+    """Keeps the index open for questions, and reopens it when an ingestion of any process has changed it.
 
-    def __init__(self, index: PassageIndex) -> None:
-        self._index = index
+    Where nothing was ever ingested, `bring_over` may find an index of an earlier form.
+    """
+
+    def __init__(self, index: PassageIndex, bring_over: Callable[[], object]) -> None:
+        self._index, self._bring_over = index, bring_over
         self._lock = threading.Lock()
         self._open: Passages | None = None
 
@@ -66,6 +75,9 @@ class IndexReader:
             VectorStoreError: it cannot be opened.
         """
         version = self._index.version()
+        if version is None:
+            self._bring_over()
+            version = self._index.version()
         with self._lock:
             opened = self._open
             if opened is None or opened.version != version:
@@ -83,9 +95,9 @@ def parser(settings: Settings) -> "IsolatedParser":
     chunker = Chunker(size=size, overlap=settings.ingestion.chunk_overlap, join=size * 3 // 4)
     return IsolatedParser(
         chunker,
-        settings.ingestion.file_timeout_s,
-        settings.ingestion.file_memory_mb,
-        tesseract=which("tesseract") if settings.ingestion.ocr == "auto" else None,
+        READING_S,
+        READING_MB,
+        tesseract=which("tesseract") if settings.ingestion.ocr_languages != "off" else None,
         languages=settings.ingestion.ocr_languages,
     )
 

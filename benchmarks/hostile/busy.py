@@ -38,8 +38,8 @@ def attack(folder: Path) -> list[Tried]:
     with ExitStack() as stack:
         # The system takes the connections, and nobody reads them.
         model = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2 * QUESTIONS))
-        options = {"LLM_PROVIDER": "groq", "LLM_API_KEY": "gsk_none", "QUESTION_QUEUE_S": "600"}
-        options |= {"LLM_BASE_URL": f"http://127.0.0.1:{model.getsockname()[1]}", "REQUEST_TIMEOUT_S": "600"}
+        options = {"LLM_PROVIDER": "groq", "LLM_API_KEY": "gsk_none"}
+        options |= {"LLM_BASE_URL": f"http://127.0.0.1:{model.getsockname()[1]}", "LLM_TIMEOUT_S": "600"}
         running = stack.enter_context(alone(folder, **options))
         for _ in range(QUESTIONS):
             stack.enter_context(_asking(running.url))

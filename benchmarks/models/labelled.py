@@ -16,8 +16,9 @@ from app.adapters.embeddings.onnx.weights import find_weights
 from app.adapters.embeddings.onnx.words import WordVectors
 from benchmarks.tables import table
 from chains.citations.cited_sentences import sentences_of
+from chains.citations.evidence import asked_about
 from chains.citations.references import read_numbers
-from chains.citations.verification import asked_about, gives_what_is_asked, leading, verify
+from chains.citations.verification import gives_what_is_asked, leading, turns_in_circles, verify
 from chains.ports import WordSimilarity
 from chains.state import Passage
 
@@ -50,10 +51,10 @@ def is_supported(question: str, answer: str, shown: Sequence[Passage], similarit
     asked, sentences = asked_about(question, shown), sentences_of(answer, places)
     lead = leading(sentences, asked)
     claims = [one for one in sentences if one.is_claim and (lead is None or one.start <= lead.start)]
-    return any(
+    return not turns_in_circles(answer) and any(
         verify([claim.words], shown, similarity, asked).supported
         for claim in claims
-        if claim is not lead or gives_what_is_asked(claim.words, question)
+        if (lead and claim is not lead) or gives_what_is_asked(claim.words, question)
     )
 
 

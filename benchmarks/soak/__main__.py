@@ -24,8 +24,6 @@ QUIET_S = 6  # Longer than the service keeps idle connections.
 SETTINGS = {
     "LLM_API_KEY": "gsk_soak",
     "LLM_TIMEOUT_S": "20",
-    "REQUEST_TIMEOUT_S": "60",
-    "LLM_BREAKER_RESET_S": "3",
     "LOG_LEVEL": "error",
 }
 

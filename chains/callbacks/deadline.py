@@ -20,7 +20,7 @@ from chains.callbacks.handlers import handlers_of, register
 from chains.clock import Clock
 from chains.errors import DeadlineError
 
-OVERDUE = "the question took longer than it may; ask again, or raise timeout_s (REQUEST_TIMEOUT_S of the service)"
+OVERDUE = "the question took longer than it may; ask again, or raise timeout_s (LLM_TIMEOUT_S of the service)"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

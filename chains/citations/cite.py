@@ -20,20 +20,27 @@ from chains.citations.cited_sentences import (
 from chains.citations.closest import closest_of
 from chains.citations.contradiction import find_disagreement
 from chains.citations.decline import first_decline, is_decline, opens_with_decline, says_nothing_found
-from chains.citations.evidence import Asked
+from chains.citations.evidence import Asked, asked_about
 from chains.citations.markers import inside, link_labels
-from chains.citations.notes import bibliography, numbered_sources, read_footnotes
 from chains.citations.numbering import NumberedMarkers, TitledMarkers, insert_markers, number_markers
-from chains.citations.references import candidates, read_numbers, read_references, reference_to
+from chains.citations.references import (
+    bibliography,
+    candidates,
+    numbered_sources,
+    read_footnotes,
+    read_numbers,
+    read_references,
+    reference_to,
+)
 from chains.citations.sources import cited_sources, external_urls, related_documents, sources_of
 from chains.citations.titles import Reference
 from chains.citations.verification import (
     LEAST_SUPPORT,
     Verified,
-    asked_about,
     attribute,
     gives_what_is_asked,
     leading,
+    turns_in_circles,
     verify,
 )
 from chains.metadata import UNSURE, degradation_of, withheld_because
@@ -119,7 +126,13 @@ class CiteSources:
         else:
             cited = markers.cited if isinstance(markers, NumberedMarkers) else []
             references, notes = read_numbers(text, cited), []
-        found = self._cite(text, references, shown, _asked(state), notes=[*notes, *_sources_listed(text, shown)])
+        found = self._cite(
+            text,
+            references,
+            shown,
+            _asked(state),
+            notes=[*notes, *((note.start, note.end) for note in bibliography(text, shown))],
+        )
         return CheckedText(bool(cited_sources(self._standing(found.citations))), found.unsupported, self._leads(found))
 
     def __call__(self, state: Generated) -> CitationResult:
@@ -137,14 +150,21 @@ class CiteSources:
         if degradation_of(state["message"]) and outcome not in {"no_results", "blocked"}:
             # The text is kept and marked: quotations without a network, or an answer that broke off.
             outcome, replacement = "degraded", None
-        if outcome == "answered" and self._lacks_markers(found.citations):
-            answer, found = self._write_markers(raw, answer, found.unmarked, shown, asked)
+        marked = cited_sources([citation for citation in found.citations if citation["number"] is not None])
+        is_lacking = self.style == "numbered" and len(marked) < max(1, self.min_citations)
+        if outcome == "answered" and is_lacking and found.unmarked:  # A number for each attributed sentence.
+            _, cited = number_markers(raw, numbered_sources(raw, shown))
+            passages = [(sentence, verified.passage) for sentence, verified in found.unmarked if verified.passage]
+            written_out, sources = insert_markers(answer, passages, cited)
+            answer, references, notes = self._read(written_out, sources)
+            words = {sentence.words for sentence, _ in found.unmarked}
+            found = self._cite(answer, references, shown, asked, notes=notes, attributed=words)
         is_shown = outcome in {"answered", "degraded", "unsure"}
         citations = found.citations if is_shown else []
         text = replacement or answer
         if not is_shown:
             text = translated(text, state.get("language"), self.translations)
-        closest, disagreement = list[ClosestPassage](), None
+        closest, disagreement, older = list[ClosestPassage](), None, None
         unanswered = unanswered_parts(answer, len(state.get("parts", [])), self._standing(citations))
         if outcome != "blocked" and (unanswered or outcome != "answered"):
             with side_step("closest"):
@@ -152,6 +172,7 @@ class CiteSources:
         if outcome == "answered":
             with side_step("disagreement"):
                 disagreement = find_disagreement(answer, found.citations, shown, asked.text)
+                older = find_disagreement(answer, found.citations, shown, asked.text, older=True)
         return CitationResult(
             citations=citations,
             sources=sources_of(citations, shown),
@@ -163,6 +184,7 @@ class CiteSources:
             unsupported=found.unsupported if is_shown else [],
             draft=answer if outcome == "ungrounded" else "",
             disagreement=disagreement,
+            older=older[1] if older else None,
         )
 
     def _read(self, raw: str, shown: Sequence[Passage]) -> tuple[str, list[Reference], list[tuple[int, int]]]:
@@ -195,28 +217,31 @@ class CiteSources:
         places = [(reference.start, reference.end) for reference in references]
         titles = headings(answer) if asked.parts else []
         sentences = [one for one in sentences_of(answer, sorted({*places, *notes})) if not inside(one.start, titles)]
-        cited = [[sentences[index] for index in indices] for indices in cited_sentences(sentences, places)]
-        citations = [
-            self._marked(answer, reference, found, shown, asked)
-            | {"attributed": any(sentence.words in attributed for sentence in found)}
-            for reference, found in zip(references, cited, strict=True)
-        ]
-        marked = zip(citations, cited, strict=True)
-        stands = {sentence.start for citation, some in marked if _is_supported(citation) for sentence in some}
-        bare = [sentence for sentence in sentences if sentence.start not in stands and sentence.is_claim]
+        citations, stands = list[Citation](), set[int]()
+        for reference, indices in zip(references, cited_sentences(sentences, places), strict=True):
+            cited = [sentences[index] for index in indices]
+            claims = [sentence for sentence in cited if sentence.is_claim] or cited
+            # A number stands for a page or a document, whichever of its sections; a title may name the section.
+            by_title = self.style == "title"
+            named = candidates(reference, shown, by_title=by_title, same_section=by_title and reference.section_matched)
+            verified = verify([claim.words for claim in claims], named, self.similarity, asked)
+            raw = answer[reference.start : reference.end]
+            citation = _citation(raw, reference.start, verified, reference)
+            citation["attributed"] = any(sentence.words in attributed for sentence in cited)
+            citations.append(citation)
+            stands.update(sentence.start for sentence in cited if _is_supported(citation))
+        bare = [sentence for sentence in sentences if sentence.is_claim and sentence.start not in stands]
         unmarked = list(attribute(bare, shown, asked)) if self.attribution else []
-        citations += [self._attributed(answer, *found) for found in unmarked]
+        for sentence, verified in unmarked:
+            reference = reference_to(verified.passage, sentence.start, sentence.end)
+            raw = answer[sentence.start : sentence.end]
+            citations.append(_citation(raw, sentence.start, verified, reference) | {"attributed": True})
+            stands.add(sentence.start)
         citations.sort(key=lambda citation: (citation["start"], citation["end"]))
-        stands |= {sentence.start for sentence, _ in unmarked}
         unsupported = [
             (one.start, one.end) for one in bare if one.start not in stands and not says_nothing_found(one.words)
         ]
-        lead = None if asked.parts else leading(sentences, asked)
-        leads = None
-        if lead:  # A stream has shown what is supported before it.
-            is_right = lead.start in stands and gives_what_is_asked(lead.words, asked.text)
-            leads = is_right or any(start < lead.start for start in stands)
-        return CitedText(_numbered(citations, self.style), unmarked, unsupported, leads)
+        return CitedText(_numbered(citations, self.style), unmarked, unsupported, _leads(sentences, stands, asked))
 
     def _standing(self, citations: Sequence[Citation]) -> list[Citation]:
         """Return the citations that an answer can stand on."""
@@ -225,52 +250,6 @@ class CiteSources:
     def _leads(self, found: CitedText) -> bool | None:
         """Return whether the sentence that answers is supported, where that is needed and looked up."""
         return found.leads if self.min_citations and self.attribution and not self.markers_suffice else None
-
-    def _lacks_markers(self, citations: Sequence[Citation]) -> bool:
-        """Return whether numbered markers are missing that attributed sentences can supply."""
-        marked = [citation for citation in citations if citation["number"] is not None]
-        lacking = self.style == "numbered" and len(cited_sources(marked)) < max(1, self.min_citations)
-        return lacking and any(citation["attributed"] for citation in citations)
-
-    def _write_markers(
-        self,
-        raw: str,
-        answer: str,
-        unmarked: Sequence[tuple[Sentence, Verified]],
-        shown: Sequence[Passage],
-        asked: Asked,
-    ) -> tuple[str, CitedText]:
-        """Return the answer with a number in each attributed sentence, and its citations."""
-        _, cited = number_markers(raw, numbered_sources(raw, shown))
-        passages = [(sentence, verified.passage) for sentence, verified in unmarked if verified.passage]
-        written, sources = insert_markers(answer, passages, cited)
-        answer, references, notes = self._read(written, sources)
-        words = {sentence.words for sentence, _ in unmarked}
-        return answer, self._cite(answer, references, shown, asked, notes=notes, attributed=words)
-
-    def _marked(
-        self,
-        answer: str,
-        reference: Reference,
-        sentences: Sequence[Sentence],
-        shown: Sequence[Passage],
-        asked: Asked,
-    ) -> Citation:
-        claims = [sentence for sentence in sentences if sentence.is_claim] or sentences
-        passages = self._candidates(reference, shown)
-        verified = verify([claim.words for claim in claims], passages, self.similarity, asked)
-        raw = answer[reference.start : reference.end]
-        return _citation(raw, reference.start, verified, reference)
-
-    def _candidates(self, reference: Reference, shown: Sequence[Passage]) -> list[Passage]:
-        # A number stands for a page or a document, whichever of its sections; a title may name the section.
-        by_title = self.style == "title"
-        return candidates(reference, shown, by_title=by_title, same_section=by_title and reference.section_matched)
-
-    def _attributed(self, answer: str, sentence: Sentence, verified: Verified) -> Citation:
-        reference = reference_to(verified.passage, sentence.start, sentence.end)
-        raw = answer[sentence.start : sentence.end]
-        return _citation(raw, sentence.start, verified, reference) | {"attributed": True}
 
     def _refused(self, state: Generated) -> tuple[Outcome, str | None] | None:
         """Return the outcome of a question that was not searched for, or of an answer that is not shown."""
@@ -291,7 +270,7 @@ class CiteSources:
         # One question of several may be declined.
         if is_decline(answer, citations, self.decline) and not (several and standing):
             return "declined", _without_markers(first_decline(answer), citations)
-        if len(standing) < self.min_citations or self._leads(found) is False:
+        if len(standing) < self.min_citations or self._leads(found) is False or turns_in_circles(answer):
             return "ungrounded", self.fallback or prompts.load("ungrounded")
         return "answered", None
 
@@ -301,9 +280,18 @@ def _asked(state: Contextualised) -> Asked:
     return asked_about(state.get("search_query") or state["question"], state["context"]["passages"], parts)
 
 
-def _sources_listed(text: str, shown: Sequence[Passage]) -> list[tuple[int, int]]:
-    """Return the ranges of lines that list sources."""
-    return [(note.start, note.end) for note in bibliography(text, shown)]
+def _leads(sentences: Sequence[Sentence], stands: Collection[int], asked: Asked) -> bool | None:
+    """Return whether the sentence that answers is supported and gives what is asked; None where none answers.
+
+    In a stream something supported may have been shown before it. Without a word of the question each may answer it.
+    """
+    if asked.parts:
+        return None
+    if lead := leading(sentences, asked):
+        is_right = lead.start in stands and gives_what_is_asked(lead.words, asked.text)
+        return is_right or any(start < lead.start for start in stands)
+    given = [gives_what_is_asked(one.words, asked.text) for one in sentences if one.start in stands]
+    return False if given and not any(given) else None
 
 
 def _is_supported(citation: Citation) -> bool:

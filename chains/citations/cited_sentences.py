@@ -42,40 +42,24 @@ def sentences_of(answer: str, markers: Sequence[tuple[int, int]]) -> list[Senten
     """
     found: list[Sentence] = []
     for begin, end in sentence_bounds(answer):
-        start = _behind_markers(answer, begin, markers) if found and _ends_on_line(answer, found[-1], begin) else begin
-        if start > begin and not _line_begins_with_marker(answer, begin, markers):
-            found[-1] = replace(found[-1], end=start)
-        else:
-            start = begin
+        start = begin
+        if found and "\n" not in answer[found[-1].end : begin]:
+            for first, last in markers:
+                if first == start:  # The blanks behind a marker belong to it.
+                    start = last + len(answer[last:]) - len(answer[last:].lstrip(" \t,;"))
+            line = answer.rfind("\n", 0, begin) + 1
+            sign = MARKER.match(answer, line)
+            if start > begin and not any(first == (sign.end() if sign else line) for first, _ in markers):
+                found[-1] = replace(found[-1], end=start)
+            else:
+                start = begin
         words = without(answer, start, end, markers)
-        if _says_something(words) and not _TABLE_RULE.match(answer, end):
+        label = _LABEL.match(words)
+        content = [token for token in tokens(words[label.end() :] if label else words) if token.weight > 0]
+        says_something = len(content) >= FEWEST_WORDS or any(token.kind == "number" for token in content)
+        if says_something and not _TABLE_RULE.match(answer, end):
             found.append(Sentence(min(start, end), end, words))
     return found
-
-
-def _ends_on_line(answer: str, sentence: Sentence, place: int) -> bool:
-    return "\n" not in answer[sentence.end : place]
-
-
-def _behind_markers(answer: str, place: int, markers: Sequence[tuple[int, int]]) -> int:
-    """Return where the markers end that stand at a place, with the blanks behind them."""
-    for start, end in markers:
-        if start == place:
-            place = end + len(answer[end:]) - len(answer[end:].lstrip(" \t,;"))
-    return place
-
-
-def _line_begins_with_marker(answer: str, place: int, markers: Sequence[tuple[int, int]]) -> bool:
-    line = answer.rfind("\n", 0, place) + 1
-    first = MARKER.match(answer, line)
-    return any(start == (first.end() if first else line) for start, _ in markers)
-
-
-def _says_something(words: str) -> bool:
-    label = _LABEL.match(words)
-    rest = words[label.end() :] if label else words
-    content = [token for token in tokens(rest) if token.weight > 0]
-    return len(content) >= FEWEST_WORDS or any(token.kind == "number" for token in content)
 
 
 def without(answer: str, start: int, end: int, markers: Sequence[tuple[int, int]]) -> str:
@@ -89,27 +73,23 @@ def without(answer: str, start: int, end: int, markers: Sequence[tuple[int, int]
     return _DANGLING.sub("", text).strip()
 
 
-def sentences_at(sentences: Sequence[Sentence], place: int, after: int) -> range:
-    """Return the indices of the sentences that a marker at `place` cites.
+def cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:
+    """Yield the sentences that each marker cites, as their places; adjacent markers cite the same ones.
 
-    That is the sentence around it; for a marker outside any sentence, every sentence since the marker before, which
-    ended at `after`, and at least the last one.
+    That is the sentence around it; for a marker outside any sentence, every sentence since the marker before, and at
+    least the last one.
     """
     starts = [sentence.start for sentence in sentences]
-    index = bisect_right(starts, place) - 1
-    if index < 0:
-        return range(min(1, len(sentences)))
-    if place <= sentences[index].end:
-        return range(index, index + 1)
-    return range(min(bisect_right(starts, after), index), index + 1)
-
-
-def cited_sentences(sentences: Sequence[Sentence], places: Sequence[tuple[int, int]]) -> Iterator[range]:
-    """Yield the sentences that each marker cites; adjacent markers cite the same ones."""
     after, previous = 0, range(0)
     for number, (start, end) in enumerate(places):
-        beside = number > 0 and start - places[number - 1][1] <= ADJACENCY
-        indices = previous if beside and previous else sentences_at(sentences, start, after)
+        index = bisect_right(starts, start) - 1
+        if previous and start - places[number - 1][1] <= ADJACENCY:
+            indices = previous
+        elif index < 0:
+            indices = range(min(1, len(sentences)))
+        else:
+            within = start <= sentences[index].end
+            indices = range(index if within else min(bisect_right(starts, after), index), index + 1)
         yield indices
         after, previous = end, indices
 
@@ -131,21 +111,16 @@ def unanswered_parts(answer: str, parts: int, standing: Sequence[Citation]) -> l
     """
     if not standing:
         return list(range(parts))
-    bounds = paragraphs(answer, parts)
+    starts: list[int] = []
+    for number in _NUMBER.finditer(answer):
+        if int(number[1]) == len(starts) + 1 <= parts:
+            starts.append(number.start())
+    bounds = list(pairwise([*starts, len(answer)])) if len(starts) == parts else []
     return [
         part
         for part, (start, end) in enumerate(bounds)
         if not any(start <= citation["start"] < end for citation in standing)
     ]
-
-
-def paragraphs(answer: str, parts: int) -> list[tuple[int, int]]:
-    """Return the range of the answer to each question; none where they are not numbered."""
-    starts: list[int] = []
-    for found in _NUMBER.finditer(answer):
-        if int(found[1]) == len(starts) + 1 <= parts:
-            starts.append(found.start())
-    return list(pairwise([*starts, len(answer)])) if parts and len(starts) == parts else []
 
 
 LONGEST_SENTENCE: Final = 1200
@@ -192,18 +167,17 @@ class SentenceGate:
         """Take the next words; yield the sentences that are whole, with the ranges of those without support so far."""
         self._held += words
         self._new += len(words)
-        while cut := self._cut():
+        while True:
+            cut = 0
+            if len(self._held) > LONGEST_SENTENCE:
+                cut = _last_sentence(self._held[:LONGEST_SENTENCE]) or LONGEST_SENTENCE
+            elif self._new >= _LOOKED_AT and _MAY_END.search(self._held):
+                self._new = 0
+                cut = _last_sentence(self._held)
+            if not cut:
+                return
             whole, self._held = self._held[:cut], self._held[cut:]
             yield from self._release(whole)
-
-    def _cut(self) -> int:
-        """Return how much of what is held is whole."""
-        if len(self._held) > LONGEST_SENTENCE:
-            return _last_sentence(self._held[:LONGEST_SENTENCE]) or LONGEST_SENTENCE
-        if self._new < _LOOKED_AT or not _MAY_END.search(self._held):
-            return 0
-        self._new = 0
-        return _last_sentence(self._held)
 
     def flush(self) -> Iterator[Record]:
         """Yield the rest, once the answer has ended; nothing where no passage supports any of it."""
@@ -219,9 +193,8 @@ class SentenceGate:
         self._waiting += text
         self._leads = found.leads if self._leads is None else self._leads
         if self._open or (found.supported and self._leads is not False):
-            ranges = (
-                {UNSUPPORTED_SO_FAR: list(self._unsupported)} if new or (not self._open and self._unsupported) else {}
-            )
+            told = new or (not self._open and self._unsupported)
+            ranges = {UNSUPPORTED_SO_FAR: list(self._unsupported)} if told else {}
             self._open = True
             text, self._waiting = self._waiting, ""
             yield {"answer": text} | ranges

@@ -7,33 +7,72 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE
-from chains.citations.claim_words import (
-    EVERYWHERE,
-    EXAMPLE,
-    GENERIC,
-    IN_NO_HEADING,
-    IN_NO_TITLE,
-    NOT_NOW,
-    OF_PERIODS,
-    SINGLE,
-)
 from chains.citations.clashes import denied
 from chains.citations.markers import inside
-from chains.text.letters import letters
 from chains.text.quantities import Quantity, quantities
 from chains.text.sentences import sentences
 from chains.text.statements import Statement, read_statements
 from chains.text.tokens import WEIGHTS, Token, tokens
-from chains.text.words import stem
+from chains.text.words import stem, word_set
+from chains.versions import edition_of, series_of
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(map(stem, word_set(words)))
+
+
+GENERIC: Final = _stems(
+    "amount apply bear carry charge charges cost equal pay stay rate rates standard general normal headline usual "
+    "current prevailing value figure total level fee price term terms period time timeline target "
+    "deadline minimum maximum limit least most take takes stand count day days hour hours week month year years "
+    "percent item amounts valid validity expect due open close fix present describe detail requirement retain receive "
+    "lead notice obtain store "
+    "need require provide offer set remain stood arrange last keep hold long early many much often"
+)
+"""Words that do not say what a figure is about: verbs that give it, and what its unit says already."""
+
+IN_NO_HEADING: Final = _stems(
+    "overview summary introduction question questions answer faq note notes tip tips fact facts key detail details "
+    "background reminder reminders general other more information point points practical data term terms basic desk "
+    "customer hears most compliance glossary abbreviations abbreviation page chapter section part"
+)
+"""Words of headings that say nothing about the text below."""
+
+IN_NO_TITLE: Final = _stems(
+    "faq sla sop policy guide handbook manual procedure procedures note notes memo summary list overview reference "
+    "terms conditions document agreement requirements rules price prices new staff asked frequently "
+    "upload file text copy untitled"
+)
+"""Words of titles that name a kind of document, and no subject."""
+
+OF_DOCUMENTS: Final = _stems(
+    "document version id effective review date owner classification approved author status updated pol sop next issue "
+    "revision page"
+)
+"""What documents say of themselves: each says something else."""
+
+SINGLE: Final = _stems(
+    "headquarters headquartered office capital owner manager director contact authority code currency language system "
+    "hub chair chaired issued administered notified approved signed regulated supervised led founded named called "
+    "located based run filed lodged responsible operator operated"
+)
+"""Words behind which one name stands, so that another name contradicts it."""
+
+EVERYWHERE: Final = frozenset({"global", "international", "worldwide", "asean", "eu", "n/a"})
+"""Jurisdictions that are no country."""
+
+NOT_NOW: Final = re.compile(
+    r"\b(?:was|were|had been|formerly|previously|in the past|used to|will be|will rise|will fall|would|propos\w+|"
+    r"plan(?:s|ned)|draft|expected to|superseded|obsolete|no longer|any ?more|outdated|old)\b",
+    re.IGNORECASE,
+)
+EXAMPLE: Final = re.compile(
+    r"\b(?:examples?|for instance|e\.g|suppose|imagine|sample calculation)\b|[=÷×]", re.IGNORECASE
+)
 
 LONGEST_NAME: Final = 8  # Words.
 _SOFT: Final = 0.1  # The weight from which a word is more than grammar.
 
-_EDITION: Final = re.compile(
-    r"\b(?:version|edition|revision|rev|issue|v)\.?\s?\d+(?:\.\d+)*\b"
-    r"|\b(?:edition |fy ?)?(?:19|20)\d\d(?:[/-]\d{2,4})?\b",
-    re.IGNORECASE,
-)
 _NUMBERING: Final = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s")
 _ACRONYM: Final = re.compile(r"\(([A-Z]{2,6})\)")
 
@@ -110,14 +149,11 @@ class ClaimReader:
 
     def about(self, document: str, title: str, place: str = "") -> About:
         """Return what a document with a title is about; `place` is the jurisdiction that its metadata names."""
-        series = _EDITION.sub(" ", title)
-        is_of_period = any(word.key in OF_PERIODS for word in tokens(title))
-        edition = "" if is_of_period else letters("".join(match[0] for match in _EDITION.finditer(title)))
         words = [word for word in tokens(title) if word.weight > 0 or word.text.isupper()]
         names = {word.key for word in words if word.text[0].isdigit() or self._is_name(word)}
         place = place.casefold()
         place = "" if place in EVERYWHERE else place
-        return About(keys(words), frozenset(names) - IN_NO_TITLE, place, document, letters(series), edition)
+        return About(keys(words), frozenset(names) - IN_NO_TITLE, place, document, series_of(title), edition_of(title))
 
     def claims(self, text: str, about: About, path: Iterable[str] = (), head: str = "") -> Iterator[Claim]:
         """Yield the claims of a markdown text below the headings of `path`; `head` is that of a table which goes on."""
@@ -155,7 +191,9 @@ class ClaimReader:
                     others = [*numbers, *(other for other in read[place] if other.measure != one.measure)]
                     base = replace(base, value=one, written=cell.text[one.start : one.end], values=tuple(read[place]))
                     yield self._complete(base, rest, around, others, headings)
-            if not read[place] and self._is_named(own):
+            said = [word for word in own if word.kind != "stop"]
+            is_short = bool(said) and len(own) <= LONGEST_NAME and all(word.text[0].isupper() for word in said)
+            if not read[place] and is_short and (len(said) > 1 or self._is_name(said[0])):
                 named = replace(base, value=keys(own, least=_SOFT), written=cell.text, values=())
                 yield self._complete(named, [], around, numbers, headings)
             elif not read[place]:
@@ -166,7 +204,7 @@ class ClaimReader:
         if is_question or len(sentence) > LONGEST_SENTENCE or _is_example([sentence, *headings]):
             return
         everything = tokens(sentence)
-        found = quantities(sentence, everything)
+        found = quantities(sentence)
         is_past = NOT_NOW.search(sentence)
         asides = [match.span() for match in (*_ASIDE.finditer(sentence), *_ACRONYM.finditer(sentence))]
         for first, last in _clauses(sentence, found):
@@ -227,12 +265,6 @@ class ClaimReader:
             is_denied=bool(denied(rest)),
             path=tuple(headings),
         )
-
-    def _is_named(self, words: Collection[Token]) -> bool:
-        """Return whether a cell is a name: every word has a capital, and one of them is a name or there are several."""
-        said = [word for word in words if word.kind != "stop"]
-        has_capitals = bool(said) and len(words) <= LONGEST_NAME and all(word.text[0].isupper() for word in said)
-        return has_capitals and (len(said) > 1 or self._is_name(said[0]))
 
     def _is_name(self, word: Token) -> bool:
         if word.kind == "number" or not word.text[0].isupper():

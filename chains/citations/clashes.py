@@ -1,7 +1,7 @@
 """Detect evidence that contradicts a sentence: another number for the same thing, or a negation."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,36 @@ from chains.text.words import word_set
 
 Clash = Literal["none", "misplaced", "denied", "contradicted"]
 
-Stated = tuple[tuple[int, int], frozenset[str], Quantity | None]
-"""A figure of a sentence: its place, the keys of its numbers, and what it measures."""
-
 CLASH_FACTORS: Final[dict[Clash, float]] = {"none": 1.0, "misplaced": 0.55, "denied": 0.55, "contradicted": 0.25}
 CLASH_COVERAGE: Final = 0.6  # The share of the sentence's other words that make two numbers speak of one thing.
 YEAR_CLASH_COVERAGE: Final = 0.8  # Two years may well be two events.
+DENIAL_COVERAGE: Final = 0.7  # The share of the sentence's words that make a statement speak of the same.
 A_WORD: Final = 0.55  # Less than what a word says that names something, and more than one that does not.
+_FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
 _LISTED: Final = frozenset({"row", "item"})
 _ZERO: Final = frozenset({"0"})
 _DASHES: Final = " -–—"
 _YEAR: Final = 364  # Days between its first and its last.
-_FEWEST_SHARED: Final = 2  # One shared word is not yet the same subject.
+
+
+class Figure(NamedTuple):
+    """A figure of a sentence: its place, the keys of its numbers, and what it measures."""
+
+    span: tuple[int, int]
+    keys: frozenset[str]
+    quantity: Quantity | None
+
+
+def figures_of(text: str, words: Sequence[Token]) -> list[Figure]:
+    """Return the figures, dates and times of a text, and the numbers that are part of none."""
+    read = [((one.start, one.end), one) for one in quantities(text)]
+    numbers = [word for word in words if word.kind == "number"]
+    spans = [span for span, _ in read]
+    bare = [((word.start, word.end), None) for word in numbers if not inside(word.start, spans)]
+    return [
+        Figure(span, frozenset(word.key for word in numbers if inside(word.start, [span])), quantity)
+        for span, quantity in (*read, *bare)
+    ]
 
 
 def find_clash(
@@ -48,60 +66,75 @@ def find_clash(
         strengths: how strongly each statement of the evidence holds each of these, shape (statements, words).
         question: all words of the question.
     """
-    stated = _figures(sentence, words)
+    figures, exact = figures_of(sentence, words), strengths == 1.0
+    clash = _compare_numbers(figures, {word.key for word in question}, evidence, content, exact)
+    if clash != "none":
+        return clash
     weights = np.array([word.weight for word in content], dtype=np.float32)
-    clash = _compare_numbers(stated, {word.key for word in question}, evidence, content, strengths)
-    if clash == "none" and is_denied(words, evidence, (strengths == 1.0) @ weights / weights.sum()):
+    coverage = exact @ weights / weights.sum()
+    best = evidence.statements[int(coverage.argmax())].tokens
+    differ = _denied_here_alone(words, best) or _denied_here_alone(best, words)
+    if differ and coverage.max() >= DENIAL_COVERAGE:
         return "denied"
-    if clash == "none" and _in_another_cell(stated, words, question, evidence):
-        return "misplaced"
-    return clash
+    return "misplaced" if _in_another_cell(figures, words, question, evidence) else "none"
 
 
 def _compare_numbers(
-    stated: Sequence[Stated],
+    figures: Sequence[Figure],
     asked: Collection[str],
     evidence: Evidence,
     content: Sequence[Token],
-    strengths: NDArray[np.float32],
+    exact: NDArray[np.bool_],
 ) -> Clash:
     """Return whether the evidence gives another number for what the sentence counts.
 
     Beside a number of the sentence's own, one that only repeats the question (`asked` holds its words) has to fit the
     place of that number alone: "five days before ETD it costs S$150" rests on the row for six to three days.
 
-    Precision comes first: the best-aligned sentence alone must hold `CLASH_COVERAGE` of the other words, and give a
+    Precision comes first: the best-aligned statement alone must hold `CLASH_COVERAGE` of the other words, and give a
     number of the same measure (currency, percentage, year, day of that month, or the same noun after it). The number
     is `contradicted` where the evidence has it nowhere, `misplaced` where it has it only beside other words.
     """
-    figures = [quantity for _, _, quantity in stated if quantity]
-    exact = [(one, keys) for _, keys, one in stated if keys and one and one.bound == "exact" and not one.label]
-    if own := [(one, keys) for one, keys in exact if not keys.issubset(asked)]:
-        homes = [statement for statement in evidence.statements if any(keys <= statement.keys for _, keys in own)]
-        repeated = [one for one, keys in exact if keys.issubset(asked)]
-        if homes and any(all(_clashes(one, figures, home) for home in homes) for one in repeated):
+    statements = evidence.statements
+    said = [figure.quantity for figure in figures if figure.quantity]
+    sure = [(one, keys) for _, keys, one in figures if keys and one and one.bound == "exact" and not one.label]
+    if own := [(one, keys) for one, keys in sure if not keys.issubset(asked)]:
+        homes = [statement for statement in statements if any(keys <= statement.keys for _, keys in own)]
+        repeated = [one for one, keys in sure if keys.issubset(asked)]
+        if homes and any(all(_clashes(one, said, home) for home in homes) for one in repeated):
             return "misplaced"
-        exact = own
+        sure = own
     weights = np.array([0.0 if word.kind == "number" else word.weight for word in content], dtype=np.float32)
-    coverage = np.where(strengths == 1.0, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
+    coverage = np.where(exact, weights, np.float32(0)).sum(axis=1) / max(float(weights.sum()), 1e-6)
     best = int(coverage.argmax())
-    if np.count_nonzero(weights[strengths[best] == 1.0]) < _FEWEST_SHARED:
+    if np.count_nonzero(weights[exact[best]]) < _FEWEST_SHARED:
         return "none"
-    clashing = [
-        keys
-        for one, keys in exact
-        if coverage[best]
-        >= (YEAR_CLASH_COVERAGE if one.high - one.low >= _YEAR and one.measure == "date" else CLASH_COVERAGE)
-        and 2 * _home(keys, evidence, coverage) < coverage[best]
-        and _clashes(one, figures, evidence.statements[best])
-    ]
+    clashing = []
+    for one, keys in sure:
+        needed = YEAR_CLASH_COVERAGE if one.high - one.low >= _YEAR and one.measure == "date" else CLASH_COVERAGE
+        home = max((coverage[place] for place, other in enumerate(statements) if keys <= other.keys), default=0.0)
+        if coverage[best] >= needed and 2 * home < coverage[best] and _clashes(one, said, statements[best]):
+            clashing.append(keys)
     if not clashing:
         return "none"
     return "misplaced" if all(keys <= evidence.occurrences.keys() for keys in clashing) else "contradicted"
 
 
+def _clashes(figure: Quantity, said: Sequence[Quantity], statement: Statement) -> bool:
+    """Return whether a statement gives only other figures of the measure, none of which the sentence says too.
+
+    "14 days" is not "at least 7 days", though both may hold.
+    """
+    rivals = [other for other in statement.quantities if figure.measure and other.measure == figure.measure]
+    return bool(rivals) and all(
+        rival.measure != mine.measure or rival.high < mine.low or mine.high < rival.low
+        for rival in rivals
+        for mine in (figure, *said)
+    )
+
+
 def _in_another_cell(
-    stated: Sequence[Stated], words: Sequence[Token], question: Sequence[Token], evidence: Evidence
+    figures: Sequence[Figure], words: Sequence[Token], question: Sequence[Token], evidence: Evidence
 ) -> bool:
     """Return whether a number of the sentence stands in a row, item or column, and another speaks more of its words.
 
@@ -109,54 +142,35 @@ def _in_another_cell(
     row denies ("bill not issued") counts only where sentence or question deny it too. A row or cell whose own number
     the sentence gives as well is no rival.
     """
-    known = {word.key for word in question}
-    own = [(span, keys) for span, keys, _ in stated if not keys <= known]
+    asked = {word.key for word in question}
+    own = [figure for figure in figures if not figure.keys <= asked]
     entries = [statement for statement in evidence.statements if statement.kind in _LISTED]
-    if not own or not entries:
-        return False
     also_denied = denied(words) | denied(question)
-    said = [keys for _, keys in own] + [_ZERO for _ in also_denied]
-    for span, keys in own:
+    said = [figure.keys for figure in own] + [_ZERO for _ in also_denied]
+    for span, keys, _ in own if entries else ():
         homes = [statement for statement in evidence.statements if keys <= statement.keys]
         if not homes or any(home.kind not in _LISTED for home in homes):
             continue
+        weights = {word.key: word.weight for word in words if not inside(word.start, [span])}
+        weights |= {word.key: word.weight for word in question}
         blocks = {home.block for home in homes}
         rivals = [entry for entry in entries if entry.block in blocks and not any(
-            keys <= numbers for keys in said for numbers in _values(entry))]  # fmt: skip
-        around = (word for word in words if not inside(word.start, [span]))
-        weights = {word.key: word.weight for word in (*around, *question)}
-        mine = max(_weight_held(home.tokens, weights, also_denied) for home in homes) + A_WORD
-        if any(_weight_held(rival.tokens, weights, also_denied) >= mine for rival in rivals):
+            given <= numbers for given in said for numbers in _values(entry))]  # fmt: skip
+        worth = [
+            [sum(weights.get(key, 0.0) for key in entry.keys - (denied(entry.tokens) - also_denied)) for entry in some]
+            for some in (homes, rivals)
+        ]
+        if max(worth[1], default=-1.0) >= max(worth[0]) + A_WORD:
             return True
         if all(_in_another_column(home, keys, said, weights) for home in homes):
             return True
     return False
 
 
-def _figures(text: str, words: Sequence[Token]) -> list[Stated]:
-    """Return the figures, dates and times of a text, and the numbers that are part of none."""
-    figures: list[tuple[tuple[int, int], Quantity | None]] = [
-        ((one.start, one.end), one) for one in quantities(text, words)
-    ]
-    numbers = [word for word in words if word.kind == "number"]
-    spans = [span for span, _ in figures]
-    figures += [((word.start, word.end), None) for word in numbers if not inside(word.start, spans)]
-    return [(span, frozenset(word.key for word in numbers if inside(word.start, [span])), one) for span, one in figures]
-
-
-def _weight_held(row: Sequence[Token], weights: Mapping[str, float], also_denied: Collection[str]) -> float:
-    keys = {word.key for word in row} - (denied(row) - set(also_denied))
-    return sum(weights.get(key, 0.0) for key in keys)
-
-
 def _values(statement: Statement) -> list[frozenset[str]]:
     """Return the numbers of each cell of a row, or of an item: those of a row's subject name it."""
     texts = [cell.text for cell in statement.cells[1:]] or [statement.words]
-    return [_numbers(text) for text in texts]
-
-
-def _numbers(text: str) -> frozenset[str]:
-    return frozenset(word.key for word in tokens(text) if word.kind == "number")
+    return [frozenset(word.key for word in tokens(text) if word.kind == "number") for text in texts]
 
 
 def _in_another_column(
@@ -175,24 +189,6 @@ def _in_another_column(
     return bool(mine and theirs) and max(theirs) >= max(mine) + A_WORD
 
 
-def _home(keys: frozenset[str], evidence: Evidence, coverage: NDArray[np.float32]) -> float:
-    """Return the best coverage among the statements that hold the numbers."""
-    homes = (place for place, statement in enumerate(evidence.statements) if keys <= statement.keys)
-    return max((float(coverage[place]) for place in homes), default=0.0)
-
-
-def _clashes(figure: Quantity, said: Sequence[Quantity], statement: Statement) -> bool:
-    """Return whether a statement gives only other figures of the measure, none of which the sentence says too."""
-    rivals = [other for other in statement.quantities if figure.measure and other.measure == figure.measure]
-    return bool(rivals) and all(_differ(rival, mine) for rival in rivals for mine in (figure, *said))
-
-
-def _differ(rival: Quantity, figure: Quantity) -> bool:
-    """Return whether two figures differ; "14 days" is not "at least 7 days", though both may hold."""
-    return rival.measure != figure.measure or rival.high < figure.low or figure.high < rival.low
-
-
-COVERAGE: Final = 0.7  # The share of the sentence's words that make a sentence of the evidence speak of the same.
 REACH: Final = 4  # Words after a negation that may hold what it denies, and words before it that may open a condition.
 
 _NEGATIONS: Final = word_set("not no never without neither nor cannot none")
@@ -208,24 +204,9 @@ _DENIALS: Final = word_set(
 )
 
 
-def is_denied(words: Sequence[Token], evidence: Evidence, coverage: NDArray[np.float32]) -> bool:
-    """Return whether the statement that covers a sentence best uses a word of it that one alone denies."""
-    best = int(coverage.argmax())
-    theirs = evidence.statements[best].tokens
-    differ = _denied_here_alone(words, theirs) or _denied_here_alone(theirs, words)
-    return differ and bool(coverage[best] >= COVERAGE)
-
-
 def _denied_here_alone(words: Sequence[Token], others: Sequence[Token]) -> bool:
     said = {word.key for word in others} - denied(others)
     return bool(denied(words) & said) and not _holds(others, _DENIALS) and all(word.key != "0" for word in others)
-
-
-def denied(words: Sequence[Token]) -> set[str]:
-    """Return the words that a negation before them denies, outside conditions."""
-    places = [place for place, word in enumerate(words) if is_negation(word)]
-    sure = [place for place in places if not _holds(words[max(0, place - REACH) : place], _CONDITIONS)]
-    return {key for place in sure if (key := _next_content(words[place + 1 : place + 1 + REACH]))}
 
 
 def _holds(words: Sequence[Token], some: frozenset[str]) -> bool:
@@ -238,10 +219,16 @@ def is_negation(word: Token) -> bool:
     return text in _NEGATIONS or text.endswith(_CONTRACTIONS)
 
 
-def _next_content(words: Sequence[Token]) -> str | None:
-    for word in words:
-        if word.text.lower() in _LIMITS:
-            return None
-        if word.weight > 0 and word.key != "longer":  # "no longer"
-            return word.key
-    return None
+def denied(words: Sequence[Token]) -> set[str]:
+    """Return the words that a negation before them denies, outside conditions."""
+    keys = set()
+    for place, negation in enumerate(words):
+        if is_negation(negation) and not _holds(words[max(0, place - REACH) : place], _CONDITIONS):
+            behind = words[place + 1 : place + 1 + REACH]
+            said = (
+                word for word in behind if word.text.lower() in _LIMITS or (word.weight > 0 and word.key != "longer")
+            )
+            word = next(said, None)  # "no longer" denies what follows it.
+            if word and word.text.lower() not in _LIMITS:
+                keys.add(word.key)
+    return keys

@@ -1,7 +1,7 @@
 """Quote the retrieved passages that are closest to a question."""
 
 from collections.abc import Sequence
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from chains.citations.evidence import Evidence, evidence_of
 from chains.citations.sources import external_urls
-from chains.citations.support import Matrix, match, shorten, spread
+from chains.citations.support import match, shorten, spread
 from chains.metadata import CLOSEST
 from chains.state import ClosestPassage, Generated, Passage, passages_of
 from chains.text.quantities import quantities
 from chains.text.ranges import ranged
-from chains.text.statements import Statement
 from chains.text.tokens import Token, tokens
 
 MOST: Final = 3
@@ -34,9 +33,13 @@ def closest_passages(question: str, passages: Sequence[Passage]) -> list[Closest
     """
     words = [word for word in tokens(question) if word.weight > 0]
     evidence = [evidence_of(passage) for passage in passages]
-    weights = _weigh(words, evidence)
-    quotes = (_quote(question, words, weights, one) for one in evidence)
-    return list(islice(map(_closest, passages, quotes), MOST))
+    held = [sum(word.key in one.occurrences or word.key in one.heading for one in evidence) for word in words]
+    rarity = np.log((len(evidence) + 1) / (np.array(held) + 0.5))
+    weights = np.asarray(np.array([word.weight for word in words]) * (_LEAST_RARITY + rarity), dtype=np.float32)
+    return [
+        _closest(passage, one, _best(question, words, weights, one))
+        for passage, one in zip(passages[:MOST], evidence, strict=False)
+    ]
 
 
 def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassage]:
@@ -58,41 +61,27 @@ def closest_of(state: Generated, unanswered: Sequence[int]) -> list[ClosestPassa
     return closest_passages(state.get("search_query") or state["question"], passages)
 
 
-def _weigh(words: Sequence[Token], evidence: Sequence[Evidence]) -> NDArray[np.float32]:
-    """Return what each word carries, times how rare it is among the passages."""
-    held = [sum(word.key in one.occurrences or word.key in one.heading for one in evidence) for word in words]
-    rarity = np.log((len(evidence) + 1) / (np.array(held) + 0.5))
-    return np.asarray(np.array([word.weight for word in words]) * (_LEAST_RARITY + rarity), dtype=np.float32)
-
-
-def _quote(
+def _best(
     question: str, words: Sequence[Token], weights: NDArray[np.float32], evidence: Evidence
-) -> tuple[int, int, int, int]:
-    """Return where the quote begins and ends, and what of it is marked; nothing where the passage has no words."""
+) -> tuple[int, bool] | None:
+    """Return the place of the statement that fits best, and whether to mark it; None where the passage has no words."""
     statements = evidence.statements
     said = [place for place, statement in enumerate(statements) if statement.kind in _SAID]
     if not said:
-        return 0, 0, 0, 0
+        return None
     headed = np.array([_HEADING if word.key in evidence.heading else 0.0 for word in words], dtype=np.float32)
     strengths = match(words, evidence, None)
     fits = np.maximum(spread(strengths), headed) @ weights
     best = max(said, key=lambda place: fits[place])
-    first, last = statements[best].start, statements[best].end
-    if statements[best].kind == "row":
-        rows = [place for place in said if statements[place].block == statements[best].block]
-        marked = _row(question, strengths[rows] @ weights, [statements[row] for row in rows])
-        best = best if marked is None else rows[marked]
-        first, last = (statements[best].start, statements[best].end) if marked is not None else (0, 0)
-    start, end = _around(evidence, best)
-    return start, end, first, last
-
-
-def _row(question: str, fits: Matrix, rows: Sequence[Statement]) -> int | None:
-    """Return the row that a question asks for, by its words and by the ranges that hold its figures."""
-    worth = fits + np.array(ranged(rows, quantities(question)), dtype=np.float32) * float(fits.max() or 1)
+    if statements[best].kind != "row":
+        return best, True
+    rows = [place for place in said if statements[place].block == statements[best].block]
+    held = strengths[rows] @ weights
+    in_range = np.array(ranged([statements[row] for row in rows], quantities(question)), dtype=np.float32)
+    worth = held + in_range * float(held.max() or 1)
     order = np.argsort(-worth, kind="stable")
-    is_sure = len(rows) == 1 or worth[order[0]] > worth[order[1]]
-    return int(order[0]) if is_sure else None
+    is_sure = len(rows) == 1 or bool(worth[order[0]] > worth[order[1]])
+    return (rows[int(order[0])] if is_sure else best), is_sure
 
 
 def _around(evidence: Evidence, best: int) -> tuple[int, int]:
@@ -107,19 +96,19 @@ def _around(evidence: Evidence, best: int) -> tuple[int, int]:
                 if statements[place].kind == "heading" or is_beyond or end - start > PASSAGE_LIMIT:
                     break
                 first, last = min(first, place), max(last, place)
-    # The sign of a list item or a row's bar belongs to the quote.
-    start = text.rfind("\n", 0, statements[first].start) + 1
-    start = (
-        start
-        if not text[start : statements[first].start].strip(" \t>-*+•0123456789.)[]xX")
-        else statements[first].start
-    )
+    start, sign = statements[first].start, text.rfind("\n", 0, statements[first].start) + 1
+    if not text[sign:start].strip(" \t>-*+•0123456789.)[]xX"):
+        start = sign  # The sign of a list item or a row's bar belongs to the quote.
     return shorten(start, statements[last].end, text, PASSAGE_LIMIT)
 
 
-def _closest(passage: Passage, quote: tuple[int, int, int, int]) -> ClosestPassage:
-    metadata, (start, end, first, last) = passage["metadata"], quote
-    text = passage["content"]
+def _closest(passage: Passage, evidence: Evidence, best: tuple[int, bool] | None) -> ClosestPassage:
+    metadata, text = passage["metadata"], passage["content"]
+    start, end = _around(evidence, best[0]) if best else (0, 0)
+    marked = evidence.statements[best[0]] if best and best[1] else None
+    table_head = ""
+    if text[start:].startswith("|"):
+        table_head = _table_head(evidence, start) or str(metadata.get("table_head") or "")
     return ClosestPassage(
         doc_id=metadata.get("doc_id"),
         title=str(metadata.get("title") or ""),
@@ -129,10 +118,8 @@ def _closest(passage: Passage, quote: tuple[int, int, int, int]) -> ClosestPassa
         quote=text[start:end],
         start=start,
         end=end,
-        marked=text[first : min(last, end)],
-        table_head=_table_head(evidence_of(passage), start) or str(metadata.get("table_head") or "")
-        if text[start:].startswith("|")
-        else "",
+        marked=text[marked.start : min(marked.end, end)] if marked else "",
+        table_head=table_head,
         score=passage["score"],
     )
 

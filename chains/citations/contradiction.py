@@ -3,20 +3,21 @@
 Two claims contradict each other that have one subject, one measure and one condition, and another value.
 """
 
+import operator
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Final
 
-from chains.citations.claim_words import GENERIC, IN_NO_TITLE, OF_DOCUMENTS
-from chains.citations.claims import About, Claim, ClaimReader
+from chains.citations.claims import GENERIC, IN_NO_TITLE, OF_DOCUMENTS, Claim, ClaimReader
 from chains.citations.evidence import evidence_of
 from chains.citations.numbering import source_key
 from chains.state import Citation, Passage
 from chains.text.letters import one_line
 from chains.text.quantities import Quantity
 from chains.text.tokens import tokens
+from chains.versions import MARK, is_in_force, series_of
 
 FEWEST_SHARED: Final = 2
 SPECIFIC: Final = 4  # So many words in common say what a claim is about without a heading.
@@ -33,22 +34,25 @@ def contradict(one: Claim, other: Claim, asked: Collection[str] = frozenset()) -
     """
     if not _values_differ(one, other) or one.is_denied != other.is_denied:
         return False
-    if _are_versions(one.about, other.about):
-        alike = one.conditions == other.conditions and one.said == other.said and one.path == other.path
-        return alike and bool(one.words)
-    both_answer = bool(asked) and _same_bound(one, other) and _answers(one, asked) and _answers(other, asked)
+    if one.about.series == other.about.series != "" and one.about.edition != other.about.edition:
+        # The titles differ in a year or a version alone.
+        paths = ([series_of(heading) for heading in claim.path] for claim in (one, other))
+        is_same = one.conditions == other.conditions and one.said == other.said and operator.eq(*paths)
+        return is_same and bool(one.words)
+    bounds = {claim.value.bound for claim in (one, other) if isinstance(claim.value, Quantity)}
+    both_answer = bool(asked) and len(bounds) <= 1 and _answers(one, asked) and _answers(other, asked)
+    if one.conditions != other.conditions and not (
+        both_answer and (one.conditions < other.conditions or other.conditions < one.conditions)
+    ):
+        return False
+    is_listed = one.about.document == other.about.document and one.group == other.group != ""
+    if is_listed and (one.beside != other.beside or not one.is_row):
+        return False  # Two items of one list, or two rows of one table, speak of two things.
     return (
-        _same_conditions(one, other, both_answer)
-        and _same_subject(one, other, asked, both_answer)
-        and not _listed_together(one, other)
+        _same_subject(one, other, asked, both_answer)
         and not _about_others(one, other)
         and not _under_others(one, other, both_answer)
     )
-
-
-def _are_versions(one: About, other: About) -> bool:
-    """Return whether two titles differ in a year or a version alone."""
-    return one.series == other.series != "" and one.edition != other.edition
 
 
 def _values_differ(one: Claim, other: Claim) -> bool:
@@ -66,46 +70,34 @@ def _values_differ(one: Claim, other: Claim) -> bool:
     return bool(mine and theirs) and mine.isdisjoint(other.also) and theirs.isdisjoint(one.also)
 
 
-def _same_bound(one: Claim, other: Claim) -> bool:
-    bounds = {claim.value.bound for claim in (one, other) if isinstance(claim.value, Quantity)}
-    return len(bounds) <= 1
-
-
-def _same_conditions(one: Claim, other: Claim, both_answer: bool) -> bool:
-    mine, theirs = one.conditions, other.conditions
-    return mine == theirs or (both_answer and (mine < theirs or theirs < mine))
-
-
 def _same_subject(one: Claim, other: Claim, asked: Collection[str], both_answer: bool) -> bool:
     """Return whether each claim says all words of the other's subject, or its headings or its title do."""
     shared, names = one.words & other.words, _shared_names(one, other)
     if shared <= OF_DOCUMENTS and one.about.document != other.about.document:
         return False
-    in_common = (_topic(one) & _topic(other)) - GENERIC
-    repeated = one.said == other.said and len(one.said) >= REPEATED
+    topics = [claim.words | claim.heading | claim.about.title for claim in (one, other)]
+    in_common = (topics[0] & topics[1]) - GENERIC
     related = len(shared) >= FEWEST_SHARED or (shared and (len(in_common) > FEWEST_SHARED or names >= FEWEST_SHARED))
-    if not related and not (shared and (both_answer or repeated)):
+    if not related and not (shared and (both_answer or _is_repeated(one, other))):
         return False
-    mine, theirs = _unsaid(_needed(one, other), other, asked), _unsaid(_needed(other, one), one, asked)
+    needed = [one.words, other.words]
+    if one.is_row and other.is_row:  # Not the words of a column that the other's table does not have.
+        needed = [a.words - a.between if "|" not in b.beside else a.words for a, b in ((one, other), (other, one))]
+    mine, theirs = _unsaid(needed[0], other, asked), _unsaid(needed[1], one, asked)
     if not (mine or theirs):
         return True
+    longer = one if mine else other
     is_name = names > 0 and not isinstance(one.value, Quantity)
     may_say_more = (
-        (both_answer and _says(one if mine else other, asked))
-        or is_name
+        is_name
+        or (both_answer and all(_is_said(word, longer.also) for word in frozenset(asked) - GENERIC))
         or (len(shared) >= ALIKE and not (one.is_row or other.is_row))
     )
-    more = {*mine, *theirs}
-    return bool(may_say_more and not (mine and theirs) and (is_name or len(more) <= MOST_MORE))
+    return bool(may_say_more and not (mine and theirs) and (is_name or len({*mine, *theirs}) <= MOST_MORE))
 
 
-def _needed(one: Claim, other: Claim) -> frozenset[str]:
-    """Return the words of a claim that another one has to say: not those of a column that its table does not have."""
-    return one.words - one.between if one.is_row and other.is_row and "|" not in other.beside else one.words
-
-
-def _topic(claim: Claim) -> frozenset[str]:
-    return claim.words | claim.heading | claim.about.title
+def _is_repeated(one: Claim, other: Claim) -> bool:
+    return one.said == other.said and len(one.said) >= REPEATED
 
 
 def _shared_names(one: Claim, other: Claim) -> int:
@@ -117,11 +109,6 @@ def _unsaid(words: Collection[str], other: Claim, asked: Collection[str] = froze
     """Return the words that another claim does not say; what was asked is said by a document without a subject."""
     said = other.also if other.about.names else other.also.union(asked)
     return [word for word in words if not _is_said(word, said)]
-
-
-def _says(claim: Claim, asked: Collection[str]) -> bool:
-    """Return whether a claim itself says all that was asked, in its statement, its headings or its title."""
-    return all(_is_said(word, claim.also) for word in frozenset(asked) - GENERIC)
 
 
 def _answers(claim: Claim, asked: Collection[str]) -> bool:
@@ -136,12 +123,6 @@ def _is_said(word: str, said: Collection[str]) -> bool:
         return True
     root = word[: max(SHORTEST_ROOT, len(word) - 3)]
     return len(word) > SHORTEST_ROOT and any(theirs.startswith(root) for theirs in said)
-
-
-def _listed_together(one: Claim, other: Claim) -> bool:
-    """Return whether two items of one list, or two rows of one table, speak of two things."""
-    together = one.about.document == other.about.document and one.group == other.group != ""
-    return together and (one.beside != other.beside or not one.is_row)
 
 
 def _about_others(one: Claim, other: Claim) -> bool:
@@ -163,25 +144,17 @@ def _under_others(one: Claim, other: Claim, both_answer: bool) -> bool:
     if in_one and one.path != other.path and one.path[-1:] == other.path[-1:]:
         return True
     mine, theirs = _unsaid(one.heading, other), _unsaid(other.heading, one)
-    needed = [bool(mine) and _needs_heading(one), bool(theirs) and _needs_heading(other)]
+    # A claim that repeats no word of its heading is not understood without it.
+    needed = [bool(mine) and not one.heading & one.words, bool(theirs) and not other.heading & other.words]
     if mine and theirs and (one.heading & other.heading or all(needed)):
         return True
-    return any(needed) and not both_answer and not _is_specific(one, other)
-
-
-def _needs_heading(claim: Claim) -> bool:
-    """Return whether a claim is not understood without its heading: it repeats none of its words."""
-    return not claim.heading & claim.words
-
-
-def _is_specific(one: Claim, other: Claim) -> bool:
-    """Return whether two claims have enough in common to be understood without the headings above them."""
+    if not any(needed) or both_answer or _is_repeated(one, other):
+        return False
     shared, names = one.words & other.words, _shared_names(one, other)
+    if (names and not isinstance(one.value, Quantity)) or len(shared) >= SPECIFIC or names > 1:
+        return False
     alike = one.words == other.words or one.is_row or other.is_row
-    repeated = one.said == other.said and len(one.said) >= REPEATED
-    if names and not isinstance(one.value, Quantity):
-        return True
-    return repeated or len(shared) >= SPECIFIC or names > 1 or (len(shared) >= SPECIFIC - 1 and (alike or names > 0))
+    return not (len(shared) >= SPECIFIC - 1 and (alike or names > 0))
 
 
 LONGEST_TITLE = 80
@@ -189,50 +162,53 @@ _HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
 
 
 def find_disagreement(
-    answer: str, citations: Sequence[Citation], shown: Sequence[Passage], question: str = ""
+    answer: str, citations: Sequence[Citation], shown: Sequence[Passage], question: str = "", *, older: bool = False
 ) -> tuple[str, str] | None:
     """Return what a cited statement gives that the answer repeats, and what another document's statement gives for it.
 
-    Each is a figure, a date or a name, with the title of its document behind it. The question counts as well: of two
-    statements that both speak of all that it asks, one may say more than the other.
+    The other document is one in force, or with `older` a version that is no longer. Each is a figure, a date or a name,
+    with the title of its document behind it. The question counts as well: of two statements that both speak of all that
+    it asks, one may say more than the other.
     """
     reader = ClaimReader(frozenset(chain.from_iterable(_in_small_letters(one["content"]) for one in shown)))
-    asked, said = _asked(question), {word.key for word in tokens(answer)}
-    for passage, start, end in _cited(citations, shown):
-        mine = [one for one in _claims(passage, reader) if start <= one.start < end and _is_repeated(one, said)]
+    said = {word.key for word in tokens(answer)}
+    words = tokens(_HOW.sub(" ", question))  # Without what is measured: "how long".
+    asked = frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
+    claims = [cache(partial(_claims, passage, reader)) for passage in shown]  # Each is read once, if at all.
+    for place, start, end in _cited(citations, shown):
+        passage = shown[place]
+        mine = [one for one in claims[place]() if start <= one.start < end and _repeats(said, one)]
         subjects = frozenset(chain.from_iterable(one.words for one in mine))
-        for other in shown if subjects else ():
+        for rank, other in enumerate(shown) if subjects else ():
             is_same = source_key(other)[0] == source_key(passage)[0]
-            if is_same or subjects.isdisjoint(evidence_of(other).occurrences):
+            if (
+                is_same
+                or is_in_force(str(other["metadata"].get("title") or "")) == older
+                or subjects.isdisjoint(evidence_of(other).occurrences)
+            ):
                 continue
-            for rival in _claims(other, reader):
+            for rival in claims[rank]():
                 if one := next((claim for claim in mine if contradict(claim, rival, asked)), None):
                     return _with_title(one, passage), _with_title(rival, other)
     return None
 
 
-def _asked(question: str) -> frozenset[str]:
-    """Return the words of a question, without figures and without what is measured: "how long"."""
-    words = tokens(_HOW.sub(" ", question))
-    return frozenset(word.key for word in words if word.weight > 0 and word.kind != "number")
-
-
-def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[Passage, int, int]]:
-    """Yield the passage that a citation quotes, and where in it the quote begins and ends."""
+def _cited(citations: Sequence[Citation], shown: Sequence[Passage]) -> Iterator[tuple[int, int, int]]:
+    """Yield the place of the passage that a citation quotes, and where in it the quote begins and ends."""
     for citation in citations:
-        for passage in shown if citation["matched"] and citation["quote"] else ():
+        for place, passage in enumerate(shown) if citation["matched"] and citation["quote"] else ():
             start = passage["content"].find(citation["quote"])
             if start >= 0 and passage["metadata"].get("doc_id") == citation["doc_id"]:
-                yield passage, start, start + len(citation["quote"])
+                yield place, start, start + len(citation["quote"])
                 break
 
 
-def _claims(passage: Passage, reader: ClaimReader) -> Iterator[Claim]:
+def _claims(passage: Passage, reader: ClaimReader) -> list[Claim]:
     metadata = passage["metadata"]
     title, place = str(metadata.get("title") or ""), str(metadata.get("jurisdiction") or "")
     about = reader.about(str(source_key(passage)[0]), title, place)
     path = [str(metadata["section"])] if metadata.get("section") else []
-    return reader.claims(passage["content"], about, path, str(metadata.get("table_head") or ""))
+    return list(reader.claims(passage["content"], about, path, str(metadata.get("table_head") or "")))
 
 
 @lru_cache(maxsize=1024)
@@ -240,7 +216,7 @@ def _in_small_letters(text: str) -> frozenset[str]:
     return frozenset(word.key for word in tokens(text) if word.text[0].islower())
 
 
-def _is_repeated(claim: Claim, said: set[str]) -> bool:
+def _repeats(said: set[str], claim: Claim) -> bool:
     """Return whether the answer repeats what the claim gives."""
     if not isinstance(claim.value, Quantity):
         return bool(claim.value & said)
@@ -248,5 +224,5 @@ def _is_repeated(claim: Claim, said: set[str]) -> bool:
 
 
 def _with_title(claim: Claim, passage: Passage) -> str:
-    title = one_line(passage["metadata"].get("title") or "")
+    title = MARK.sub("", one_line(passage["metadata"].get("title") or "")).strip()
     return f"{claim.written} ({title[:LONGEST_TITLE]})" if title else claim.written

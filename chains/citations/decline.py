@@ -45,28 +45,29 @@ def says_nothing_found(sentence: str) -> bool:
     return _PHRASES.search(sentence.replace("’", "'")) is not None
 
 
+def _end_of_decline(answer: str) -> int | None:
+    """Return where the decline ends that an answer opens with."""
+    phrase = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
+    last = _SENTENCE_END.search(answer, phrase.end()) if phrase else None
+    return last.end() if last else len(answer) if phrase else None
+
+
 def first_decline(answer: str) -> str:
     """Return the answer up to the end of its decline."""
-    found = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
-    last = _SENTENCE_END.search(answer, found.end()) if found else None
-    return answer[: last.end()].rstrip() if last else answer
+    end = _end_of_decline(answer)
+    return answer if end is None else answer[:end].rstrip()
 
 
 def is_decline(answer: str, citations: Sequence[Citation], sentence: str = "") -> bool:
     """Return whether the answer opens with a decline or this sentence, and supports nothing else."""
     if opens_with_decline(answer, sentence):
         return True
-    found = _PHRASES.search(answer[:OPENING_CHARACTERS].replace("’", "'"))
-    if found is None:
+    if (end := _end_of_decline(answer)) is None:
         return False
-    last = _SENTENCE_END.search(answer, found.end())
-    end = last.end() if last else len(answer)
     places = [(citation["start"], citation["end"]) for citation in citations if not citation["attributed"]]
-    return not any(_supports(citation, end, answer, places) for citation in citations if citation["matched"])
-
-
-def _supports(citation: Citation, end: int, answer: str, places: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a valid citation supports something else, or the passage itself says what the sentence says."""
-    if citation["support"] >= SUPPORTED:
-        return True
-    return citation["start"] >= end and bool(without(answer, end, citation["start"], places).strip(" .;,"))
+    return not any(
+        citation["support"] >= SUPPORTED
+        or (citation["start"] >= end and without(answer, end, citation["start"], places).strip(" .;,"))
+        for citation in citations
+        if citation["matched"]
+    )

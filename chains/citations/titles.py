@@ -38,7 +38,7 @@ _NUMBER = re.compile(rf"[\s(]*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)\.?[\s)]*", re.IGNO
 _LABELLED_NUMBER = re.compile(rf"\s*(?:{_LABEL}\s*\d+(?:\.\d+)*|\d+(?:\.\d+)+)\.?\s*", re.IGNORECASE)
 _LEADING_NUMBER = re.compile(rf"\W*(?:{_LABEL}\s*)?(\d+(?:\.\d+)*)(?![\w.]*\d)[.):]?\s*", re.IGNORECASE)
 _PAGE = re.compile(r"[\s(]*(?:pages?|pp?\.?)\s*=?\s*(\d+)[\s)]*", re.IGNORECASE)
-_FORMAT = r"\.(?:md|markdown|pdf|docx?|html?|txt|pptx|xls[xm]|[ct]sv|eml|epub|jsonl|ndjson)"
+_FORMAT = r"\.(?:mdx?|markdown|adoc|rst|rtf|odt|pdf|docx?|html?|txt|pptx|xls[xm]|[ct]sv|eml|msg|epub|jsonl?|ndjson)"
 _ENDING = re.compile(rf"{_FORMAT}\s*$", re.IGNORECASE)
 _BEHIND_FILE = re.compile(rf"(?<=\w){_FORMAT}(?P<quote>[`*\"']*)(?:\s+|[:/]\s*)(?=\w)", re.IGNORECASE)
 _FILE_WITHOUT_ENDING = re.compile(r"(\w*[^\W_]_[^\W_]\w*)\s+(?=\w)")

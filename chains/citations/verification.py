@@ -1,4 +1,4 @@
-"""Find the passage that supports a sentence best, how well, and by which words."""
+"""Find the passage that supports a sentence best, how well, and by which words; tell which sentence answers."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -7,14 +7,15 @@ from itertools import product
 from typing import Final
 
 from chains.citations.cited_sentences import Sentence
+from chains.citations.clashes import figures_of, is_negation
 from chains.citations.decline import says_nothing_found
-from chains.citations.evidence import CONTENT, NOTHING_ASKED, Asked, Evidence, asked, evidence_of
+from chains.citations.evidence import CONTENT, NOTHING_ASKED, YES_OR_NO, Asked, Evidence, evidence_of
 from chains.citations.support import Support, ceiling, match, support
 from chains.ports import WordSimilarity
 from chains.state import Passage
 from chains.text.quantities import UNITS, quantities
 from chains.text.tokens import Token, tokens
-from chains.text.words import one_error_away
+from chains.text.words import one_error_away, plain_words
 
 # `python -m benchmarks.models.labelled` says what this keeps of answers that language models wrote to our questions.
 LEAST_SUPPORT: Final = 0.6
@@ -44,14 +45,6 @@ class Verified:
         return self.support >= LEAST_SUPPORT and not self.contradicted
 
 
-def asked_about(question: str, shown: Sequence[Passage], parts: tuple[str, ...] = ()) -> Asked:
-    """Return the words of a question and of its parts, and what the shown passages know of them."""
-    titles = {str(passage["metadata"].get("title") or "") for passage in shown}
-    read = asked(question, tuple(sorted(titles)), parts)
-    held = {word.key for word in read.words for passage in shown if word.key in evidence_of(passage).occurrences}
-    return replace(read, shown=frozenset(held))
-
-
 def verify(
     sentences: Sequence[str],
     passages: Sequence[Passage],
@@ -77,88 +70,34 @@ def verify(
     return best
 
 
+_DECLINED_PART: Final = re.compile(r"[,;]\s+(?:and|but|though|although|while|however)\b|;\s|\s[–—]\s")
+
+
 def _support(sentence: str, passage: Passage, similarity: WordSimilarity | None, asked: Asked) -> Support:
-    """Return how well a passage supports a sentence that answers a question."""
-    sentence, evidence = said_of_the_documents(sentence), evidence_of(passage)
-    echo = asked.is_echoed_by(sentence)
-    found = support(sentence, evidence, similarity=similarity, asked=NOTHING_ASKED if echo else asked)
+    """Return how well a passage supports a sentence that answers a question, without what it says is in no document."""
+    for cut in _DECLINED_PART.finditer(sentence):
+        if says_nothing_found(sentence[cut.end() :]) and not says_nothing_found(sentence[: cut.start()]):
+            sentence = sentence[: cut.start()]
+            break
+    evidence, is_echo = evidence_of(passage), asked.is_echoed_by(sentence)
+    best = support(sentence, evidence, similarity=similarity, asked=NOTHING_ASKED if is_echo else asked)
+    if is_echo and best.score < 1:
+        return replace(best, score=ECHO * best.score)
     words = [word for word in tokens(sentence) if word.weight > 0]
-    if echo and found.score < 1:
-        return replace(found, score=ECHO * found.score)
     held = evidence.occurrences.keys() | evidence.heading
+    is_short = bool(asked.words) and len(words) < FEWEST_WORDS
     if (
         any(word.key in asked.names and word.key not in held and not _abbreviates(word, evidence) for word in words)
         or _is_of_a_rival(words, held, passage, asked)
-        or _gives_a_figure_to_another_subject(words, evidence, similarity, asked)
+        or _gives_a_figure_to_another_subject(sentence, words, evidence, similarity, asked)
+        or (is_short and held.isdisjoint(asked.keys))
     ):
-        return replace(found, score=FOREIGN * found.score)
-    if asked.words and len(words) < FEWEST_WORDS:
-        if not any(word.key in held for word in asked.words):
-            return replace(found, score=FOREIGN * found.score)
+        return replace(best, score=FOREIGN * best.score)
+    if is_short:
         questions = asked.parts or (asked.text,)
         together = max(support(f"{one} {sentence}", evidence, similarity=similarity).score for one in questions)
-        return replace(found, score=min(found.score, together / NEAR_THE_QUESTION))
-    return found
-
-
-_DECLINED_PART: Final = re.compile(r"[,;]\s+(?:and|but|though|although|while|however)\b|;\s|\s[–—]\s")
-_NO_CLAIM: Final = re.compile(r"\W*(?:thank|thanks|sure|certainly|i|i'm|let me|happy to|great|here)\b", re.IGNORECASE)
-
-
-def said_of_the_documents(sentence: str) -> str:
-    """Return a sentence without its last parts that say what the documents do not hold."""
-    for cut in _DECLINED_PART.finditer(sentence):
-        if says_nothing_found(sentence[cut.end() :]) and not says_nothing_found(sentence[: cut.start()]):
-            return sentence[: cut.start()]
-    return sentence
-
-
-def leading(sentences: Iterable[Sentence], asked: Asked) -> Sentence | None:
-    """Return the sentence that answers: the first claim that holds a word of the question, if there is any.
-
-    A few words that only repeat the question ("Your ref 4711.") answer nothing.
-    """
-    known = {word.key for word in asked.words}
-    for sentence in sentences:
-        is_addressed = _NO_CLAIM.match(sentence.words) or says_nothing_found(sentence.words)
-        words = [word for word in tokens(sentence.words) if word.weight > 0 or word.text.lower() in {"yes", "no"}]
-        is_echo = len(words) < FEWEST_WORDS and all(word.key in known for word in words)
-        if sentence.is_claim and not is_addressed and not is_echo and any(word.key in known for word in words):
-            return sentence
-    return None
-
-
-_ASKS_FOR: Final = re.compile(
-    r"\bhow (?:(?P<time>long|soon|quickly|far ahead|many (?:\w+ )?(?:minutes|hours|days|weeks|months|years))"
-    r"|many (?P<counted>\w+(?: \w+)?))\b|\b(?P<share>per ?cent(?:age)?)\b"
-    r"|\b(?P<money>(?:price|cost|fee|(?:sur)?charge|premium|fine)s?)\b"
-    r"|\b(?P<phone>(?:tele)?phone number|fax number|hotline)\b|\b(?P<mail>e-?mail address)\b",
-    re.IGNORECASE,
-)
-_PHONE: Final = re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}")
-_TIMES: Final = frozenset({"duration", "working duration", "months", "date", "day of the year", "length"})
-_SHARES: Final = frozenset({"%"})
-_UNITS: Final = frozenset({measure for measure, _ in UNITS.values()}) | _TIMES | _SHARES
-
-
-def gives_what_is_asked(sentence: str, question: str) -> bool:
-    """Return False if a sentence gives figures of another kind: TEU for ships, an address for a telephone number."""
-    asks = _ASKS_FOR.search(question)
-    if asks is None:
-        return True
-    if asks["phone"] or asks["mail"]:
-        return bool(_PHONE.search(sentence) if asks["phone"] else "@" in sentence)
-    known = {(one.measure, one.low, one.high) for one in quantities(question)}
-    figures = [one for one in quantities(sentence) if not one.label and (one.measure, one.low, one.high) not in known]
-    measures = {one.measure for one in figures}
-    if asks["time"] or asks["share"]:
-        return not measures or not measures.isdisjoint(_TIMES if asks["time"] else _SHARES)
-    if asks["counted"] and any(not UNITS.keys().isdisjoint(one_error_away(noun)) for noun in asks["counted"].split()):
-        return True  # A unit of time with a slip of the pen.
-    if asks["money"]:
-        return not measures or not measures <= _UNITS - _SHARES
-    nouns = {word.key for word in tokens(asks["counted"])}
-    return not measures or not all(one not in nouns and (one in _UNITS or one.isupper()) for one in measures)
+        return replace(best, score=min(best.score, together / NEAR_THE_QUESTION))
+    return best
 
 
 def _abbreviates(word: Token, evidence: Evidence) -> bool:
@@ -175,23 +114,122 @@ def _is_of_a_rival(words: Sequence[Token], held: Collection[str], passage: Passa
     return theirs is not None and ours not in held and all(word.key != theirs for word in words)
 
 
-def _gives_a_figure_to_another_subject(
-    words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None, asked: Asked
-) -> bool:
-    """Return whether a statement gives a figure of the passage to a subject that only other passages speak of.
+_LIMITS: Final = re.compile(
+    r"\b(?:up to|most|least|max\w*|min\w*|limit\w*|more|less|fewer|within|below|under|over|above|until|by|before|cap\w*"
+    r"|exceed\w*|only|than|deadline|after|older)\b|[<>≤≥+]",
+    re.IGNORECASE,
+)
 
-    "The HS code of a lithium battery is 330499" takes the code of cosmetics, while other passages speak of batteries.
+
+def _gives_a_figure_to_another_subject(
+    sentence: str, words: Sequence[Token], evidence: Evidence, similarity: WordSimilarity | None, asked: Asked
+) -> bool:
+    """Return whether a figure is of something else in the passage than the statement says, or the question asks.
+
+    "The HS code of a lithium battery is 330499" takes the code of cosmetics, while other passages speak of batteries;
+    "Up to USD 28" makes a limit of a price; of two rows, the one that the question's words stand in has to be given.
     """
-    known = {word.key for word in asked.words}
-    if all(word.kind != "number" or word.key in known for word in words):
+    figures = [figure for figure in figures_of(sentence, words) if not figure.keys <= asked.keys]
+    numbers = frozenset[str]().union(*(figure.keys for figure in figures))
+    if not numbers:
         return False
     repeated = [word for word in words if word.key in asked.repeatable and word.weight >= CONTENT]
-    if len(repeated) < FEWEST_FOREIGN:
-        return False
-    held = match(repeated, evidence, similarity).max(axis=0, initial=0)  # A rule has no words.
-    near = zip(repeated, held, strict=True)
-    lacking = {word.key for word, cosine in near if cosine < NEAR and word.key not in evidence.heading}
-    return len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown
+    if len(repeated) >= FEWEST_FOREIGN:
+        strengths = match(repeated, evidence, similarity).max(axis=0, initial=0)  # A rule has no words.
+        near = zip(repeated, strengths, strict=True)
+        lacking = {word.key for word, cosine in near if cosine < NEAR and word.key not in evidence.heading}
+        if len(lacking) >= FEWEST_FOREIGN and lacking <= asked.shown:
+            return True
+    measured = [figure.quantity for figure in figures if figure.quantity and not figure.quantity.label]
+    for limit in (one for one in measured if one.bound in {"most", "least"}):
+        given = [(one, home) for home in evidence.statements for one in home.quantities if limit.equals(one)]
+        bare = [one.bound == "exact" and not _LIMITS.search(f"{home.words} {home.announced}") for one, home in given]
+        if bare and all(bare):
+            return True
+    wanted = {word.key: word.weight for word in asked.words if word.weight >= CONTENT and word.kind != "number"}
+    wanted = {key: weight for key, weight in wanted.items() if all(word.key != key for word in words)}
+    kinds = {one.kind for one in measured} - {""}
+    homes = [home for home in evidence.statements if numbers <= home.keys]
+    rivals = [row for row in evidence.statements if row.cells and any(one.kind in kinds for one in row.quantities)]
+    mine, theirs = (
+        max((sum(wanted.get(key, 0.0) for key in one.keys) for one in some), default=0.0) for some in (homes, rivals)
+    )
+    return bool(homes) and theirs >= mine + FEWEST_FOREIGN
+
+
+_NO_CLAIM: Final = re.compile(r"\W*(?:thank|thanks|sure|certainly|i|i'm|let me|happy to|great|here)\b", re.IGNORECASE)
+
+
+def leading(sentences: Iterable[Sentence], asked: Asked) -> Sentence | None:
+    """Return the sentence that answers: the first claim that holds a word of the question, if there is any.
+
+    A few words that only repeat the question ("Your ref 4711.") answer nothing, but where they deny it.
+    """
+    for sentence in sentences:
+        is_addressed = _NO_CLAIM.match(sentence.words) or says_nothing_found(sentence.words)
+        everything = tokens(sentence.words)
+        words = [word for word in everything if word.weight > 0 or word.text.lower() in YES_OR_NO]
+        known = [word.key in asked.keys for word in words]
+        is_echo = len(words) < FEWEST_WORDS and all(known) and not any(map(is_negation, everything))
+        if sentence.is_claim and not is_addressed and not is_echo and any(known):
+            return sentence
+    return None
+
+
+FEWEST_LOOPING: Final = 40  # Words of an answer.
+LOOPING: Final = 0.6  # The share of an answer's runs of four words that are new, below which it turns in circles.
+
+
+def turns_in_circles(answer: str) -> bool:
+    """Return whether a model got stuck and repeats itself: such an answer says nothing. Tables may repeat words."""
+    words = plain_words("\n".join(line for line in answer.splitlines() if not line.lstrip().startswith("|")))
+    runs = list(zip(words, words[1:], words[2:], words[3:], strict=False))
+    return len(words) >= FEWEST_LOOPING and len({*runs}) < LOOPING * len(runs)
+
+
+_ASKS_FOR: Final = re.compile(
+    r"\bhow (?:(?P<time>long|soon|quickly|far ahead|many (?:\w+ )?(?:minutes|hours|days|weeks|months|years))"
+    r"|many (?P<counted>\w+(?: \w+)?))\b|\b(?P<share>per ?cent(?:age)?)\b"
+    r"|\b(?P<money>(?:price|cost|fee|(?:sur)?charge|premium|fine)s?)\b"
+    r"|\b(?P<phone>(?:tele)?phone number|fax number|hotline)\b|\b(?P<mail>e-?mail address)\b",
+    re.IGNORECASE,
+)
+_SINCE: Final = re.compile(r"\b(?:since|as of|effective|in force since|with effect from)\W*$", re.IGNORECASE)
+_TIME_WITHOUT_FIGURE: Final = re.compile(
+    r"\b(?:no|not|never|unlimited|until|till|as (?:soon|long|quickly)|immediate(?:ly)?|instant(?:ly)?|at once|within"
+    r"|straight away|overnight|depend(?:s|ing)?|var(?:y|ies)|before|during|after|upon"
+    r"|(?:second|minute|hour|day|week|month|year)s?)\b",
+    re.IGNORECASE,
+)
+_PHONE: Final = re.compile(r"\d(?:[\s()/.-]{0,2}\d){5,}")
+_TIMES: Final = frozenset({"duration", "working duration", "months", "date", "day of the year", "length"})
+_SHARES: Final = frozenset({"%"})
+_PRODUCTS: Final = frozenset({"x"})  # Of "120 x 80 x 15 cm" the last figure has the unit.
+_UNITS: Final = frozenset({measure for measure, _ in UNITS.values()}) | _TIMES | _SHARES
+
+
+def gives_what_is_asked(sentence: str, question: str) -> bool:
+    """Return False if a sentence gives figures of another kind: TEU for ships, an address for a telephone number."""
+    asks = _ASKS_FOR.search(question)
+    if asks is None:
+        return True
+    if asks["phone"] or asks["mail"]:
+        return bool(_PHONE.search(sentence) if asks["phone"] else "@" in sentence)
+    known = {(one.measure, one.low, one.high) for one in quantities(question)}
+    figures = [one for one in quantities(sentence) if not one.label and (one.measure, one.low, one.high) not in known]
+    measures = {one.measure for one in figures if not _SINCE.search(sentence, 0, one.start)} - _PRODUCTS
+    if asks["time"] and not measures:
+        return bool(_TIME_WITHOUT_FIGURE.search(sentence))
+    if not measures or asks["time"] or asks["share"]:
+        return not measures or not measures.isdisjoint(_TIMES if asks["time"] else _SHARES)
+    if asks["counted"] and any(not UNITS.keys().isdisjoint(one_error_away(noun)) for noun in asks["counted"].split()):
+        return True  # A unit of time with a slip of the pen.
+    nouns = {word.key for word in tokens(asks["counted"] or "")}
+    return (
+        not measures <= _UNITS - _SHARES
+        if asks["money"]
+        else not all(one not in nouns and (one in _UNITS or one.isupper()) for one in measures)
+    )
 
 
 def attribute(

@@ -57,11 +57,9 @@ class UndegradedCache(BaseCache):
         self._cache = cache
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        """Return what the cache holds."""
         return self._cache.lookup(prompt, llm_string)
 
     async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        """Return what the cache holds."""
         return await self._cache.alookup(prompt, llm_string)
 
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
@@ -75,7 +73,6 @@ class UndegradedCache(BaseCache):
             await self._cache.aupdate(prompt, llm_string, return_val)
 
     def clear(self, **kwargs: Any) -> None:
-        """Empty the cache."""
         self._cache.clear(**kwargs)
 
 

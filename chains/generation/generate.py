@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -22,7 +23,7 @@ from chains.generation.reply import ReasoningFilter, shown_part, without_reasoni
 from chains.history import HistoryWindow
 from chains.metadata import ASKED, PARTS, SCORES, SEARCHED, UNSURE, joined
 from chains.question import is_readable, readable
-from chains.state import AskedPart, Contextualised, Passage, passages_of
+from chains.state import AskedPart, Contextualised, passages_of
 from chains.text.letters import one_line
 from prompts import Translations, translated
 
@@ -52,6 +53,7 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         translations: of these texts, for a question with a `language`.
         history: what of the conversation stands between them.
         clock: times the pieces of a stream.
+        with_reasoning: keeps what the model thinks aloud in the message, for a chain that takes it out itself.
 
     Raises:
         ConfigurationError: the prompt lacks a variable, or has another one.
@@ -70,7 +72,9 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         translations: Translations | None = None,
         history: HistoryWindow | None = None,
         clock: Clock | None = None,
+        with_reasoning: bool = True,
     ) -> None:
+        self._with_reasoning = with_reasoning
         self._variables = {name: name for name in VARIABLES} | dict(variables or {})
         self.prompt = _prompt(system, reminder, self._variables)
         self._reminder = reminder
@@ -85,56 +89,60 @@ class Generate(Runnable[Contextualised, BaseMessage]):
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """Return the configurable fields and alternatives of the model."""
         return self.model.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        """Return the graph of prompt and model."""
         return (self.prompt | self.model).get_graph(config)
 
     def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
-        """Return the message."""
         if canned := self._canned(input):
             return canned
         filled = self._filled(input, config)
-        if self._keeps_deadline:
-            return cast("BaseMessage", self.model.invoke(filled, config))
-        return cast("BaseMessage", call_in_time(_callbacks(config), self.model.invoke, filled, config))
+        ask = partial(self.model.invoke, filled, config)
+        return self._whole(ask() if self._keeps_deadline else call_in_time(_callbacks(config), ask))
 
     async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
-        """Return the message."""
         if canned := self._canned(input):
             return canned
         async with self._limit(config):
-            return cast("BaseMessage", await self.model.ainvoke(self._filled(input, config), config))
+            return self._whole(await self.model.ainvoke(self._filled(input, config), config))
+
+    def _whole(self, message: BaseMessage) -> BaseMessage:
+        return message if self._with_reasoning else without_reasoning(message)
 
     def stream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[BaseMessage]:
-        """Yield the message in pieces."""
         if canned := self._canned(input):
             yield canned
             return
         chunks: Any = self.model.stream(self._filled(input, config), config)
         register(_callbacks(config), chunks.close)
         in_time = chunks if self._keeps_deadline else iterate_in_time(_callbacks(config), chunks)
+        words = None if self._with_reasoning else ReasoningFilter()
         for piece in pieces(in_time, self._clock.now):
-            yield joined(piece)
+            yield shown_part(joined(piece), words)
+        if words:
+            yield AIMessageChunk(content=words.flush())
 
     async def astream(
         self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[BaseMessage]:
-        """Yield the message in pieces."""
         if canned := self._canned(input):
             yield canned
             return
         chunks = self.model.astream(self._filled(input, config), config)
+        words = None if self._with_reasoning else ReasoningFilter()
         async for piece in apieces(chunks, _callbacks(config), self._limit(config)):
-            yield joined(piece)
+            yield shown_part(joined(piece), words)
+        if words:
+            yield AIMessageChunk(content=words.flush())
 
     def _filled(self, state: Contextualised, config: RunnableConfig | None) -> PromptValue:
         context, history = state["context"], self._history.turns(state.get("history"))
-        turns = [*(tuple(turn) for turn in history), *_guard(state)]
+        turns = [tuple(turn) for turn in history]
+        if guard := state.get("guard"):  # The warning stands before a suspicious question, as a message.
+            turns.append(("system", guard))
         question, parts = readable(state).strip(), state.get("parts", [])
         content = f"{question}\n\n{_numbered(self._parts, parts)}" if parts else question
         values = {"context": context["text"], "history": turns, "question": content}
@@ -143,10 +151,14 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         facts: dict[str, Any] = {
             SCORES: [passage["score"] for passage in context["passages"]],
             ASKED: question,
+            SEARCHED: state.get("search_query"),
         }
-        facts[SEARCHED] = state.get("search_query")
-        if parts:
-            facts[PARTS] = [{**part, **_places(number, context["passages"])} for number, part in enumerate(parts)]
+        if parts:  # Where the passages of each stand in the context, best first, and their scores for it.
+            hits = [passages_of(number, context["passages"]) for number in range(len(parts))]
+            facts[PARTS] = [
+                {**part, "places": [place for place, _ in some], "scores": [one["score"] for _, one in some]}
+                for part, some in zip(parts, hits, strict=True)
+            ]
             asked = asked.model_copy(update={"content": asked.text.removesuffix(f"\n\n{self._reminder}")})
         return ChatPromptValue(messages=[*before, asked.model_copy(update={"additional_kwargs": facts})])
 
@@ -164,36 +176,6 @@ class Generate(Runnable[Contextualised, BaseMessage]):
         return AIMessage(reply, response_metadata={UNSURE: True} if is_unread else {})
 
 
-class GenerateShown(Generate):
-    """Make the message without the model's thoughts, where nothing after the step takes them out."""
-
-    def invoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
-        """Return the message."""
-        return without_reasoning(super().invoke(input, config))
-
-    async def ainvoke(self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any) -> BaseMessage:
-        """Return the message."""
-        return without_reasoning(await super().ainvoke(input, config))
-
-    def stream(
-        self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[BaseMessage]:
-        """Yield the message in pieces."""
-        words = ReasoningFilter()
-        for piece in super().stream(input, config):
-            yield shown_part(piece, words)
-        yield AIMessageChunk(content=words.flush())
-
-    async def astream(
-        self, input: Contextualised, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[BaseMessage]:
-        """Yield the message in pieces."""
-        words = ReasoningFilter()
-        async for piece in super().astream(input, config):
-            yield shown_part(piece, words)
-        yield AIMessageChunk(content=words.flush())
-
-
 def generate(
     model: ChatModel,
     *,
@@ -208,12 +190,9 @@ def generate(
     clock: Clock | None = None,
     with_reasoning: bool = False,
 ) -> Generate:
-    """Return the step of stage 3, with the packaged texts where none are given.
-
-    `with_reasoning` keeps what the model thinks aloud in the message, for a chain that takes it out itself.
-    """
+    """Return the step of stage 3, with the packaged texts where none are given."""
     own = "" if system else prompts.load("reminder")
-    return (Generate if with_reasoning else GenerateShown)(
+    return Generate(
         model,
         system=prompts.load("system") if system is None else system,
         variables=variables,
@@ -224,6 +203,7 @@ def generate(
         translations=translations,
         history=history,
         clock=clock,
+        with_reasoning=with_reasoning,
     )
 
 
@@ -268,18 +248,6 @@ def _numbered(text: str, parts: Sequence[AskedPart]) -> str:
     """Return the text that asks for an answer in parts, with the questions in it."""
     lines = "\n".join(f"{number}. {one_line(part['question'])}" for number, part in enumerate(parts, start=1))
     return text.replace("{count}", str(len(parts))).replace("{questions}", lines)
-
-
-def _places(part: int, passages: Sequence[Passage]) -> dict[str, Any]:
-    """Return where the passages of a part stand in the context, best first, and their scores for it."""
-    found = passages_of(part, passages)
-    return {"places": [place for place, _ in found], "scores": [one["score"] for _, one in found]}
-
-
-def _guard(state: Contextualised) -> Sequence[tuple[str, str]]:
-    """Return the warning that stands before a suspicious question, as a message."""
-    guard = state.get("guard")
-    return [("system", guard)] if guard else []
 
 
 def _callbacks(config: RunnableConfig | None) -> Any:

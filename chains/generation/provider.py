@@ -86,12 +86,10 @@ class Provider:
     retries: RetryCounter = field(default_factory=RetryCounter)
 
     def generate(self, request: Request) -> ChatResult:
-        """Return the model's answer."""
         result: ChatResult = retrying(*self._rules(request))(self._generate, request)
         return result
 
     async def agenerate(self, request: Request) -> ChatResult:
-        """Return the model's answer."""
         result: ChatResult = await aretrying(*self._rules(request))(self._agenerate, request)
         return result
 

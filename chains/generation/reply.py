@@ -35,13 +35,14 @@ class ReasoningFilter:
         """Take the next piece, and return what can be shown."""
         self._held += piece
         shown = ""
-        while found := self._tag.search(self._held):
+        while found := (_CLOSING if self._thinking else _TAG).search(self._held):
             opens = found.group().lower() == OPENING
             shown = shown + self._passed(self._held[: found.start()]) if opens or self._thinking else ""
             self._held = self._held[found.end() :]
             self._thinking, self._thought = opens, True
         tags = (CLOSING,) if self._thinking else (OPENING, CLOSING)
-        cut = len(self._held) - max(_begun(self._held, tag) for tag in tags)
+        begun = [tag[:length] for tag in tags for length in range(len(tag) - 1, 0, -1)]
+        cut = len(self._held) - max((len(start) for start in begun if self._held.lower().endswith(start)), default=0)
         shown += self._passed(self._held[:cut])
         self._held = self._held[cut:]
         return shown
@@ -52,12 +53,7 @@ class ReasoningFilter:
         return rest
 
     def findings(self) -> dict[str, Any]:
-        """Return nothing: the message does not say that its model thought."""
         return {}
-
-    @property
-    def _tag(self) -> re.Pattern[str]:
-        return _CLOSING if self._thinking else _TAG
 
     def _passed(self, text: str) -> str:
         """Return the text, without the blanks behind a thought; nothing of a thought."""
@@ -79,26 +75,20 @@ def without_reasoning(message: Message) -> Message:
     return message.model_copy(update={"content": content})
 
 
-def shown_part(message: Message, words: ReasoningFilter) -> Message:
-    """Return a message, or a piece of a streamed one, with what can be shown of its words."""
-    if not message.text:
+def shown_part(message: Message, words: ReasoningFilter | None) -> Message:
+    """Return a message, or a piece of a streamed one, with what can be shown of its words; all where none hide."""
+    if not words or not message.text:
         return message
     content = message.content
     if isinstance(content, str):
         return message.model_copy(update={"content": words.feed(content)})
-    return message.model_copy(update={"content": [_shown_block(block, words) for block in content]})
-
-
-def _shown_block(block: Any, words: ReasoningFilter) -> Any:
-    if isinstance(block, str):
-        return words.feed(block)
-    return {**block, "text": words.feed(block["text"])} if block.get("type") == "text" else block
-
-
-def _begun(text: str, tag: str) -> int:
-    """Return how many characters at the end of the text may be the beginning of the tag."""
-    lower = text.lower()
-    return next((length for length in range(len(tag) - 1, 0, -1) if lower.endswith(tag[:length])), 0)
+    shown: list[Any] = []
+    for block in content:
+        if isinstance(block, str):
+            shown.append(words.feed(block))
+        else:
+            shown.append({**block, "text": words.feed(block["text"])} if block.get("type") == "text" else block)
+    return message.model_copy(update={"content": shown})
 
 
 log = get_logger(__name__)
@@ -147,15 +137,14 @@ def readable(result: ChatResult, max_tokens: int) -> ChatResult:
     messages = [without_reasoning(one.message) for one in result.generations]
     if any(len(message.text) > most for message in messages):
         log.warning("reply_cut", max_tokens=max_tokens)
+    cut = [
+        {"content": message.text[:most], "response_metadata": message.response_metadata | TOO_LONG}
+        if len(message.text) > most
+        else None
+        for message in messages
+    ]
     generations = [
-        ChatGeneration(message=_cut(message, most), generation_info=one.generation_info)
-        for message, one in zip(messages, result.generations, strict=True)
+        ChatGeneration(message=message.model_copy(update=update), generation_info=one.generation_info)
+        for message, update, one in zip(messages, cut, result.generations, strict=True)
     ]
     return ChatResult(generations=generations, llm_output=result.llm_output)
-
-
-def _cut(message: BaseMessage, most: int) -> BaseMessage:
-    if len(message.text) <= most:
-        return message
-    metadata: dict[str, Any] = message.response_metadata | TOO_LONG
-    return message.model_copy(update={"content": message.text[:most], "response_metadata": metadata})

@@ -89,7 +89,7 @@ class ResilientChatModel(BaseChatModel):
             with failures.recorded():
                 return provider.generate(request)
         resort, asked = self._resort(failures), {"messages": messages, "stop": stop, "run_manager": run_manager}
-        return marked(compat.generate(resort, **asked), failures.reason)
+        return marked(compat.generate(resort, **asked), reason_of(failures.errors[0]))
 
     async def _agenerate(
         self,
@@ -103,7 +103,7 @@ class ResilientChatModel(BaseChatModel):
             with failures.recorded():
                 return await provider.agenerate(request)
         resort, asked = self._resort(failures), {"messages": messages, "stop": stop, "run_manager": run_manager}
-        return marked(await compat.agenerate(resort, **asked), failures.reason)
+        return marked(await compat.agenerate(resort, **asked), reason_of(failures.errors[0]))
 
     def _stream(
         self,
@@ -118,7 +118,7 @@ class ResilientChatModel(BaseChatModel):
                 yield from chunks
                 return
         resort = self._resort(failures)
-        yield mark(failures.reason)
+        yield mark(reason_of(failures.errors[0]))
         yield from compat.stream(resort, messages=messages, stop=stop, run_manager=run_manager)
 
     async def _astream(
@@ -136,7 +136,7 @@ class ResilientChatModel(BaseChatModel):
                         yield chunk
                 return
         resort = self._resort(failures)
-        yield mark(failures.reason)
+        yield mark(reason_of(failures.errors[0]))
         async for chunk in compat.astream(resort, messages=messages, stop=stop, run_manager=run_manager):
             yield chunk
 
@@ -152,8 +152,8 @@ class ResilientChatModel(BaseChatModel):
 
     def _resort(self, failures: "_Failures") -> BaseChatModel:
         if self.last_resort is None:
-            raise failures.first
-        log.warning("answered_without_language_model", error=type(failures.first).__name__)
+            raise failures.errors[0]  # The first provider's error is the one to mend.
+        log.warning("answered_without_language_model", error=type(failures.errors[0]).__name__)
         return self.last_resort
 
 
@@ -172,13 +172,3 @@ class _Failures:
             if not error.can_fall_back:
                 raise
             self.errors.append(error)
-
-    @property
-    def first(self) -> LLMError:
-        """Return the first provider's error, which is the one to mend."""
-        return self.errors[0]
-
-    @property
-    def reason(self) -> str:
-        """Return the first provider's error in words for the user."""
-        return reason_of(self.first)

@@ -1,20 +1,19 @@
 """Cut markdown and plain text along headings into chunks, each an exact slice of the source.
 
 A chunk never crosses a heading, so its section is always true; a heading without text of its own appears in the section
-paths of the chunks below it. Inside a section LangChain's RecursiveCharacterTextSplitter decides where to
-cut; table rows stay whole, and a chunk that starts inside a table carries the table's header in `context`.
+paths of the chunks below it. Inside a section the rule of LangChain's RecursiveCharacterTextSplitter, which gives no
+offsets, decides where to cut; table rows stay whole, and a chunk that starts inside a table carries its header.
 """
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -30,13 +29,9 @@ LONGEST = 4  # In chunk sizes: a longer heading is cut like any text, and a long
 _RULE = re.compile(r"[-*_=\s]+")  # Between two parts of a text; it says nothing.
 FIRST_CHARACTER = re.compile(r"\s*\S")
 
-# The splitter returns strings without offsets. It therefore gets an encoded text: each character is replaced by one
-# whose code tells its kind (which plane) and its offset (where in the plane), so that offsets are read back exactly.
-PLANE = 0x20000
-BASE = 0x10000
-LETTER, NON_BREAKING, LINE_END, SPACE, STOP, EXCLAMATION, QUESTION = range(BASE, BASE + 7 * PLANE, PLANE)
-KINDS = {"\n": LINE_END, " ": SPACE, ".": STOP, "!": EXCLAMATION, "?": QUESTION}
-SEPARATORS = ("\n\n", "\n", ". ", "! ", "? ", " ", "x")  # Last, any letter: a word longer than a chunk.
+FIXED = "\0"  # Stands for a character at which nothing may be cut.
+# From the best place to cut to the worst: last behind any letter, for a word longer than a chunk.
+SEPARATORS = [re.compile(pattern) for pattern in (r"\n\n", r"\n", r"\. ", "! ", r"\? ", " ", r"[^\0\n .!?]")]
 
 
 @dataclass(frozen=True)
@@ -174,21 +169,11 @@ class Chunker:
 
     def _cut(self, source: str, whole: SourceSpan, non_breaking: list[SourceSpan]) -> Iterator[SourceSpan]:
         """Yield the chunks of one stretch, in order and trimmed, none of them cut inside a `non_breaking` span."""
-        splitter = RecursiveCharacterTextSplitter(
-            SEPARATOR_PATTERNS,
-            is_separator_regex=True,
-            keep_separator=self.separator_stays,
-            chunk_size=self.size,
-            chunk_overlap=self.overlap,
-            strip_whitespace=False,
-        )
-        end = whole.start
+        fixed = [SourceSpan(start - whole.start, end - whole.start) for start, end in non_breaking]
+        text = _cuttable(source[whole.start : whole.end], fixed)
         cut: SourceSpan | None = None
-        for piece in splitter.split_text(_encode_offsets(source, whole, non_breaking)):
-            earliest = max(whole.start, end - self.overlap)
-            start = earliest + (ord(piece[0]) - BASE - earliest) % PLANE
-            end = start + len(piece)
-            span = _trim(source, start, end)
+        for piece in self._split(text, SourceSpan(0, len(text))):
+            span = _trim(source, whole.start + piece.start, whole.start + piece.end)
             if span.end <= max(span.start, cut.end if cut else 0):
                 continue
             if cut and self.fill and span.end - cut.start <= self.size:
@@ -199,6 +184,37 @@ class Chunker:
             cut = span
         if cut:
             yield cut
+
+    def _split(self, text: str, span: SourceSpan, level: int = 0) -> Iterator[SourceSpan]:
+        """Yield stretches of at most `size` characters, cut at the best separators that there are and joined again."""
+        last = len(SEPARATORS) - 1
+        level = next((found for found in range(level, last) if SEPARATORS[found].search(text, *span)), last)
+        cuts = (match.end() if self.separator_stays == "end" else match.start()
+                for match in SEPARATORS[level].finditer(text, *span))  # fmt: skip
+        short: list[SourceSpan] = []
+        for start, end in pairwise([span.start, *cuts, span.end]):
+            if end - start < self.size:
+                short += [SourceSpan(start, end)] * (end > start)
+                continue
+            yield from self._join(short)
+            short = []
+            longer = SourceSpan(start, end)
+            yield from self._split(text, longer, level + 1) if level < last else [longer]
+        yield from self._join(short)
+
+    def _join(self, pieces: Sequence[SourceSpan]) -> Iterator[SourceSpan]:
+        """Yield neighbouring pieces together, as many as `size` allows; the first ones repeat up to `overlap`."""
+        first = 0
+        for number, piece in enumerate(pieces):
+            start = pieces[first].start
+            if piece.end - start > self.size:
+                yield SourceSpan(start, piece.start)
+                while first < number and (
+                    piece.start - pieces[first].start > self.overlap or piece.end - pieces[first].start > self.size
+                ):
+                    first += 1
+        if pieces:
+            yield SourceSpan(pieces[first].start, pieces[-1].end)
 
 
 def _sections(headings: Sequence[Heading], page: Page) -> Iterator[tuple[Heading, int]]:
@@ -214,26 +230,14 @@ def _trim(source: str, start: int, end: int) -> SourceSpan:
     return SourceSpan(end - len(text.lstrip()), start + len(text.rstrip()))
 
 
-def _encode_offsets(source: str, whole: SourceSpan, non_breaking: list[SourceSpan]) -> str:
-    """Return the stretch with every character replaced by one that encodes its kind and its offset."""
-    text = source[whole.start : whole.end]
-    kinds = [KINDS.get(character, LETTER) for character in text]
+def _cuttable(text: str, fixed: Iterable[SourceSpan]) -> str:
+    """Return the text with a sign in place of each character at which nothing may be cut."""
+    signs = list(text)
     for match in LOOKS_LIKE_HEADING.finditer(text):
-        kinds[match.start() : match.end()] = [LETTER] * len(match[0])
-    for match in ROW.finditer(text):
-        kinds[match.start() : match.end()] = [NON_BREAKING] * len(match[0])
-    for start, end in non_breaking:
-        kinds[start - whole.start : end - whole.start] = [NON_BREAKING] * (end - start)
-    return "".join([chr(kind + place % PLANE) for place, kind in enumerate(kinds, whole.start)])
-
-
-def _encode_separator(separator: str) -> str:
-    """Return the pattern that finds a separator in an encoded text."""
-    kinds = [KINDS.get(character, LETTER) for character in separator]
-    return "".join(f"[{chr(kind)}-{chr(kind + PLANE - 1)}]" for kind in kinds)
-
-
-SEPARATOR_PATTERNS = [_encode_separator(separator) for separator in SEPARATORS]
+        signs[match.start() : match.end()] = "x" * len(match[0])
+    for start, end in (*(match.span() for match in ROW.finditer(text)), *fixed):
+        signs[start:end] = FIXED * (end - start)
+    return "".join(signs)
 
 
 def _find_headings(tokens: list[Token], lines: list[int]) -> list[Heading]:

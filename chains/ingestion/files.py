@@ -19,8 +19,9 @@ MAX_WILDCARDS = 4  # Each further one multiplies the time of matching a long nam
 # What stands beside the documents and is read for something else.
 BESIDE = {
     "scope.yaml": "a scope file: what is declined before the search",
-    "teams.yaml": "teams to contact, for TEAMS_FILE",
-    "examples.yaml": "example questions, for EXAMPLES_FILE",
+    "teams.yaml": "teams to contact, for PAGE_PATH",
+    "examples.yaml": "example questions, for PAGE_PATH",
+    "page.yaml": "name and greeting, for PAGE_PATH",
 }
 
 

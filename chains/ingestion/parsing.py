@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from chains import versions
 from chains.errors import IngestionError
 from chains.ingestion.chunks import Chunk, Chunker
 from chains.ingestion.source import Loader, without_controls
@@ -73,7 +74,7 @@ def parse_file(path: Path, loaders: Mapping[str, Loader], chunker: Chunker) -> P
         raise IngestionError(msg)
     audiences = audiences_in(source.text, rows=path.suffix.lower() in ROWS)
     stated = strictest([source.metadata.get("audience", ""), *audiences])
-    stated_metadata = source.metadata | ({"audience": stated} if stated else {})
+    stated_metadata = versions.stated(source.text) | source.metadata | ({"audience": stated} if stated else {})
     metadata = {name: without_controls(value) for name, value in stated_metadata.items()}
     if sum(map(len, metadata.values())) > MAX_METADATA:
         msg = f"the metadata of the document is longer than {MAX_METADATA} characters; shorten it"

@@ -20,6 +20,7 @@ from chains.regular_files import read_any_text
 from chains.safe_yaml import Pairs, YamlError, read_values
 from chains.source_urls import not_links, source_urls
 from chains.text.letters import visible
+from chains.versions import REPLACES, VALID_FROM
 
 Parse = Callable[[str, Stated], dict[str, Any]]
 
@@ -179,20 +180,22 @@ def _parse(front_matter: str, stated: Stated) -> dict[str, Any]:
 
 def _metadata(values: dict[str, Any], body: str, path: Path) -> dict[str, str]:
     metadata = {
-        "title": _plain(values.get("title")) or _first_heading(body) or title_of(path),
+        "title": _plain(values.get("title")) or first_heading(body) or title_of(path),
         "source_org": _plain(values.get("source_organization")),
         "source_urls": json.dumps(source_urls(values.get("source_urls")), ensure_ascii=False),
         "source_type": _plain(values.get("source_type")),
         "jurisdiction": _plain(values.get("jurisdiction")),
         "last_updated": _plain(values.get("last_updated")),
         "review_by": _plain(values.get("review_by")),
+        VALID_FROM: _plain(values.get("valid_from") or values.get("effective_date") or values.get("effective_from")),
+        REPLACES: _plain(values.get("replaces") or values.get("supersedes")),
         "keywords": _plain(values.get("retrieval_keywords")),
         "category": _plain(values.get("category")),
     }
     return {name: value for name, value in metadata.items() if value}
 
 
-def _first_heading(body: str) -> str:
+def first_heading(body: str) -> str:
     """Return the first heading of level 1; comments in code are none."""
     if "#" not in body and "==" not in body:
         return ""

@@ -18,6 +18,7 @@ from chains.question import check_limits, query_of
 from chains.retrieval.loader_metadata import check_names, standard_metadata
 from chains.retrieval.retriever import FILTER_SPECS, RANK, SCORE, filters_of
 from chains.state import Hit, Passage, Searching, SearchResult
+from chains.versions import in_force_first
 
 # Where retrievers write a similarity, ours first; the first number counts.
 SCORE_NAMES = (SCORE, "similarityScore", "similarity", "relevanceScore", "relevance_score", "relevance")
@@ -76,7 +77,6 @@ class Search(Runnable[Searching, list[Passage]]):
         return get_unique_config_specs([*FILTER_SPECS, *self.retriever.config_specs])
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        """Return the graph of the retriever."""
         return self.retriever.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> list[Passage]:
@@ -84,7 +84,7 @@ class Search(Runnable[Searching, list[Passage]]):
         if refusal_of(input):
             return []
         own, queries = ensure_config(config), _queries(input)
-        search = partial(self._found, queries, config, **self._limits(input))
+        search = partial(self.retriever.batch, queries, config, **self._limits(input))
         found = search() if self._keeps_deadline else call_in_time(own.get("callbacks"), search)
         return self._passages(found, input, own)
 
@@ -94,27 +94,13 @@ class Search(Runnable[Searching, list[Passage]]):
             return []
         own, queries = ensure_config(config), _queries(input)
         async with nullcontext() if self._keeps_deadline else time_limit(own.get("callbacks")):
-            found = await self._afound(queries, config, **self._limits(input))
+            found = await self.retriever.abatch(queries, config, **self._limits(input))
         return self._passages(found, input, own)
 
     def _passages(self, found: Sequence[Iterable[Document]], state: Searching, config: RunnableConfig) -> list[Passage]:
-        kept = [_allowed(documents, config, self._names) for documents in found]
-        return _merged([_within(passages, state) for passages in kept], self._most(state))
-
-    def _found(self, queries: list[str], config: RunnableConfig | None, **limits: Any) -> list[list[Document]]:
-        if len(queries) == 1:
-            return [self.retriever.invoke(queries[0], config, **limits)]
-        return self.retriever.batch(queries, config, **limits)
-
-    async def _afound(self, queries: list[str], config: RunnableConfig | None, **limits: Any) -> list[list[Document]]:
-        if len(queries) == 1:
-            return [await self.retriever.ainvoke(queries[0], config, **limits)]
-        return await self.retriever.abatch(queries, config, **limits)
-
-    def _most(self, state: Searching) -> int:
-        """Return how many passages one question gets; 0 where the retriever does not say."""
-        own: int = getattr(self.retriever, "top_k", 0)
-        return state.get("top_k") or own
+        allowed = [_allowed(documents, config, self._names) for documents in found]
+        most: int = state.get("top_k") or getattr(self.retriever, "top_k", 0) or 0  # A foreign retriever may not say.
+        return in_force_first(_merged([_within(passages, state) for passages in allowed], most), query_of(state))
 
     def _limits(self, state: Searching) -> dict[str, Any]:
         # A foreign retriever may know neither option; what it finds is then cut to them.
@@ -135,11 +121,9 @@ class Retrieve(Runnable[Searching, SearchResult]):
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """Return what a call's `configurable` may hold."""
         return self._search.config_specs
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        """Return the graph of the retriever."""
         return self._search.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> SearchResult:

@@ -48,7 +48,6 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
         self._clock = clock or SystemClock()
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
-        """Return the graph of the moderator."""
         return self._moderator.get_graph(config)
 
     def invoke(self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any) -> ModerationVerdict | None:
@@ -64,7 +63,6 @@ class Moderate(Runnable[Searching, ModerationVerdict | None]):
     async def ainvoke(
         self, input: Searching, config: RunnableConfig | None = None, **kwargs: Any
     ) -> ModerationVerdict | None:
-        """Return the same without blocking the event loop."""
         if _is_settled(input):
             return None
         deadline, result = self._deadline(), None

@@ -6,7 +6,7 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from chains.metadata import LINKS_REMOVED, WITHHELD
@@ -52,30 +52,6 @@ class SystemPrompt:
         self.runs = frozenset(_runs(words)) - permitted
 
 
-class LeakWatch:
-    """Reads an answer as it comes.
-
-    Attributes:
-        leaked: Whether a run of the prompt's words, or the canary, has come.
-    """
-
-    def __init__(self, prompt: SystemPrompt | None, canary: str) -> None:
-        self._prompt = prompt
-        self._canary = canary
-        self._last: deque[str] = deque(maxlen=RECITED_WORDS)
-        self.leaked = False
-
-    def feed(self, words: str) -> bool:
-        """Take whole words, and return whether the answer leaks by now."""
-        for word in _words(words):
-            self._last.append(word)
-            if self._canary and self._canary in word:
-                self.leaked = True
-            if self._prompt and len(self._last) == RECITED_WORDS and tuple(self._last) in self._prompt.runs:
-                self.leaked = True
-        return self.leaked
-
-
 def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
@@ -97,27 +73,27 @@ class OutputCheck:
     passages: Sequence[Passage]
     prompt: SystemPrompt | None = None
     canary: str = ""
-    _markup: MarkupFilter = field(init=False)
-    _leak: LeakWatch = field(init=False)
+    _leaks: bool = False  # Whether a run of the prompt's words, or the canary, has come.
 
     def __post_init__(self) -> None:
         self._markup = MarkupFilter(KnownLinks(self.passages).allow)
-        self._leak = LeakWatch(self.prompt, self.canary)
+        self._last: deque[str] = deque(maxlen=RECITED_WORDS)
 
     def feed(self, text: str) -> str:
         """Take the next piece, and return what can be shown."""
-        return self._kept(self._markup.feed(text))
+        return self._unless_leaked(self._markup.feed(text))
 
     def flush(self) -> str:
         """Return the rest, once the answer has ended."""
-        return self._kept(self._markup.flush())
+        return self._unless_leaked(self._markup.flush())
 
     def findings(self) -> dict[str, Any]:
-        """Return what the message's metadata says of the check."""
-        found: dict[str, Any] = {LINKS_REMOVED: self._markup.removed} if self._markup.removed else {}
-        return found | ({WITHHELD: "leak"} if self._leak.leaked else {})
+        counts: dict[str, Any] = {LINKS_REMOVED: self._markup.removed} if self._markup.removed else {}
+        return counts | ({WITHHELD: "leak"} if self._leaks else {})
 
-    def _kept(self, text: str) -> str:
-        if self._leak.leaked or self._leak.feed(text):
-            return ""
-        return text
+    def _unless_leaked(self, text: str) -> str:
+        for word in _words(text):
+            self._last.append(word)
+            is_run = self.prompt and len(self._last) == RECITED_WORDS and tuple(self._last) in self.prompt.runs
+            self._leaks = bool(self._leaks or is_run or (self.canary and self.canary in word))
+        return "" if self._leaks else text

@@ -4,6 +4,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from chains.text.tokens import MONTHS, ORDINALS, Token, tokens
@@ -36,6 +37,15 @@ class Quantity(NamedTuple):
             return (self.low, self.high) != (other.low, other.high)
         mine, theirs = self._allowed(), other._allowed()
         return mine[1] < theirs[0] or theirs[1] < mine[0]
+
+    @property
+    def kind(self) -> str:
+        """Return the measure; working days are days."""
+        return self.measure.removeprefix("working ")
+
+    def equals(self, other: "Quantity") -> bool:
+        """Return whether both name one value of one measure, whatever their bounds."""
+        return (self.measure, self.low, self.high) == (other.measure, other.low, other.high)
 
     def holds(self, other: "Quantity") -> bool:
         """Return whether the interval or bound holds another figure."""
@@ -103,44 +113,41 @@ _HOURS: Final = re.compile(r"\s*(?:-|–|—|to|until|and)\s*")
 _ORDINARY: Final = re.compile(r"\d*(?:\.\d+)?$")
 
 
-def quantities(text: str, words: Sequence[Token] | None = None) -> list[Quantity]:
-    """Return the quantities of a sentence or a cell in order; `words` are its tokens, if they are at hand."""
-    found = sorted([*_dates(text), *_times(text)], key=lambda one: one.start)
-    taken = [(one.start, one.end) for one in found]
-    words = tokens(text) if words is None else words
+@lru_cache(maxsize=1 << 12)
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Return the quantities of a sentence or a cell in order."""
+    timed = sorted([*_dates(text), *_times(text)], key=lambda one: one.start)
+    words = tokens(text)
     plain = [
         place
         for place, word in enumerate(words)
         if word.kind == "number"
         and word.text.lower() not in ORDINALS
         and _ORDINARY.match(word.key)
-        and not any(start <= word.start < end for start, end in taken)
+        and not any(one.start <= word.start < one.end for one in timed)
     ]
-    return sorted([*found, *_ranges(text, [_figure(text, words, place) for place in plain])], key=lambda one: one.start)
+    figures = _ranges(text, [_figure(text, words, place) for place in plain])
+    return tuple(sorted([*timed, *figures], key=lambda one: one.start))
 
 
 def _dates(text: str) -> Iterator[Quantity]:
     for match in _DATE.finditer(text):
-        year, day = match["year"], match["day"] or match["late"]
+        year, day = match["year"], int(match["day"] or match["late"] or 0)
         if not match["iso"] and not year and (not day or match["month"][0].islower()):
             continue  # "March" alone, or the verb "may".
+        measure = "date" if year or match["iso"] else "day of the year"
         try:
-            low, high, measure = _days(match["iso"], year, match["month"], int(day or 0))
+            if match["iso"]:
+                first = last = date.fromisoformat(match["iso"])
+            else:
+                named = match["month"][:3].lower()
+                month = next(number for number, name in enumerate(MONTHS, 1) if name.startswith(named))
+                first = date(int(year or 2000), month, day or 1)
+                last = first.replace(day=day or monthrange(first.year, month)[1])
         except ValueError:
             continue
-        yield Quantity(measure, low, high, match.start(), match.end(), _bound(text, match.start(), match.end()))
-
-
-def _days(iso: str | None, year: str | None, named: str | None, day: int) -> tuple[int, int, str]:
-    """Return the first and the last day that a date names, as ordinals, and its measure."""
-    if iso:
-        first = date.fromisoformat(iso).toordinal()
-        return first, first, "date"
-    month = next(number for number, name in enumerate(MONTHS, 1) if name.startswith((named or "")[:3].lower()))
-    in_year = int(year or 2000)
-    first = date(in_year, month, day or 1).toordinal()
-    last = first if day else date(in_year, month, monthrange(in_year, month)[1]).toordinal()
-    return first, last, "date" if year else "day of the year"
+        start, end = match.span()
+        yield Quantity(measure, first.toordinal(), last.toordinal(), start, end, _bound(text, start, end))
 
 
 def _times(text: str) -> Iterator[Quantity]:
@@ -185,9 +192,11 @@ def _unit(text: str, words: Sequence[Token], place: int) -> tuple[str, float, in
     kind, end = "", words[place].end
     for word in words[place + 1 : place + 4]:
         between = text[end : word.start]
-        if between.strip(" -("):
+        if between.strip(" -()"):
             break
         plain, end = word.text.lower(), word.end
+        if word.kind == "number" and word.key == words[place].key:
+            continue  # "Three (3) minutes".
         if plain in _KINDS_OF_DAYS:
             kind = _KINDS_OF_DAYS[plain]
         elif plain == "cubic":
@@ -213,20 +222,17 @@ def _ranges(text: str, figures: list[Quantity]) -> Iterator[Quantity]:
     """Yield the figures, two that are joined as one range: "3 to 5 days", "between 3 and 5 days"."""
     while figures:
         first = figures.pop(0)
-        if figures and _is_range(text, first, figures[0]):
-            last = figures.pop(0)
-            share = last.high / _value(text, last) if last.measure else 1
-            low = first.low if first.measure in {"", last.measure} and first.measure else first.low * share
-            measure = last.measure or first.measure
-            low, high = min(low, last.high), max(low, last.high)
-            yield last._replace(measure=measure, low=low, high=high, start=first.start, bound=first.bound)
-        else:
+        if not figures or not _is_range(text, first, figures[0]):
             yield first
-
-
-def _value(text: str, one: Quantity) -> float:
-    found = re.search(r"\d[\d,.]*", text[one.start : one.end])
-    return (float(found[0].replace(",", "").rstrip(".") or 1) if found else 1.0) or 1.0
+            continue
+        last = figures.pop(0)
+        low, measure = first.low, last.measure or first.measure
+        if last.measure and first.measure != last.measure:  # The unit stands behind the last alone.
+            digits = re.search(r"\d[\d,.]*", text[last.start : last.end])
+            written = float(digits[0].replace(",", "").rstrip(".")) if digits else 1.0
+            low *= last.high / (written or 1.0)
+        low, high = min(low, last.high), max(low, last.high)
+        yield last._replace(measure=measure, low=low, high=high, start=first.start, bound=first.bound)
 
 
 def _is_range(text: str, first: Quantity, last: Quantity) -> bool:
@@ -235,5 +241,4 @@ def _is_range(text: str, first: Quantity, last: Quantity) -> bool:
     alone = first.measure in {"", last.measure} or not last.measure
     between = "between" in text[max(0, first.start - 12) : first.start].lower()
     joined = _JOINS.fullmatch(gap) or _JOINS.fullmatch(text[first.end : last.start])
-    is_and = "and" in gap.lower()
-    return bool(alone and joined and first.high != last.high and (between or not is_and))
+    return bool(alone and joined and first.high != last.high and (between or "and" not in gap.lower()))

@@ -1,6 +1,8 @@
-"""Look up the figures of a question in the ranges of a table: "two days" in "1-3 days"."""
+"""Look up a question in a table: its figures in ranges ("two days" in "1-3 days"), its two names in a matrix."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from chains.text.quantities import UNITS, Quantity, quantities
 from chains.text.statements import Statement
@@ -14,7 +16,7 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
     """
     found = [0.0] * len(rows)
     for place in range(max((len(row.cells) for row in rows), default=0)) if wanted else ():
-        read = [quantities(row.cells[place].text) if place < len(row.cells) else [] for row in rows]
+        read = [quantities(row.cells[place].text) if place < len(row.cells) else () for row in rows]
         if not any(one.low < one.high or one.bound in {"most", "least"} for some in read for one in some):
             continue
         name = tokens(next((row.columns[place] for row in rows if place < len(row.columns)), ""))
@@ -23,6 +25,33 @@ def ranged(rows: Sequence[Statement], wanted: Sequence[Quantity]) -> list[float]
             if any(holds):
                 found = [1.0 if held else fit or -1.0 for fit, held in zip(found, holds, strict=True)]
     return found
+
+
+_ONTO: Final = re.compile(r"\b(?:to|into|onto|towards)\W+(?:the )?$", re.IGNORECASE)
+FEWEST_CROSSED: Final = 2  # So many rows of a matrix are named as its columns are.
+
+
+def crossed(rows: Sequence[Statement], question: str) -> Statement | None:
+    """Return the row of a matrix of ways that a question names with a column: "from Dunmore to Kestrel" is no way back.
+
+    Rows are where a way begins, unless the corner of the table says `To`. None where the table is no matrix, or the
+    question does not name one row and one column.
+    """
+    labels = {row.cells[0].text.casefold(): row for row in rows}
+    named = [name.casefold() for name in (rows[0].columns if rows else ()) if name.casefold() in labels]
+    if len(named) < FEWEST_CROSSED:
+        return None
+    asked = question.casefold()
+    places = sorted(
+        (found.start(), name) for name in {*named, *labels} if (found := re.search(rf"\b{re.escape(name)}\b", asked))
+    )
+    if len(places) != 2:  # noqa: PLR2004 - A row and a column.
+        return None
+    (place, first), (_, second) = places
+    if _ONTO.search(asked[:place]):
+        first, second = second, first
+    begins = not rows[0].columns[0].casefold().startswith("to")
+    return labels.get(first if begins else second)
 
 
 def _holds(one: Quantity, figure: Quantity, column: Sequence[Token]) -> bool:

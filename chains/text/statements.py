@@ -33,6 +33,7 @@ _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _QUOTED: Final = re.compile(r"\s*(?:>\s?)*")
 _HEADING: Final = re.compile(r"#{1,6}\s+")
 _ITEM: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_NUMBERED: Final = re.compile(r"\d{1,3}[.)](?=\s+$)")
 _RULE: Final = re.compile(r"[\s|:=*_-]*$")
 _BOLD: Final = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)[:?]?$")
 _CELL: Final = re.compile(r"(?:\\.|[^|\\])*")
@@ -101,9 +102,9 @@ class Statement:
         return frozenset(word.key for word in self.tokens)
 
     @cached_property
-    def quantities(self) -> list[Quantity]:
+    def quantities(self) -> tuple[Quantity, ...]:
         """Figures, dates and times of `compared`, with their places in it."""
-        return quantities(self.compared, self.tokens)
+        return quantities(self.compared)
 
     @cached_property
     def letters(self) -> str:
@@ -124,6 +125,12 @@ class Statement:
         if not (subject and values and is_named):
             return ": ".join(part for part in (subject, values) if part)
         return f"{subject} – {values}" + ("" if values.endswith(_CLOSED) else ".")
+
+    @property
+    def mark(self) -> str:
+        """Return what marks the item of a list: its number as it stands, `3.`, else a dash."""
+        number = _NUMBERED.search(self.source[max(0, self.start - 6) : self.start])
+        return number[0] if number else "-"
 
     @property
     def announced(self) -> str:

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 import app
-from app.settings import Settings, SettingsError, fields, load_settings, unused_variables, unused_warning
+from app.settings import SettingsError, fields, load_settings, unused_variables, unused_warning
+from app.settings.gone import GONE
 from app.settings.table import example_file, settings_table
 
 EXAMPLE = Path(app.__file__).parents[1] / ".env.example"
@@ -23,7 +24,7 @@ def test_every_setting_has_a_meaning_and_a_row_in_the_table():
 def test_the_example_file_can_be_used_as_it_is():
     Path(".env").write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
 
-    assert load_settings() == Settings(_env_file=None)
+    assert load_settings() == load_settings(_env_file=None)
 
 
 def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
@@ -54,11 +55,11 @@ def test_nothing_set_means_offline_and_a_key_means_groq(monkeypatch):
         ("MMR_FETCH_K", "0", "greater than 0"),
         ("EMBEDDING_BASE_URL", "localhost", "like https://host"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://host:port", "like https://host"),
-        ("EVENTS_MAX", "0", "greater than 0"),
         ("AUTH_MODE", "basic", "'none', 'session' or 'api_key'"),
         ("AUTH_URL", "auth:8004", "like https://host"),
         ("RATE_LIMIT", "often", "pattern"),
-        ("BATCH_MAX", "0", "greater than 0"),
+        ("LLM_OPTIONS", "low", "must be a JSON object"),
+        ("EMBEDDING_PREFIXES", "query: ", "pattern"),
         ("PORT", "70000", "less than or equal to 65535"),
     ],
 )
@@ -217,6 +218,27 @@ def test_nothing_is_said_where_all_that_is_set_is_read(monkeypatch):
     assert unused_warning() is None
 
 
+def test_a_setting_that_went_is_named_with_what_replaces_it(monkeypatch):
+    monkeypatch.setenv("LLM_SERVICE_TIER", "flex")
+    monkeypatch.setenv("body_timeout_s", "3")
+    assert unused_warning() == (
+        "BODY_TIMEOUT_S (gone: a constant now, 10 seconds), LLM_SERVICE_TIER (gone: put it into LLM_OPTIONS, as JSON)"
+    )
+    assert set(GONE).isdisjoint(name.upper() for name in fields())
+
+
+def test_there_is_no_setting_of_an_unknown_name():
+    with pytest.raises(TypeError, match="there is no setting BODY_TIMEOUT_S"):
+        load_settings(body_timeout_s=3)
+
+
+def test_all_bad_values_are_named_at_once(monkeypatch):
+    monkeypatch.setenv("PORT", "no")
+    monkeypatch.setenv("LLM_RPM", "no")
+    with pytest.raises(SettingsError, match=r"^LLM_RPM='no': .*\nPORT='no': "):
+        load_settings()
+
+
 def test_zero_is_a_value(monkeypatch):
     monkeypatch.setenv("RELEVANCE_THRESHOLD", "0")
     assert load_settings().retrieval.threshold == 0.0
@@ -236,8 +258,8 @@ def test_the_names_of_the_chat_service_before_mean_the_same(monkeypatch):
 
     assert (settings.provider, settings.llm.model) == ("openrouter", "google/gemma-3n-e2b-it:free")
     assert settings.redis.url.get_secret_value() == "redis://redis:6380/0"
-    assert settings.of_variable("rabbitmq_url")
-    assert settings.of_variable("rabbitmq_url").get_secret_value() == "amqp://guest:guest@broker:5672/"
+    assert settings.events.rabbitmq_url
+    assert settings.events.rabbitmq_url.get_secret_value() == "amqp://guest:guest@broker:5672/"
     assert unused_variables() == {}
 
 
@@ -303,11 +325,7 @@ def test_a_server_of_ones_own_needs_nothing_but_its_name_and_gets_time(monkeypat
     settings = load_settings()
 
     assert (settings.provider, settings.llm.base_url, settings.llm.api_key) == (provider, address, None)
-    assert (settings.llm.timeout_s, settings.limits.request_timeout_s, settings.reformulation.timeout_s) == (
-        300,
-        330,
-        30,
-    )
+    assert (settings.llm.timeout_s, settings.request_timeout_s, settings.llm.rewriting_timeout_s) == (300, 330, 30)
 
 
 def test_what_is_set_wins_over_what_the_provider_stands_for(monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from chains.citations.markers import find_markers
-from chains.citations.notes import read_notes
+from chains.citations.references import read_notes
 from chains.citations.titles import read_titles
 from chains.state import Passage
 from tests.chains.desk import read

@@ -1,13 +1,11 @@
 """What a sentence loses with the numbers and names that its passage lacks."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.citations.evidence import evidence_of, prepare
-from chains.citations.support import Losses, Missing, match, missing, packaged_losses, read_losses, support
+from chains.citations.support import losing, match, missing, support
 from chains.citations.verification import LEAST_SUPPORT
 from chains.state import Passage
 from chains.text.tokens import tokens
@@ -43,37 +41,20 @@ def test_a_number_that_the_passage_lacks_never_reads_as_supported(sentence):
 def test_numbers_in_words_rank_or_sum_up_and_are_not_missing(lead):
     evidence = prepare(PASSAGE)
     words = [word for word in tokens(f"{lead} containers get free time of 5 days.") if word.weight > 0]
-    assert missing(words, match(words, evidence, None), evidence) == Missing(0, 0)
+    assert missing(words, match(words, evidence, None), evidence) == (0, 0)
 
 
 @given(fewer=SHARE, more=SHARE, numbers=COUNT, names=COUNT)
 def test_more_words_found_and_fewer_missing_never_lower_the_support(fewer, more, numbers, names):
-    losses = packaged_losses()
     fewer, more = sorted((fewer, more))
-    support_of_more = losses.support(more, Missing(numbers, names))
-    assert 0 <= losses.support(fewer, Missing(numbers, names)) <= support_of_more <= 1
-    assert losses.support(more, Missing(numbers + 1, names)) <= support_of_more
-    assert losses.support(more, Missing(numbers, names + 1)) <= support_of_more
+    assert 0 <= losing(fewer, numbers, names) <= losing(more, numbers, names) <= 1
+    assert losing(more, numbers + 1, names) <= losing(more, numbers, names)
+    assert losing(more, numbers, names + 1) <= losing(more, numbers, names)
 
 
 @given(aligned=SHARE)
 def test_nothing_missing_leaves_the_share_of_words_as_it_is(aligned):
-    assert packaged_losses().support(aligned, Missing(0, 0)) == aligned
-
-
-def test_what_is_kept_in_the_file_is_read_again():
-    losses = Losses(0.3, 0.1, "some claims")
-    assert read_losses(losses.text()) == losses
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"version": 2}, {"numbers": -0.1}],
-    ids=["another version", "a gain"],
-)
-def test_a_file_that_cannot_be_meant_is_refused(change):
-    with pytest.raises(ValueError, match=r"losses\.json must be"):
-        read_losses(json.dumps(json.loads(packaged_losses().text()) | change))
+    assert losing(aligned, 0, 0) == aligned
 
 
 def test_a_heading_adds_no_words_to_quote_from():

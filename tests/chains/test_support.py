@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.citations.evidence import from_sentences, prepare
+from chains.citations.evidence import prepare
 from chains.citations.support import QUOTE_LIMIT, Support, ceiling, support
 from chains.text.tokens import tokens
 
@@ -130,13 +130,6 @@ def test_any_text_gets_a_score_and_a_quote_of_the_chunk(sentence, chunk):
     assert result.quote == chunk[result.start : result.end]
     assert len(result.quote) <= QUOTE_LIMIT
     assert 0 <= ceiling(tokens(sentence), prepare(chunk)) <= 1.000001
-
-
-@given(sentence=ANY_TEXT, sentences=st.lists(ANY_TEXT, max_size=4))
-def test_ready_cut_sentences_keep_their_offsets(sentence, sentences):
-    evidence = from_sentences(sentences)
-    assert all(evidence.text[span.start : span.end] in sentences for span in evidence.statements)
-    assert support(sentence, evidence).quote in evidence.text
 
 
 @given(chunk=ANY_TEXT)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from chains.citations.verification import asked_about, verify
+from chains.citations.evidence import asked_about
+from chains.citations.verification import verify
 from chains.state import Passage
 
 TABLES = {

@@ -1,8 +1,8 @@
 import pytest
 
 from chains.citations.cited_sentences import LONGEST_SENTENCE, CheckedText, SentenceGate, sentences_of
-from chains.citations.evidence import asked
-from chains.citations.verification import asked_about, attribute, gives_what_is_asked, leading, verify
+from chains.citations.evidence import asked, asked_about
+from chains.citations.verification import attribute, gives_what_is_asked, leading, turns_in_circles, verify
 from chains.state import Passage
 
 LENGTHS = "| Box | Inner length |\n|---|---|\n| 40 ft standard | 12.0 m |\n| 40 ft reefer | 11.5 m |"
@@ -55,6 +55,18 @@ def test_words_of_the_question_and_short_answers_find_their_passage(question, se
         ("Amend BL after issue, fee?", "The fee for changing the bill after issue is S$60.", FEES),
         ("What is the HS code of a lithium battery?", "The HS code of a lithium battery is 330499.", CODES),
         ("What is the fee?", "The fee is S$40.", "The fee is S$50."),
+        (
+            "Up to which amount can I pay with plastic?",
+            "The plastic amount is up to USD 28.",
+            "A lamp of plastic parts worth USD 28 passes the test.",
+        ),
+        (
+            "Oversize freight on an open wagon: how many days ahead?",
+            "A parcel should be booked at least five working days ahead.",
+            "| Service | Ahead |\n|---|---|\n| Oversize freight, open wagon | 21 days |\n"
+            "| Parcel | 5 working days |\n\n"
+            "A parcel should be booked at least five working days ahead.",
+        ),
         ("What is the fee at the depot?", "17 October 2026", "The law begins on 17 October 2026."),
     ],
 )
@@ -95,6 +107,9 @@ def test_a_country_that_opens_the_sentence_is_a_name():
         ("What is the fee for a permit?", "The fee for a permit is 2.88 dollars.", True),
         ("What is the fee for a permit?", "A permit takes 3 days.", False),
         ("What percentage is charged?", "The charge is S$40.", False),
+        ("How long does the review take?", "The policy is reviewed every spring.", False),
+        ("How soon must damage be notified?", "The limit is 26 units a kilogram since 28 December 2024.", False),
+        ("How many pallets fit into the box?", "A pallet of 120 x 100 x 150 cm weighs 300 kg.", False),
         ("Who signs it?", "It is signed within 3 days.", True),
         ("valid how many yers?", "It is valid for five years.", True),
     ],
@@ -109,6 +124,7 @@ def test_a_figure_is_of_the_kind_that_is_asked(question, sentence, given):
         ("Thank you for asking about the duty. The duty is 5 %. It may change.", "The duty is 5 %."),
         ("Let us see.\n\nIt is not due. The duty is 5 %.", "The duty is 5 %."),
         ("It is 5 %.", None),
+        ("The duty does not apply.", "The duty does not apply."),
         ("The documents do not say the duty of Brunei. The duty of Laos is 5 %.", "The duty of Laos is 5 %."),
     ],
 )
@@ -137,6 +153,12 @@ def test_a_number_alone_is_supported_only_where_it_is_the_whole_answer(answer, s
     )
     found = attribute(sentences_of(answer, []), [passage], asked("How high is the fee?"))
     assert [sentence.words for sentence, _ in found] == supported
+
+
+def test_a_model_that_turns_in_circles_says_nothing():
+    assert turns_in_circles("The surcharge is a local charge of the desk. " * 9)
+    assert not turns_in_circles("\n".join(f"| Service {number} | not allowed |" for number in range(40)))
+    assert not turns_in_circles(" ".join(f"Line {number} sails on day {number * 7}." for number in range(20)))
 
 
 def shown(pieces: list[str], supported: str = "Right") -> list[str]:

@@ -132,8 +132,9 @@ def test_a_sentence_that_a_source_carries_gets_the_marker_that_the_model_left_ou
     assert body["citations"] == [{"title": "GST Guide", "page": 0, "url": "https://example.org/gst"}]
 
 
-def test_passages_are_cut_for_chat_alone(tmp_path, groq):
-    services = small_services(tmp_path, groq, chat_passage_characters=20, scope_enabled=False)
+def test_passages_are_cut_for_chat_alone(tmp_path, groq, monkeypatch):
+    monkeypatch.setattr("app.wiring.answering.CHAT_PASSAGE_CHARACTERS", 20)
+    services = small_services(tmp_path, groq, scope_enabled=False)
     for chain in (services.numbered_chain(), services.chain):
         chain.invoke({"question": QUESTION})
     for_chat, for_others = (request["messages"][0]["content"] for request in groq.requests)

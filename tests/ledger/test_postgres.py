@@ -108,14 +108,14 @@ def test_a_side_that_vanished_is_given_up_after_a_minute_or_as_the_address_says(
 
 def test_a_pool_that_is_used_up_names_its_setting(database_url, collection):
     database = open_database(Path(), database_url, collection=collection, pool_size=1, timeout_s=0.5)
-    with database.lock("ingest"), refused("all connections .* are in use; raise DATABASE_POOL_SIZE"):
+    with database.lock("ingest"), refused("all connections .* are in use; let fewer ask at once"):
         database.fact("version")
 
 
 def test_a_server_that_has_no_connection_left_names_the_setting(postgres_server, empty_database_url):
     execute(empty_database_url, "CREATE ROLE few LOGIN PASSWORD 's3cret' CONNECTION LIMIT 0")
     name = empty_database_url.rpartition("/")[2]
-    with refused("too many connections.*raise max_connections of the server, or lower DATABASE_POOL_SIZE"):
+    with refused("too many connections.*raise max_connections of the server, or lower --workers"):
         open_index(postgres_server.url(name, user="few")).open()
 
 

@@ -5,13 +5,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from starlette.testclient import TestClient
 
 from app.http.errors import reply_to
 from app.http.server import create_app
 from app.settings import load_settings
-from app.wiring import Services
+from app.wiring import Services, llm
 from chains.output import merge
 from tests.clocks import StoppedClock
 from tests.exchange import Pace
@@ -85,7 +86,7 @@ def _outcome(answer: dict[str, Any]) -> str:
 
 
 @contextmanager
-def open_desk(folder: Path, **settings: Any) -> Iterator[Desk]:
+def open_desk(folder: Path, *, breaker_failures: int = 10_000, **settings: Any) -> Iterator[Desk]:
     """Open a service over a small index, and a faulty server for it to ask, while the body runs."""
     guide = folder / "corpus" / "gst.md"
     guide.parent.mkdir(parents=True, exist_ok=True)
@@ -93,6 +94,8 @@ def open_desk(folder: Path, **settings: Any) -> Iterator[Desk]:
     with ExitStack() as stack:
         groq = stack.enter_context(faulty_groq(pace=Pace(drip_s=0.01)))
         clock = StoppedClock()
+        # The breaker has tests of its own; elsewhere no fault is to spoil the next.
+        stack.enter_context(patch.object(llm, "BREAKER_FAILURES", breaker_failures))
         services = Services(load_settings(**_settings(folder, groq.url) | settings), clock=clock)
         services.ingest([guide.parent])
         client = stack.enter_context(TestClient(create_app(services), raise_server_exceptions=False))
@@ -109,5 +112,4 @@ def _settings(folder: Path, url: str) -> dict[str, Any]:
         "llm_api_key": "gsk_test",
         "llm_base_url": url,
         "llm_timeout_s": 60,
-        "llm_breaker_failures": 10_000,  # It has tests of its own; here no fault is to spoil the next.
     }

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import chromadb
@@ -125,7 +125,12 @@ def test_several_processes_answer_from_one_server_are_started_again_and_drain_to
         chroma_host=server.host, chroma_port=server.port, collection_name="shared", chroma_path=tmp_path / "chroma"
     )
     Services(settings).ingest([write_carriers(tmp_path)])
-    environment = {"CHROMA_PATH": str(settings.chroma.path), "CHROMA_PORT": str(server.port), "CHROMA_HOST": server.host, "COLLECTION_NAME": "shared"}
+    environment = {
+        "CHROMA_PATH": str(settings.chroma.path),
+        "CHROMA_PORT": str(server.port),
+        "CHROMA_HOST": server.host,
+        "COLLECTION_NAME": "shared",
+    }
     model = {"LLM_API_KEY": "gsk_test", "LLM_BASE_URL": groq.url}
 
     with service(tmp_path, "--workers", "2", **environment, **model) as running:
@@ -180,9 +185,9 @@ def test_the_key_travels_as_a_token_and_is_never_shown(httpserver):
 
 
 def test_a_server_that_accepts_and_says_nothing_is_not_waited_for():
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        with pytest.raises(VectorStoreError, match="no Chroma server answers"):
-            ask(Server("127.0.0.1", silent.getsockname()[1], timeout_s=0.2))
+    silent = socket.create_server(("127.0.0.1", 0))
+    with closing(silent), pytest.raises(VectorStoreError, match="no Chroma server answers"):
+        ask(Server("127.0.0.1", silent.getsockname()[1], timeout_s=0.2))
 
 
 def test_requests_to_a_server_have_a_time_limit(server):

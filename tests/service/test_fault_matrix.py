@@ -27,7 +27,7 @@ def rows(tmp_path_factory) -> dict[tuple[str, str], Row]:
 
 @pytest.fixture(scope="module")
 def desk_of_all(tmp_path_factory) -> Iterator[Desk]:
-    with open_desk(tmp_path_factory.mktemp("desk"), llm_breaker_failures=5) as desk:
+    with open_desk(tmp_path_factory.mktemp("desk"), breaker_failures=5) as desk:
         yield desk
 
 
@@ -122,7 +122,7 @@ def test_five_failed_calls_open_the_breaker_and_then_nothing_is_asked_for_a_minu
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])
 def test_a_second_provider_answers_in_place_of_the_first_and_nothing_is_degraded(tmp_path, way):
-    settings = {"llm_fallback_model": "second", "llm_fallback_api_key": "sk-test"}
+    settings: dict[str, Any] = {"llm_fallback_model": "second", "llm_fallback_api_key": "sk-test"}
     with faulty_groq() as second, open_desk(tmp_path, llm_fallback_base_url=f"{second.url}/v1", **settings) as desk:
         desk.groq.always = "500"
         chain, question = desk.services.chain, Question(question=QUESTION)

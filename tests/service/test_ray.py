@@ -99,7 +99,7 @@ def test_what_is_in_the_index_is_not_embedded_again(cluster, corpus, plain):
 def test_a_bucket_and_a_site_are_read_like_by_one_process(cluster, tmp_path, monkeypatch):
     by_ray = EngineChoice("ray", cluster.address)
     with s3_bucket() as bucket, website() as site:
-        for name, value in (bucket.environment | {"WEB_ALLOW_PRIVATE": "true", "WEB_DELAY_S": "0"}).items():
+        for name, value in (bucket.environment | {"WEB_ALLOW_PRIVATE": "true"}).items():
             monkeypatch.setenv(name, value)
         bucket.put("01_regulatory/gst.md", b"# GST\n\nNine percent.")
         bucket.put("paper.pdf", pdf("Nine percent.", "Page two."))

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from app.http.server import create_app
 from app.settings import Settings, load_settings
-from app.wiring import Services
+from app.wiring import Services, llm
 from app.wiring.sample import sample_corpus
 from tests.served import served
 from tests.web.model import ScriptedModel
@@ -20,10 +21,8 @@ def settings_over(store: Path, model_url: str, **overrides: Any) -> Settings:
         "llm_api_key": "gsk_test",
         "llm_base_url": model_url,
         "llm_max_retries": 0,
-        "llm_breaker_failures": 1000,  # One test's faults are no reason to refuse the next one's questions.
         "warm_up": False,
-        "examples_file": sample_corpus() / "examples.yaml",  # The index holds other documents too.
-        "teams_file": sample_corpus() / "teams.yaml",
+        "page_path": sample_corpus(),  # The index holds other documents too.
     }
     return load_settings(_env_file=None, **chosen | overrides)
 
@@ -31,5 +30,7 @@ def settings_over(store: Path, model_url: str, **overrides: Any) -> Settings:
 @contextmanager
 def serving(store: Path, model: ScriptedModel, **overrides: Any) -> Iterator[str]:
     """Run the service while the body runs; yield its address."""
-    with served(create_app(Services(settings_over(store, model.url, **overrides)))) as url:
+    services = Services(settings_over(store, model.url, **overrides))
+    # One test's faults are no reason to refuse the next one's questions.
+    with patch.object(llm, "BREAKER_FAILURES", 1000), served(create_app(services)) as url:
         yield url

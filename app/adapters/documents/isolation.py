@@ -61,10 +61,7 @@ class IsolatedParser:
         try:
             reply = self.worker.ask(self._task(path))
         except (OSError, ValueError) as error:
-            msg = (
-                f"reading the file takes more than {self.timeout_s:g} s or {self.memory_mb} MB; "
-                "split it, or raise INGEST_FILE_TIMEOUT_S or INGEST_FILE_MEMORY_MB"
-            )
+            msg = f"reading the file takes more than {self.timeout_s:g} s or {self.memory_mb} MB; split it"
             raise IngestionError(msg) from error
         if "problem" in reply:
             raise IngestionError(reply["problem"])

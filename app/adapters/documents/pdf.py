@@ -157,7 +157,7 @@ def page_lines(document: pypdfium2.PdfDocument, number: int) -> tuple[list[Line]
 
 def _source(pages: list[ReadPage], about: dict[str, str], path: Path) -> SourceText:
     if not any(page.lines for page in pages):
-        msg = f"none of its {len(pages)} pages has text; if it is a scan, install tesseract (see INGEST_OCR)"
+        msg = f"none of its {len(pages)} pages has text; if it is a scan, install tesseract (see INGEST_OCR_LANGUAGES)"
         raise IngestionError(msg)
     kept, contents = without_contents(joined(without_running([page.lines for page in pages])))
     kept, written = with_tables(kept)

@@ -1,7 +1,8 @@
-"""Read lines of JSON objects as text that says on its own what each value means: `- Goods: Gold; Rate: nil`."""
+"""Read JSON, and lines of JSON objects, as text that says on its own what a value means: `- Goods: Gold; Rate: nil`."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,55 @@ def load_json_lines(path: Path) -> SourceText:
     text, warnings = read_any_text(path)
     text = text.removeprefix("\ufeff")
     require_words(text)
-    stated, parts = Stated(), []
-    for number, value in _objects(text):
-        stated.note_all(value)
-        parts.append(_section(value, number))
+    values = list(_objects(text))
+    return _source(
+        (_section(value, number) for number, value in values), [value for _, value in values], path, warnings
+    )
+
+
+def load_json(path: Path) -> SourceText:
+    """Read a file of JSON: objects within it are sections under their names, and a list of objects is a row each.
+
+    Raises:
+        IngestionError: the file cannot be read, is no JSON, or has no text.
+    """
+    text, warnings = read_any_text(path)
+    require_words(text)
+    try:
+        value = json.loads(text.removeprefix("\ufeff"))
+        source = _source(_outline(value, 2), value, path, warnings)
+    except (ValueError, RecursionError) as error:
+        msg = "the file is no JSON, or is nested too deeply"
+        raise IngestionError(msg) from error
+    title = one_line(value.get("title"))[:MAX_NAME] if isinstance(value, dict) else ""
+    return replace(source, metadata=source.metadata | {"title": title}) if title else source
+
+
+def _source(parts: Iterable[str], values: Any, path: Path, warnings: tuple[str, ...]) -> SourceText:
+    stated = Stated()
+    stated.note_all(values)
     body = "\n".join(parts)
     require_words(body)
     return SourceText(storable(body) + "\n", 0, {"title": title_of(path)} | stated.strictest(), warnings=warnings)
+
+
+def _outline(value: Any, level: int) -> Iterator[str]:
+    """Yield the lines of a value: what has a name and holds objects is a section."""
+    if isinstance(value, list):
+        for number, item in enumerate(value, start=1):
+            yield _section(item, number) if isinstance(item, dict) else f"- {_words(item)}"
+    elif isinstance(value, dict):
+        holds = {name: inner for name, inner in value.items() if isinstance(inner, dict | list) and _has_objects(inner)}
+        yield from (f"- {_row({name: inner})}" for name, inner in value.items() if name not in holds and _words(inner))
+        for name, inner in holds.items():
+            yield f"\n{'#' * min(6, level)} {one_line(name)[:MAX_NAME]}\n"
+            yield from _outline(inner, level + 1)
+    else:
+        yield _words(value)
+
+
+def _has_objects(value: Any) -> bool:
+    return isinstance(value, dict) or any(isinstance(item, dict) for item in value)
 
 
 def _objects(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

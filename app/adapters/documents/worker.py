@@ -51,7 +51,7 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
     except IngestionError as error:
         return {"problem": str(error)}
     except MemoryError:
-        return {"problem": "the file takes more memory than INGEST_FILE_MEMORY_MB allows; split it, or raise that"}
+        return {"problem": "the file takes more memory than a file may; split it"}
     return {**asdict(parsed), "chunks": [asdict(chunk) for chunk in parsed.chunks]}
 
 

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from app.adapters.embeddings.prefixes import NO_PREFIXES, Prefixes
 from app.adapters.http_client import client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
-from chains.errors import EmbeddingCircuitError, EmbeddingError, EmbeddingRateLimitError, EmbeddingUnavailableError
+from chains.errors import EmbeddingError
 
 InputType = Literal["query", "passage"]
 BATCH = 64
@@ -25,10 +25,7 @@ KIND = ServiceKind(
         404: "EMBEDDING_BASE_URL and EMBEDDING_MODEL",
     },
     unreadable="no list of embeddings",
-    refused=EmbeddingError,
-    unavailable=EmbeddingUnavailableError,
-    rate_limited=EmbeddingRateLimitError,
-    circuit_open=EmbeddingCircuitError,
+    error=EmbeddingError,
 )
 
 
@@ -44,8 +41,7 @@ class HttpEmbeddings(Embeddings):
         options: the limits of its calls.
 
     Raises:
-        EmbeddingError: the service refuses, or answers what does not fit.
-        EmbeddingUnavailableError: it cannot be reached, or failed, also after the retries.
+        EmbeddingError: the service refuses, or answers what does not fit; or it cannot be reached, or failed.
         DeadlineError: the question's time is used up.
     """
 

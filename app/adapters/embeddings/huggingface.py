@@ -49,7 +49,7 @@ def torch_embeddings(model: str, *, device: Device = "auto", prefixes: Prefixes 
         prefixes: what the model wants before a question and before a passage.
 
     Raises:
-        ConfigurationError: the extra is not installed, the model cannot be loaded, or there is no such device.
+        ConfigurationError: the extra is not installed, the model cannot be loaded.
     """
     with from_extra("huggingface", "EMBEDDING_BACKEND=torch"):
         from langchain_huggingface import HuggingFaceEmbeddings  # noqa: PLC0415 - it takes seconds, and an extra.
@@ -67,5 +67,5 @@ def torch_embeddings(model: str, *, device: Device = "auto", prefixes: Prefixes 
         raise ConfigurationError(msg) from error
     except (AssertionError, RuntimeError) as error:  # torch's own words for a missing or unusable device.
         reason = str(error).splitlines()[0]
-        msg = f"EMBEDDING_DEVICE={device}: torch cannot use it ({reason}); try EMBEDDING_DEVICE=cpu, or see nvidia-smi"
+        msg = f"torch cannot use the device {device} ({reason}); see nvidia-smi, or hide the GPU: CUDA_VISIBLE_DEVICES="
         raise ConfigurationError(msg) from error

@@ -65,10 +65,10 @@ def openai_compatible_model(
 
 
 def openrouter_model(
-    *, base_url: str | None, api_key: SecretStr | None, referer: str | None, **options: Any
+    *, base_url: str | None, api_key: SecretStr | None, default_headers: dict[str, str] | None = None, **options: Any
 ) -> OpenAICompatibleModel:
-    """Return a chat model of OpenRouter, with its documented headers for the calling application."""
-    headers = {"X-Title": "Waypoint Co-Pilot"} | ({"HTTP-Referer": referer} if referer else {})
+    """Return a chat model of OpenRouter, with its documented header for the calling application."""
+    headers = {"X-Title": "Waypoint Co-Pilot"} | (default_headers or {})
     return openai_compatible_model(base_url=base_url or OPENROUTER, api_key=api_key, default_headers=headers, **options)
 
 

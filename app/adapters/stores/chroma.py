@@ -122,6 +122,13 @@ def _align(store: Chroma, ids: Sequence[str], read: Callable[[Sequence[str]], It
                 )
 
 
+def _existing(client: Client, collection: str) -> Any:
+    try:
+        return client.get_collection(collection, embedding_function=None)
+    except NotFoundError:
+        return None
+
+
 def _close(client: Client) -> None:
     sessions = http_sessions(client)
     client.close()
@@ -153,6 +160,10 @@ class ChromaFolder(_ChromaVectors):
         for path in self.folder.iterdir():
             if path != made:
                 shutil.rmtree(path, ignore_errors=True)
+
+    def earlier(self, folder: Path) -> Any:
+        """Return the collection that an earlier program has filled in a folder; None where there is none."""
+        return _existing(_folder_client(folder), self._collection) if folder.is_dir() else None
 
     def _store_of(self, version: str) -> Chroma | None:
         folder = self.folder / version
@@ -197,13 +208,14 @@ class ChromaServer(_ChromaVectors):
         _align(store, ids, read)
         state(metadata={"version": version})
 
+    def earlier(self, _folder: Path) -> Any:
+        """Return the collection that an earlier program has filled; None where there is none."""
+        return _existing(_server_client(self._server), self._collection)
+
     def _store_of(self, version: str) -> Chroma | None:
         client = _server_client(self._server)
-        try:
-            held = client.get_collection(self._collection, embedding_function=None).metadata or {}
-        except NotFoundError:
-            held = {}
-        if held.get("version") == version:
+        held = _existing(client, self._collection)
+        if held is not None and (held.metadata or {}).get("version") == version:
             return self._store(client)
         _close(client)
         return None

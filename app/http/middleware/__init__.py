@@ -13,6 +13,11 @@ from app.http.middleware.rate_limit import RateLimit
 from app.http.middleware.tracking import RequestIds, RequestMetrics
 from app.wiring import Services
 
+# Questions of a batch; how long a client may take to send a body; how long a question waits for its turn.
+BATCH_MAX = 10
+BODY_TIMEOUT_S = 10
+QUEUE_S = 10
+
 
 def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
     """Return the middleware of the application, outermost first."""
@@ -29,13 +34,11 @@ def middleware(services: Services, in_flight: InFlight) -> list[Middleware]:
         *([] if settings.open_to_others else [Middleware(OriginCheck, allowed=origins)]),
         Middleware(Authentication, authenticator=access.authenticator, anonymous=access.anonymous),
         Middleware(PathCheck),
-        Middleware(
-            BodyLimit, timeout_s=settings.limits.body_timeout_s, streamed_bytes=settings.uploads.max_mb * MEGABYTE
-        ),
-        Middleware(BatchLimit, batch_max=settings.limits.batch),
+        Middleware(BodyLimit, timeout_s=BODY_TIMEOUT_S, streamed_bytes=settings.uploads.max_mb * MEGABYTE),
+        Middleware(BatchLimit, batch_max=BATCH_MAX),
         *rate,
         Middleware(CancelOnDisconnect),
-        Middleware(ConcurrencyLimit, at_once=settings.limits.questions_at_once, queue_s=settings.limits.queue_s),
+        Middleware(ConcurrencyLimit, at_once=settings.limits.questions_at_once, queue_s=QUEUE_S),
     ]
 
 

@@ -13,7 +13,7 @@ from app.http.errors import RequestRefusedError
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy
 from app.http.routes.documents import DocId, Quoted, visible
-from app.wiring.library import Library
+from app.wiring.library import PAGE_TIMEOUT_S, Library
 
 if TYPE_CHECKING:
     from app.adapters.documents.pages import IndexedPage
@@ -86,7 +86,7 @@ async def _drawn(library: Library, draw: Callable[[], Awaitable[Found | None]]) 
     try:
         found = await draw()
     except PagesBusyError:
-        retry_after_s = math.ceil(library.settings.pages.timeout_s)
+        retry_after_s = math.ceil(PAGE_TIMEOUT_S)
         raise RequestRefusedError(503, BUSY, {"Retry-After": str(retry_after_s)}) from None
     if found is None:
         raise HTTPException(404, NO_PAGE)

@@ -16,11 +16,12 @@ from app.adapters.sessions.identity import Identity, Scope
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import identity_of
 from app.http.routes.page import language_of
-from app.ports import AnswerLogError
+from app.ports import MOST_FILES
 from app.web import document, view
 from app.wiring import Services
 from app.wiring.library import UPLOAD_CATEGORIES, Library
 from app.wiring.storage import parser
+from chains.errors import VectorStoreError
 from chains.library import Entry, Kind, around, locate, parts_of
 
 MOST_LISTED = 500
@@ -215,7 +216,7 @@ def _limits(request: Request) -> UploadLimits:
     settings = services.settings
     return UploadLimits(
         max_mb=settings.uploads.max_mb,
-        max_files=settings.uploads.max_files,
+        max_files=MOST_FILES,
         endings=sorted(parser(settings).endings),
         categories=list(UPLOAD_CATEGORIES),
         audiences=["internal", "public"] if identity_of(request).audience == "internal" else ["public"],
@@ -243,7 +244,7 @@ def _listed(library: Library, entry: Entry, identity: Identity) -> ListedDocumen
 
 def _uses(services: Services) -> Mapping[str, int] | None:
     """Return how many answers rest on each document; None where no answers are kept, or they cannot be read."""
-    with suppress(AnswerLogError):
+    with suppress(VectorStoreError):
         return services.answer_log.uses() if services.answer_log else None
     return None
 

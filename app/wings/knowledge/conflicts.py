@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from app.wings.knowledge.linted import Document, Finding, place
+from app.wings.knowledge.upkeep import not_in_force
 from chains.citations.claims import Claim, ClaimReader
 from chains.citations.contradiction import contradict
 from chains.text.letters import one_line
@@ -28,8 +29,9 @@ class Stated(NamedTuple):
 
 
 def find_conflicts(documents: Sequence[Document]) -> Iterator[Finding]:
-    """Yield a finding for each two statements that cannot both be true; superseded documents do not count."""
-    current = [document for document in documents if not document.is_superseded]
+    """Yield a finding for each two statements that cannot both be true; what is not in force does not count."""
+    old = not_in_force(documents)
+    current = [document for place, document in enumerate(documents) if place not in old]
     by_measure: dict[str, list[Stated]] = defaultdict(list)
     for stated in _statements(current):
         value = stated.claim.value

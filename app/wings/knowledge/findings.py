@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING
 from app.wings.knowledge.conflicts import find_conflicts
 from app.wings.knowledge.duplicates import find_boilerplate, find_duplicates
 from app.wings.knowledge.linted import Document, Finding, Reading
-from app.wings.knowledge.settings import LintSettings
-from app.wings.knowledge.upkeep import find_alike_titles, find_broken_links, find_old, find_unreachable, find_untitled
+from app.wings.knowledge.upkeep import (
+    find_alike_titles,
+    find_broken_links,
+    find_old,
+    find_unreachable,
+    find_untitled,
+    find_versions,
+)
 from app.wiring.storage import parser
 from chains.side_steps import side_step
 
@@ -29,6 +35,7 @@ def read_and_lint(
     progress: "Progress | None" = None,
     *,
     endings: set[str] | None = None,
+    max_age_days: int = 0,
 ) -> tuple[list[Document], list[Finding]]:
     """Return the documents below the paths, and what there is to find in them, by file and line.
 
@@ -38,7 +45,7 @@ def read_and_lint(
     with closing(parser(settings)) as reader:
         reading = Reading(reader, endings or reader.endings)
         documents = list(reading.documents(paths, progress))
-    found = findings_of(documents, max_age_days=settings.wing(LintSettings).max_age_days)
+    found = findings_of(documents, max_age_days=max_age_days)
     return documents, sorted([*reading.findings, *found])
 
 
@@ -50,6 +57,7 @@ def findings_of(documents: Sequence[Document], *, max_age_days: int = 0) -> list
         "duplicates": find_duplicates,
         "boilerplate": find_boilerplate,
         "old": old,
+        "versions": find_versions,
         "untitled": find_untitled,
         "alike titles": find_alike_titles,
         "broken links": find_broken_links,

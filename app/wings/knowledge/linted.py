@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from chains.citations.claim_words import SUPERSEDED
 from chains.errors import IngestionError
 from chains.ingestion.files import SourceFile, find_files
 from chains.ingestion.parsing import Parsed, Parser
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
     from chains.ingestion.chunks import Chunk
     from chains.ports import Progress
 
-Kind = Literal["conflict", "unreadable", "link", "old", "duplicate", "passage", "title"]
+Kind = Literal["conflict", "unreadable", "link", "old", "duplicate", "passage", "title", "version"]
 ERRORS: Final[frozenset[Kind]] = frozenset({"conflict", "unreadable", "link"})
-HEAD_CHARACTERS: Final = 1500  # Where a document says that another one replaces it.
 
 
 @dataclass(frozen=True, order=True)
@@ -79,11 +77,6 @@ class Document:
     def line(self, offset: int) -> int:
         """Return the line of an offset, from 1; 0 where the file has no lines."""
         return bisect_right(self._lines, offset - 1) + 1 if self.text else 0
-
-    @property
-    def is_superseded(self) -> bool:
-        """Return whether its first lines say that it holds no longer, or not yet."""
-        return bool(SUPERSEDED.search(self.text[:HEAD_CHARACTERS] or self.chunks[0].text))
 
 
 @dataclass

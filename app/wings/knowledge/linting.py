@@ -17,6 +17,9 @@ def lint(
         typer.Argument(metavar="PATH", help="Folders of documents, or documents. Default: this folder.", exists=True),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    max_age_days: Annotated[
+        int, typer.Option(min=0, help="Days since `last_updated` after which a document is old; 0: only `review_by`.")
+    ] = 0,
     fail_on: Annotated[
         Literal["error", "warning", "never"], typer.Option(help="Exit with 1 if there is a finding of this level.")
     ] = "error",
@@ -25,7 +28,8 @@ def lint(
     from app.wings.knowledge.findings import read_and_lint
 
     with progress_bar("Reading") as progress:
-        documents, findings = read_and_lint(paths or [Path()], read_settings(), progress)
+        settings = read_settings()
+        documents, findings = read_and_lint(paths or [Path()], settings, progress, max_age_days=max_age_days)
     if json:
         show(as_json([asdict(finding) | {"level": finding.level} for finding in findings]))
     for finding in () if json else findings:

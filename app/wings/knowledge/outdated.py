@@ -1,23 +1,19 @@
 """POST /api/outdated: which of a caller's answers rest on words that changed or vanished."""
 
 from collections.abc import Sequence
-from contextlib import closing
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from app.adapters.sessions.identity import Identity
 from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy, no_question
 from app.http.questions import JsonRoute, identity_of
-from app.ports import AnswerLogError
+from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.recall import recalled
-from app.wings.knowledge.settings import AnswerLogSettings
-from app.wings.knowledge.shared import BUSY
 
 if TYPE_CHECKING:
     from app.wiring import Services
@@ -57,7 +53,7 @@ _EXAMPLE = {
 def outdated_answers(services: "Services") -> APIRouter:
     """Return the route."""
     router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
-    is_kept = services.settings.wing(AnswerLogSettings).enabled and not services.remote
+    is_kept = services.settings.answer_log.enabled and not services.remote
     responses = error_responses(400, 401, 403, 408, 413, 422, 429, 500, 503) | ok_response(_EXAMPLE)
 
     @router.post("/api/outdated", responses=responses)
@@ -72,16 +68,12 @@ def outdated_answers(services: "Services") -> APIRouter:
 
 def _outdated(services: "Services", trace_ids: Sequence[str], identity: Identity) -> dict[str, list[OutdatedWords]]:
     store, index = open_answers(services.settings), services.index.current()
-    try:
-        with closing(store.database):
-            asker = store.asker_of(identity.user_id) if identity.user_id else None
-            some = [recalled(store, index, audience=identity.audience, trace_id=id_) for id_ in trace_ids]
-    except AnswerLogError as error:
-        raise HTTPException(503, BUSY) from error
-    own = [one for found in some for one in found if _is_own(one.answer, asker, identity)]
+    asker = store.asker_of(identity.user_id) if identity.user_id else None
     return {
-        one.answer.trace_id: [OutdatedWords(title=each.title, old=each.old, new=each.new) for each in one.changes]
-        for one in own
+        trace_id: [OutdatedWords(title=change.title, old=change.old, new=change.new) for change in one.changes]
+        for trace_id in trace_ids
+        for one in recalled(store, index, audience=identity.audience, trace_id=trace_id)
+        if _is_own(one.answer, asker, identity)
     }
 
 

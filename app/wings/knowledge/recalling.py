@@ -6,12 +6,11 @@ import typer
 
 from app.cli.ingest import open_services
 from app.cli.rendering import as_json, show
+from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import LoggedAnswer
 from app.wings.knowledge.held_words import tokens_of
 from app.wings.knowledge.ingested import entry_of, summary_of
 from app.wings.knowledge.recall import MOST_SHOWN, check, count_recalled, recalled
-from app.wings.knowledge.settings import AnswerLogSettings
 from chains.errors import ConfigurationError
 from chains.text.letters import one_line
 
@@ -26,7 +25,7 @@ def recall(
 ) -> None:
     """List the answers that rest on words which changed or vanished."""
     services = open_services()
-    if services.remote is not None or not services.settings.wing(AnswerLogSettings).enabled:
+    if services.remote is not None or not services.settings.answer_log.enabled:
         msg = "recall needs ANSWER_LOG=true and an index of its own, without RETRIEVAL_URL"
         raise ConfigurationError(msg)
     store = open_answers(services.settings)

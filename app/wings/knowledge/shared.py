@@ -1,7 +1,6 @@
 """GET /api/answers: the logged answers of the caller; GET /api/answers/{trace_id}: one, also for a colleague."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -10,10 +9,8 @@ from pydantic import BaseModel, Field
 
 from app.http.openapi import error_responses, ok_response
 from app.http.questions import JsonRoute, identity_of
-from app.ports import AnswerLogError
+from app.ledger.answers import LoggedAnswer
 from app.wings.knowledge.answer_log import open_answers
-from app.wings.knowledge.answers import AnswerStore, LoggedAnswer
-from app.wings.knowledge.settings import AnswerLogSettings
 from chains.citations.markers import find_markers
 
 if TYPE_CHECKING:
@@ -25,7 +22,6 @@ GONE = "This answer is no longer kept, or it held personal data. Ask the questio
 INTERNAL = "This answer rests on internal documents, which you may not see. Ask a colleague who may."
 CHANGED = "A document that this answer rests on was removed, or you may not see it. Ask the question again."
 MOST_EARLIER = 50
-BUSY = "The answer cannot be read at the moment. Try again soon."
 
 
 class SharedCitation(BaseModel):
@@ -96,14 +92,15 @@ _EARLIER = {
 def shared_answers(services: "Services") -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["Waypoint"], route_class=JsonRoute)
-    is_kept = services.settings.wing(AnswerLogSettings).enabled
+    is_kept = services.settings.answer_log.enabled
     responses = error_responses(401, 403, 404, 422, 429, 500, 503) | ok_response(_EXAMPLE)
 
     @router.get("/api/answers", responses=error_responses(401, 403, 429, 500, 503) | ok_response(_EARLIER))
     def own(request: Request) -> EarlierQuestions:
         """Return the questions that a signed-in caller asked and may still see the answers of."""
         identity = identity_of(request)
-        found = _own(services, identity.user_id) if is_kept and identity.user_id else []
+        store = open_answers(services.settings)
+        found = store.of(identity.user_id, MOST_EARLIER) if is_kept and identity.user_id else []
         shown = [one for one in found if identity.audience == "internal" or one.audience == "public"]
         return EarlierQuestions(
             answers=[
@@ -119,7 +116,7 @@ def shared_answers(services: "Services") -> APIRouter:
         identity = identity_of(request)
         if identity.user_id is None and identity.audience == "public":
             raise HTTPException(403, STRANGER)
-        found = _find(services, str(trace_id)) if is_kept else None
+        found = open_answers(services.settings).find(str(trace_id)) if is_kept else None
         if found is None or found.certificate is None:
             raise HTTPException(404, GONE if is_kept else NOT_KEPT)
         if found.audience == "internal" != identity.audience:
@@ -152,27 +149,6 @@ def shared(logged: LoggedAnswer) -> SharedAnswer:
         score=logged.confidence,
         citations=list(_citations(certificate)),
     )
-
-
-def _find(services: "Services", trace_id: str) -> LoggedAnswer | None:
-    with _reading(services) as store:
-        return store.find(trace_id)
-
-
-def _own(services: "Services", user_id: str) -> list[LoggedAnswer]:
-    with _reading(services) as store:
-        return store.of(user_id, MOST_EARLIER)
-
-
-@contextmanager
-def _reading(services: "Services") -> Iterator[AnswerStore]:
-    store = open_answers(services.settings)
-    try:
-        yield store
-    except AnswerLogError as error:
-        raise HTTPException(503, BUSY) from error
-    finally:
-        store.database.close()
 
 
 def _citations(certificate: dict[str, Any]) -> Iterator[SharedCitation]:

@@ -15,6 +15,7 @@ from app.wings.knowledge.linted import Document, Finding
 from chains.ingestion.source import title_of
 from chains.text.letters import skeleton
 from chains.text.tokens import tokens
+from chains.versions import replaced
 
 FEWEST_WORDS: Final = 3  # Fewer say nothing that a question could ask for.
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -31,6 +32,20 @@ def find_old(documents: Sequence[Document], today: date, max_age_days: int = 0) 
         elif max_age_days and updated and (today - updated).days > max_age_days:
             message = f"last updated on {updated}, more than {max_age_days} days ago"
             yield Finding(document.name, _line_of(document, "last_updated"), "old", message)
+
+
+def not_in_force(documents: Sequence[Document]) -> dict[int, int | None]:
+    """Return the documents that are not in force by place, each with the version that takes its place, if one does."""
+    return replaced([document.parsed.metadata | {"file_path": document.file.relative} for document in documents])
+
+
+def find_versions(documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield the documents of which another one is the version in force."""
+    for older, newer in not_in_force(documents).items():
+        if newer is not None:
+            title, other = documents[newer].parsed.metadata["title"], documents[newer].name
+            message = f"{title!r} ({other}) is the version in force: answers mark this one as older"
+            yield Finding(documents[older].name, 0, "version", message, other)
 
 
 def _date(text: str) -> date | None:

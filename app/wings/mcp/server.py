@@ -108,7 +108,6 @@ async def run_stdio(services: Services) -> None:
         life.push_async_callback(close, services.models)
         if services.remote is not None:
             life.push_async_callback(services.remote.aclose)
-        await life.enter_async_context(services.caches.running())
         read, write = await life.enter_async_context(stdio_server(*_own_streams(life)))
         await server.run(read, write, server.create_initialization_options())
 

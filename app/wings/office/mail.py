@@ -1,15 +1,18 @@
-"""Read e-mails (.eml) by Python's own email package: the subject as title, the sender and the day as metadata."""
+"""Read e-mails, .eml by Python's own email package and .msg by olefile; the subject is the title."""
 
+import io
 import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from email import message_from_bytes, policy
+from email import message_from_bytes, message_from_string, policy
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup
+from charset_normalizer import from_bytes
 
 from app import hooks
 from app.adapters.documents.html import main_part, without_unseen
@@ -39,7 +42,52 @@ def load_eml(path: Path) -> SourceText:
     Raises:
         IngestionError: the file cannot be read, or has no text. Other errors mean damage.
     """
-    message: Any = message_from_bytes(read_bytes(path), policy=policy.default)
+    return _source(message_from_bytes(read_bytes(path), policy=policy.default), path)
+
+
+def load_msg(path: Path) -> SourceText:
+    """Read an e-mail as Outlook saves it, in the way of `load_eml`.
+
+    Raises:
+        IngestionError: the file cannot be read, or has no text, or olefile is not installed. Other errors mean damage.
+    """
+    try:
+        from olefile import OleFileIO  # noqa: PLC0415 - An extra; only this format needs it.
+    except ImportError as error:
+        msg = "reading .msg needs olefile: pip install 'waypoint-copilot[formats]'"
+        raise IngestionError(msg) from error
+    with OleFileIO(io.BytesIO(read_bytes(path))) as file:
+        message = EmailMessage(policy.default)
+        if headers := _property(file, "", "007D"):
+            message = message_from_string(headers.partition("\r\n\r\n")[0], policy=policy.default)
+            del message["Content-Type"], message["Content-Transfer-Encoding"], message["MIME-Version"]
+        for name, tag in (("Subject", "0037"), ("From", "0C1A"), ("To", "0E04"), ("Cc", "0E03")):
+            if name not in message and (value := one_line(_property(file, "", tag))):
+                message[name] = value
+        message.set_content(_property(file, "", "1000") or " ")
+        if html := _property(file, "", "1013"):
+            message.add_alternative(html, subtype="html")
+        for folder in sorted({entry[0] for entry in file.listdir() if entry[0].startswith("__attach_")}):
+            name = one_line(_property(file, folder, "3707") or _property(file, folder, "3704"))
+            content = _stream(file, folder, "37010102")
+            message.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
+        return _source(message, path)
+
+
+def _property(file: Any, folder: str, tag: str) -> str:
+    """Return a property of a message as text: in UTF-16, in one byte a letter, or as bytes."""
+    if wide := _stream(file, folder, f"{tag}001F"):
+        return wide.decode("utf-16-le", "replace")
+    narrow = _stream(file, folder, f"{tag}001E") or _stream(file, folder, f"{tag}0102")
+    return str(from_bytes(narrow).best() or "") if narrow else ""
+
+
+def _stream(file: Any, folder: str, tag: str) -> bytes:
+    path = [*filter(None, [folder]), f"__substg1.0_{tag}"]
+    return bytes(file.openstream(path).read()) if file.exists(path) else b""
+
+
+def _source(message: Any, path: Path) -> SourceText:
     mail = _Mail()
     mail.take(message)
     texts, plain = mail.text()

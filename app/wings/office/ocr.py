@@ -41,7 +41,7 @@ class Tesseract:
         """
         left = min(PAGE_S, self._ends - time.monotonic())
         if left <= 0:
-            msg = "was not read: the time for the scanned pages of this file is over; raise INGEST_FILE_TIMEOUT_S"
+            msg = "was not read: the time for the scanned pages of this file is over; split it"
             raise RecognitionError(msg)
         command = [self.program, "stdin", "stdout", "-l", self.languages]
         try:

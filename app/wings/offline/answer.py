@@ -12,6 +12,7 @@ from app.wings.offline.evidence import Candidate, Evidence
 from app.wings.offline.matching import LISTED, words_of
 from app.wings.offline.ranker import Ranker
 from chains.text.letters import escape_brackets, one_line
+from chains.versions import is_left
 
 LONGEST_LIST: Final = 8
 MOST_WORDS: Final = 100
@@ -65,6 +66,7 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     """Return the statements that answer a question, sure or not; nothing is quoted where none is near."""
     if not evidence.statements:
         return decline()
+    _leave_older(evidence, ranker)
     scores = ranker.scores(evidence.values)
     order = np.argsort(-scores, kind="stable").tolist()
     closest = _closest([evidence.statements[row].entry for row in order], len(evidence.entries))
@@ -83,6 +85,17 @@ def answer(evidence: Evidence, ranker: Ranker, most: int) -> OfflineAnswer:
     quoted = compose(evidence, list(dict.fromkeys([*sides, *close])), most)
     is_sure = probability >= ranker.threshold
     return OfflineAnswer(quoted, probability, closest, unsure=not is_sure, given=is_sure)
+
+
+def _leave_older(evidence: Evidence, ranker: Ranker) -> None:
+    """Keep the statements of versions in force alone, where one of them is sure enough to answer."""
+    left = [is_left(entry.header, evidence.question.text) for entry in evidence.entries]
+    current = [row for row, one in enumerate(evidence.statements) if not left[one.entry]]
+    if 0 < len(current) < len(evidence.statements):
+        likely = zip(current, ranker.probabilities(evidence.values[current]).tolist(), strict=True)
+        sure = (min(share, evidence.ceiling(row)) for row, share in likely if not evidence.contradicted[row])
+        if max(sure, default=0.0) >= ranker.threshold:
+            evidence.keep(current)
 
 
 def together(parts: Sequence[tuple[str, OfflineAnswer]], prompts_folder: Path | None = None) -> OfflineAnswer:
@@ -177,7 +190,7 @@ def _cut(items: Sequence[str]) -> list[str]:
 
 def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     """Return the items in markdown with their citation; only citations stand in bare brackets."""
-    marker, said = evidence.entries[one.entry].marker, [_without_verdict(item, one, evidence) for item in items]
+    entry, said = evidence.entries[one.entry], [_without_verdict(item, one, evidence) for item in items]
     quoted = [escape_brackets(item) for item in said]
     statement = one.statement
     label = statement.lead if len(items) == 1 else statement.above
@@ -186,9 +199,10 @@ def _render(one: Candidate, items: Sequence[str], evidence: Evidence) -> str:
     telling = statement.kind == "item" and label and not label.endswith("?") and (alone or asked & _keys(label))
     lead = f"{escape_brackets(label)}:" if telling else ""
     if len(quoted) == 1:
-        return f"{lead} {quoted[0]} {marker}".strip()
-    lines = "\n".join(f"- {item}" for item in quoted)
-    return (f"{lead}\n\n{lines}" if lead else lines) + f" {marker}"
+        return f"{lead} {quoted[0]} {entry.marker}".strip()
+    marks = {other.said: other.mark for other in entry.statements if other.block == statement.block}
+    lines = "\n".join(f"{marks.get(item, '-')} {words}" for item, words in zip(items, quoted, strict=True))
+    return (f"{lead}\n\n{lines}" if lead else lines) + f" {entry.marker}"
 
 
 def _without_verdict(item: str, one: Candidate, evidence: Evidence) -> str:

@@ -13,7 +13,7 @@ from app.wings.offline.passages import Entry, is_worked
 from app.wings.offline.question import Kind, Question, join_initials, names_country, pairs_of
 from app.wings.offline.ranker import AHEAD
 from chains.ports import WordSimilarity
-from chains.text.ranges import ranged
+from chains.text.ranges import crossed, ranged
 from chains.text.statements import Statement
 from chains.text.tokens import tokens
 
@@ -255,10 +255,13 @@ class Evidence:
         It does by the words of the first cell that tell rows apart, where some row holds more of them; where first
         cells repeat, also by a whole other cell: "frozen goods in Northland" is no row of Northland that is not frozen.
         """
+        if (reached := crossed(rows, self.question.text)) is not None:
+            return np.array([row is not reached for row in rows])
         weights, named = self.weights, np.array([term.carries or term.fixed for term in self.question.terms])
         keys = [f"{row.group} {row.cells[0].text}" for row in rows]
         held = self.matcher.rows(keys)
-        telling = np.where(held >= FIXED, held, 0.0).max(axis=0) * (held.min(axis=0) < FIXED) * named
+        holds = np.where(held.max(axis=0, initial=0.0) >= 1.0, held >= 1.0, held >= FIXED)  # "west" is no "east".
+        telling = np.where(holds, held, 0.0).max(axis=0) * ~holds.all(axis=0) * named
         lacked = np.maximum(0.0, telling - alone) @ weights
         others = lacked > lacked.min(initial=np.inf) + 1e-6
         asked = {term.key for term in self.question.terms}

@@ -16,7 +16,7 @@ from chains.ingestion.engine import Engine, Reading
 
 def engine(settings: Settings, reading: Reading, _embeddings: Embeddings, address: str | None) -> Engine:
     """Return the engine on the cluster at `address`; without one, Ray is started on this machine."""
-    gpu = settings.embedding.backend == "torch" and settings.embedding.device != "cpu"
+    gpu = settings.embedding.backend == "torch"
     return RayEngine(reading, _actor_embeddings(settings), address=address, gpu=gpu)
 
 
@@ -26,6 +26,5 @@ def _actor_embeddings(settings: Settings) -> Callable[[], Embeddings]:
         msg = "--engine ray embeds in the cluster, but EMBEDDING_PROVIDER=openai-compatible asks a service: use plain"
         raise ConfigurationError(msg)
     if settings.embedding.backend == "torch":
-        device, prefixes = settings.embedding.device, embedding_prefixes(settings)
-        return partial(torch_embeddings, settings.embedding.model, device=device, prefixes=prefixes)
+        return partial(torch_embeddings, settings.embedding.model, prefixes=embedding_prefixes(settings))
     return partial(OnnxEmbeddings, threads=1)

@@ -6,7 +6,7 @@ from langchain_classic.retrievers.document_compressors import CrossEncoderRerank
 from langchain_classic.retrievers.document_compressors.cross_encoder import BaseCrossEncoder
 from sentence_transformers import CrossEncoder
 
-from app.wings.reranking.settings import RerankerSettings
+from app.wiring.models import RERANKED
 
 MODEL = "cross-encoder/ettin-reranker-17m-v1"
 
@@ -24,5 +24,5 @@ class SentenceTransformersEncoder(BaseCrossEncoder):
 
 def cross_encoder(settings: Any, _model: Any) -> CrossEncoderReranker:
     """Return LangChain's reranker over the model of RERANKER_MODEL, which the hub gives once."""
-    name = settings.wing(RerankerSettings).model or MODEL
-    return CrossEncoderReranker(model=SentenceTransformersEncoder(name), top_n=settings.retrieval.reranker_candidates)
+    name = settings.reranker.model or MODEL
+    return CrossEncoderReranker(model=SentenceTransformersEncoder(name), top_n=RERANKED)

@@ -10,13 +10,8 @@ from pydantic import BaseModel, PrivateAttr, SecretStr, ValidationError
 
 from app.adapters.http_client import client
 from app.adapters.service_calls import ServiceCalls, ServiceKind
-from app.wings.reranking.settings import RerankerSettings
-from chains.errors import (
-    RetrievalCircuitError,
-    RetrievalError,
-    RetrievalRateLimitError,
-    RetrievalUnavailableError,
-)
+from app.wiring.models import RERANKER_TIMEOUT_S
+from chains.errors import RetrievalError
 from chains.retrieval.retriever import with_metadata
 
 if TYPE_CHECKING:
@@ -28,10 +23,7 @@ KIND = ServiceKind(
     settings="RERANKER_BASE_URL and RERANKER_MODEL",
     suspects={400: "RERANKER_MODEL", 401: "RERANKER_API_KEY", 403: "RERANKER_API_KEY", 404: "RERANKER_BASE_URL"},
     unreadable="no list of results",
-    refused=RetrievalError,
-    unavailable=RetrievalUnavailableError,
-    rate_limited=RetrievalRateLimitError,
-    circuit_open=RetrievalCircuitError,
+    error=RetrievalError,
 )
 
 
@@ -76,8 +68,7 @@ class ServiceReranker(BaseDocumentCompressor):
         """Return the passages, most relevant first.
 
         Raises:
-            RetrievalError: the service refuses, or answers what does not fit.
-            RetrievalUnavailableError: it cannot be reached, or failed.
+            RetrievalError: the service refuses, or answers what does not fit.; or it cannot be reached, or failed.
         """
         body = {"query": query, "documents": [document.page_content for document in documents]}
         with self._calls.attempt(callbacks) as timeout_s:
@@ -101,6 +92,5 @@ class ServiceReranker(BaseDocumentCompressor):
 
 def service(settings: "Settings", _model: Any) -> ServiceReranker:
     """Return the reranker that asks the service of RERANKER_BASE_URL."""
-    own = settings.wing(RerankerSettings)
-    timeout_s = settings.retrieval.reranker_timeout_s
+    own, timeout_s = settings.reranker, RERANKER_TIMEOUT_S
     return ServiceReranker(own.base_url or "", model=own.model, api_key=own.api_key, timeout_s=timeout_s)

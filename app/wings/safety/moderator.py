@@ -8,7 +8,6 @@ import prompts
 from app.ports import Moderation, Trial
 from app.settings import Settings
 from app.wings.safety.moderators import OPENAI, OpenAIModeration, guard_moderator
-from app.wings.safety.settings import ModerationSettings
 from app.wiring.checks import QUESTION
 from app.wiring.llm import close, providers
 from chains.clock import Clock
@@ -26,14 +25,17 @@ OPENAI_MODEL = "omni-moderation-latest"
 REPLY_TOKENS = 1000
 # Models trained on a fixed policy, which accept no other.
 LLAMA_GUARD = "llama-guard"
-RETRIES = 3
+# Of a moderation, retries included.
+TIMEOUT_S, RETRIES = 10, 3
+# Categories that block no question by themselves.
+IGNORED = ("specialized-advice", "privacy", "intellectual-property")
 
 Made = tuple[Moderator, Callable[[], Awaitable[None]]]
 
 
 def moderation_of(settings: Settings, clock: Clock) -> Moderation | None:
     """Return the moderator that MODERATION_PROVIDER names, or None."""
-    chosen = settings.wing(ModerationSettings)
+    chosen = settings.moderation
     if not settings.safety.enabled or chosen.provider == "off":
         return None
     made = _guard_model if chosen.provider == "groq" else _openai
@@ -42,15 +44,15 @@ def moderation_of(settings: Settings, clock: Clock) -> Moderation | None:
     step = Moderate(
         moderator,
         {"moderation": text("blocked_moderation"), "self_harm": text("blocked_self_harm")},
-        ignored=[name.strip() for name in chosen.ignored.split(",")],
-        timeout_s=chosen.timeout_s,
+        ignored=IGNORED,
+        timeout_s=TIMEOUT_S,
         clock=clock,
     )
     return Moderation(moderator, step, aclose)
 
 
 def _guard_model(settings: Settings, clock: Clock) -> Made:
-    chosen = settings.wing(ModerationSettings)
+    chosen = settings.moderation
     name = chosen.model or GROQ_MODEL
     asked: dict[str, Any] = {
         "llm_provider": "groq",
@@ -59,9 +61,8 @@ def _guard_model(settings: Settings, clock: Clock) -> Made:
         "llm_base_url": _base_url(settings),
         "llm_temperature": 0,
         "llm_max_tokens": REPLY_TOKENS,
-        "llm_timeout_s": chosen.timeout_s,
-        "llm_reasoning_format": None,
-        "llm_reasoning_effort": "low" if "gpt-oss" in name else None,
+        "llm_timeout_s": TIMEOUT_S,
+        "llm_options": {"reasoning_effort": "low"} if "gpt-oss" in name else None,
         "llm_fallback": False,
         "llm_rpm": None,
         "llm_tpm": None,
@@ -73,17 +74,17 @@ def _guard_model(settings: Settings, clock: Clock) -> Made:
 
 
 def _base_url(settings: Settings) -> str | None:
-    chosen = settings.wing(ModerationSettings)
-    return chosen.base_url or (settings.llm.base_url if chosen.uses_llm_key(settings) else None)
+    chosen = settings.moderation
+    return chosen.base_url or (settings.llm.base_url if chosen.uses_llm_key(settings.llm) else None)
 
 
 def _openai(settings: Settings, clock: Clock) -> Made:
-    chosen = settings.wing(ModerationSettings)
+    chosen = settings.moderation
     moderator = OpenAIModeration(
         base_url=_base_url(settings) or OPENAI,
         model=chosen.model or OPENAI_MODEL,
         api_key=chosen.api_key or settings.llm.api_key,
-        timeout_s=chosen.timeout_s,
+        timeout_s=TIMEOUT_S,
         policy=RetryPolicy(retries=RETRIES),
         clock=clock,
     )
@@ -92,7 +93,7 @@ def _openai(settings: Settings, clock: Clock) -> Made:
 
 def trials(services: "Services") -> Iterator[Trial]:
     """Yield what `waypoint doctor` tries: a question for the moderator."""
-    moderation, provider = services.moderation, services.settings.wing(ModerationSettings).provider
+    moderation, provider = services.moderation, services.settings.moderation.provider
     if moderation is None:
         yield Trial("moderation", None, "MODERATION_PROVIDER")
         return

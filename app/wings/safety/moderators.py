@@ -13,12 +13,7 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from app.adapters.http_client import async_client, client
 from app.adapters.service_calls import CallOptions, ServiceCalls, ServiceKind
-from chains.errors import (
-    ModerationCircuitError,
-    ModerationError,
-    ModerationRateLimitError,
-    ModerationUnavailableError,
-)
+from chains.errors import ModerationError
 from chains.ports import SELF_HARM, ModerationResult, Moderator
 
 OPENAI = "https://api.openai.com/v1"
@@ -33,10 +28,7 @@ KIND = ServiceKind(
         404: "MODERATION_BASE_URL and MODERATION_MODEL",
     },
     unreadable="no verdict",
-    refused=ModerationError,
-    unavailable=ModerationUnavailableError,
-    rate_limited=ModerationRateLimitError,
-    circuit_open=ModerationCircuitError,
+    error=ModerationError,
 )
 
 
@@ -59,8 +51,7 @@ class OpenAIModeration(Runnable[str, ModerationResult]):
         options: the limits of its calls.
 
     Raises:
-        ModerationError: the service refuses, or answers what does not fit.
-        ModerationUnavailableError: it cannot be reached, or failed, also after the retries.
+        ModerationError: the service refuses, or answers what does not fit; or it cannot be reached, or failed.
         DeadlineError: the time for it is used up.
     """
 

@@ -102,7 +102,7 @@ class Bucket:
         if not is_safe_name(name):
             return Unread(address, "its name cannot be that of a file here; rename it")
         if (about.get("size") or 0) > self.max_bytes:
-            return Unread(address, f"it is larger than SOURCE_MAX_MB={self.max_bytes // 2**20}")
+            return Unread(address, f"it is larger than {self.max_bytes // 2**20} MB")
         return None
 
     def _document(

@@ -21,7 +21,7 @@ def save(parts: Iterable[bytes], folder: Path, *, max_bytes: int, timeout_s: flo
             for part in parts:
                 size += len(part)
                 if size > max_bytes or time.monotonic() > end:
-                    limit = f"SOURCE_MAX_MB={max_bytes // 2**20} or SOURCE_TIMEOUT_S={timeout_s:g}"
+                    limit = f"{max_bytes // 2**20} MB or {timeout_s:g} seconds"
                     msg = f"it is larger or slower than {limit} allows"
                     raise IngestionError(msg)
                 file.write(part)

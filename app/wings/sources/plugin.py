@@ -8,15 +8,19 @@ from app.ports import OpenedSource
 from app.settings import Settings
 from app.wings.sources.bucket import Bucket
 from app.wings.sources.public_network import PublicTransport
-from app.wings.sources.settings import SourceSettings
 from app.wings.sources.site import Site
 from app.wings.sources.web_client import WebClient
+
+# Of a file, and for its download.
+MAX_BYTES, TIMEOUT_S = 50 * 2**20, 60
+# Links from the start page, and the seconds between two requests; a site's own crawl delay takes precedence.
+MAX_DEPTH, DELAY_S = 5, 0.5
 
 
 def bucket(settings: Settings, address: str, endings: Collection[str]) -> OpenedSource:
     """Return the bucket of an address like s3://name/folder."""
-    chosen = settings.wing(SourceSettings)
-    opened = Bucket(address, endings, chosen.max_mb * 2**20, chosen.timeout_s)
+    del settings
+    opened = Bucket(address, endings, MAX_BYTES, TIMEOUT_S)
     parts = urlsplit(address)
     folder = _folder(parts.scheme, parts.netloc, parts.path)
     if opened.is_file:
@@ -26,14 +30,9 @@ def bucket(settings: Settings, address: str, endings: Collection[str]) -> Opened
 
 def site(settings: Settings, address: str, endings: Collection[str]) -> OpenedSource:
     """Return the web site of an address, or the one file of it."""
-    chosen = settings.wing(SourceSettings)
-    client = WebClient(
-        PublicTransport(allow_private=chosen.web_allow_private),
-        chosen.max_mb * 2**20,
-        chosen.timeout_s,
-        chosen.web_delay_s,
-    )
-    opened = Site(address, client, endings, chosen.web_max_pages, chosen.web_max_depth)
+    transport = PublicTransport(allow_private=settings.sources.web_allow_private)
+    client = WebClient(transport, MAX_BYTES, TIMEOUT_S, DELAY_S)
+    opened = Site(address, client, endings, settings.sources.web_max_pages, MAX_DEPTH)
     folder = _folder(opened.scope.scheme, opened.scope.host, opened.scope.folder)
     name = PurePosixPath(unquote(urlsplit(address).path)).name if opened.is_file else ""
     return OpenedSource(opened, folder, name)

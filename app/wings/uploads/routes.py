@@ -19,6 +19,7 @@ from app.http.openapi import error_responses, ok_response
 from app.http.policy import Policy, no_question
 from app.http.questions import identity_of
 from app.http.routes.documents import DocId, visible
+from app.ports import MOST_FILES
 from app.wings.uploads.jobs import Job
 from app.wings.uploads.names import FileNameError, safe_name
 from app.wings.uploads.uploads import NamesTakenError, NoRoomError, Uploads, UploadsBusyError
@@ -136,7 +137,7 @@ async def upload(request: Request) -> Accepted:
     except UploadsBusyError:
         raise _busy() from None
     try:
-        async with request.form(max_files=services.settings.uploads.max_files, max_fields=MAX_FIELDS) as form:
+        async with request.form(max_files=MOST_FILES, max_fields=MAX_FIELDS) as form:
             job = await _accepted(services.uploads, form, seen=identity_of(request).audience)
     finally:
         services.uploads.received()

@@ -5,8 +5,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from langchain_core.documents import Document
 
+from app.ledger.connect import open_database
 from app.settings.values import LOCAL_SERVERS
+from tests.indexes import index_in, put
 
 DOCUMENT = "# GST Guide\n\n## Rate\n\nThe rate of GST on imports into Singapore is 9 %.\n"
 

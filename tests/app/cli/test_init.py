@@ -70,9 +70,7 @@ def test_the_next_commands_run_on_a_folder_of_documents(waypoint, handbook):
 
 def test_the_settings_name_the_teams_and_an_index_of_its_own_and_change_nothing_else(waypoint):
     waypoint("init", "handbook")
-    set_here = {"CHROMA_PATH": "storage/handbook", "TEAMS_FILE": "handbook/teams.yaml"} | {
-        "EXAMPLES_FILE": "handbook/examples.yaml"
-    }
+    set_here = {"CHROMA_PATH": "storage/handbook", "PAGE_PATH": "handbook"}
 
     assert dotenv_values(".env") == set_here
     text = Path(".env").read_text()
@@ -87,7 +85,7 @@ def test_no_file_that_is_there_is_changed(waypoint, handbook):
 
     assert {name: Path(name).read_text() for name in FILES} == {name: f"# {name}, by its owner\n" for name in FILES}
     assert out.count(", which was there") == 5
-    lines = ["CHROMA_PATH=storage/handbook", "TEAMS_FILE=handbook/teams.yaml", "EXAMPLES_FILE=handbook/examples.yaml"]
+    lines = ["CHROMA_PATH=storage/handbook", "PAGE_PATH=handbook"]
     assert "\n      ".join(["add to it:", *lines]) + "\n" in out
 
 
@@ -105,13 +103,13 @@ def test_the_index_of_the_folder_in_which_one_stands_is_hidden_from_ingestion(wa
     waypoint("init", ".")
 
     assert dotenv_values(".env")["CHROMA_PATH"] == ".waypoint/handbook"
-    assert dotenv_values(".env")["TEAMS_FILE"] == "teams.yaml"
+    assert dotenv_values(".env")["PAGE_PATH"] == "."
 
 
 @pytest.mark.parametrize("name", ["our hand book", "it's #1", "C:\\desk", "été"])
 def test_any_name_of_a_folder_is_read_back(waypoint, name):
     waypoint("init", name)
-    assert load_settings().web.teams_file == Path(name, "teams.yaml")
+    assert load_settings().web.page == Path(name)
 
 
 def test_the_first_test_shows_how_to_cite_a_document_of_the_folder(waypoint, handbook):

@@ -9,7 +9,7 @@ from fastapi.routing import iter_route_contexts
 from app.adapters.sessions.identity import Scope
 from app.http.policy import Policies, Policy, one_question
 from app.http.server import create_app
-from app.settings import Settings
+from app.settings import load_settings
 from app.wiring import Services
 
 PROBE = {"access": "open", "drained": False}
@@ -85,7 +85,7 @@ DEFAULTS = {
 
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
-    return create_app(Services(Settings(_env_file=None)))
+    return create_app(Services(load_settings(_env_file=None)))
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def store(folder: Path) -> dict[str, str]:
 
 
 def settings(folder: Path, groq: FakeGroq) -> dict[str, str]:
-    model = {"llm_api_key": "gsk_test", "llm_base_url": groq.url, "llm_timeout_s": "600", "request_timeout_s": "600"}
+    model = {"llm_api_key": "gsk_test", "llm_base_url": groq.url, "llm_timeout_s": "600"}
     values = store(folder) | model
     return {name.upper(): value for name, value in values.items()}
 

@@ -4,11 +4,13 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
 
 import httpx
 import pytest
 from langchain_core.runnables import RunnableGenerator
 
+from app.http import middleware
 from app.http.compat.uvicorn import BoundedConnection
 from app.http.server import create_app
 from app.settings import load_settings
@@ -53,11 +55,10 @@ def writer() -> Writer:
 
 @contextmanager
 def service(writer: Writer, connection: type[BoundedConnection]) -> Iterator[tuple[str, served]]:
-    settings = load_settings(
-        _env_file=None, llm_provider="offline", max_concurrent_questions=PLACES, question_queue_s=PATIENCE_S
-    )
+    settings = load_settings(_env_file=None, llm_provider="offline", max_concurrent_questions=PLACES)
     services = Services(settings, parts=Parts(chain=RunnableGenerator(writer.parts)))
-    running = served(create_app(services), connection=connection, send_buffer=SMALL)
+    with patch.object(middleware, "QUEUE_S", PATIENCE_S):
+        running = served(create_app(services), connection=connection, send_buffer=SMALL)
     with running as url:
         yield url, running
 

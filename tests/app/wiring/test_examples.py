@@ -55,7 +55,7 @@ def test_without_a_language_model_english_questions_alone_are_offered():
 def test_a_file_that_is_no_list_of_questions_is_refused_with_its_name_and_the_form(tmp_path, content):
     file = tmp_path / "examples.yaml"
     file.write_bytes(content)
-    with pytest.raises(ConfigurationError, match=r"examples\.yaml.*EXAMPLES_FILE"):
+    with pytest.raises(ConfigurationError, match=r"examples\.yaml.* needs UTF-8 YAML"):
         examples(file)
 
 

@@ -60,8 +60,7 @@ def test_openrouter_is_told_who_asks(groq):
         openrouter_api_key="sk-or-x",
         llm_model="google/gemma-3n-e2b-it:free",
         llm_base_url=f"{groq.url}/openai/v1",
-        openrouter_referer="https://desk.example.org",
-        llm_reasoning_effort="low",
+        llm_options={"reasoning_effort": "low", "default_headers": {"HTTP-Referer": "https://desk.example.org"}},
     )
     [provider] = providers(settings, SystemClock())
     provider.model.invoke("Rate?")
@@ -79,14 +78,14 @@ def test_openrouter_has_an_address_of_its_own():
 
 
 def test_groqs_own_options_are_sent_where_they_are_set(groq):
-    chosen = {"llm_reasoning_format": "hidden", "llm_reasoning_effort": "none", "llm_service_tier": "flex"}
-    for options in ({}, chosen):
-        [provider] = providers(load_settings(**KEY, llm_base_url=groq.url, **options), SystemClock())
+    chosen = {"reasoning_format": "hidden", "reasoning_effort": "none", "service_tier": "flex"}
+    for options in (None, chosen):
+        [provider] = providers(load_settings(**KEY, llm_base_url=groq.url, llm_options=options), SystemClock())
         provider.model.invoke("Rate?")
 
     plain, told = groq.requests
     assert plain.get("reasoning_format") is None
-    assert {name.removeprefix("llm_"): value for name, value in chosen.items()}.items() <= told.items()
+    assert chosen.items() <= told.items()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import waypoint  # type: ignore[import-untyped] # Its one module in an editable installation.
 from langchain_core.runnables import RunnableLambda
 
-from app.settings import Settings
+from app.settings import load_settings
 from app.wings.offline.model import OfflineChatModel
 from app.wiring import Services
 from app.wiring.program import open_chain, process_query, retrieve
@@ -21,8 +21,8 @@ MARGINS = "---\naudience: internal\n---\n# Margins\n\nThe margin on a lost seal 
 
 
 @pytest.fixture
-def settings(tmp_path) -> Settings:
-    settings = Settings(_env_file=None, chroma_path=tmp_path / "index", scope_enabled=False)
+def settings(tmp_path) -> Any:
+    settings = load_settings(_env_file=None, chroma_path=tmp_path / "index", scope_enabled=False)
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "seals.pdf").write_bytes(pdf("The fee for a lost container seal is 25 SGD for each seal."))

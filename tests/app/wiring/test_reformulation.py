@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.wiring import Services
+from app.settings import answering
+from app.wiring import Services, llm
 from chains.output import merge
 from tests.fakes import FakeGroq, Reply, fake_groq
 from tests.prompted import asked
@@ -26,7 +27,7 @@ def groq() -> Iterator[FakeGroq]:
 
 @pytest.fixture(scope="module")
 def services(groq, tmp_path_factory) -> Services:
-    return small_services(tmp_path_factory.mktemp("desk"), groq, query_reformulation_timeout_s=5, scope_enabled=False)
+    return small_services(tmp_path_factory.mktemp("desk"), groq, scope_enabled=False)
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +77,10 @@ async def test_a_streamed_answer_starts_while_the_model_still_writes_it(services
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-async def test_a_model_that_does_not_reply_costs_its_time_out_only(services, groq, way):
+async def test_a_model_that_does_not_reply_costs_its_time_out_only(services, groq, way, monkeypatch):
+    monkeypatch.setattr(answering, "REWRITING_S", 0.2)
     groq.replies[0] = Reply(CONDENSED, release=(never := Event()))
-    chain = with_settings(services, query_reformulation_timeout_s=0.2).chain
+    chain = with_settings(services).chain
     answer = chain.invoke(FOLLOW_UP) if way == "invoke" else await chain.ainvoke(FOLLOW_UP)
     never.set()
 
@@ -106,9 +108,10 @@ def test_what_is_no_question_on_the_subject_is_not_searched_for(services, groq, 
     assert len(groq.requests) == 2
 
 
-def test_a_provider_that_only_fails_to_condense_is_not_asked_to_for_a_while(services, groq):
+def test_a_provider_that_only_fails_to_condense_is_not_asked_to_for_a_while(services, groq, monkeypatch):
+    monkeypatch.setattr(llm, "BREAKER_FAILURES", 1)
     groq.replies[:] = [Reply(status=500), Reply(ANSWER), Reply(ANSWER)]
-    chain = with_settings(services, llm_breaker_failures=1).chain
+    chain = with_settings(services).chain
     answers = [chain.invoke(FOLLOW_UP), chain.invoke(FOLLOW_UP)]
 
     assert [answer["outcome"] for answer in answers] == ["answered", "answered"]

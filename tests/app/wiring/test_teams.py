@@ -28,5 +28,5 @@ def test_teams_of_the_sample_are_not_named_for_other_documents_but_chosen_ones_a
 def test_a_file_of_another_form_is_refused_with_its_name_and_the_form(tmp_path, content):
     file = tmp_path / "teams.yaml"
     file.write_text(content)
-    with pytest.raises(ConfigurationError, match=r"teams\.yaml.*TEAMS_FILE"):
+    with pytest.raises(ConfigurationError, match=r"teams\.yaml.* needs UTF-8 YAML"):
         Teams(file, lambda: False)

@@ -195,8 +195,9 @@ async def test_a_call_may_ask_for_a_longer_reply_than_the_model_s_own(groq, cloc
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_requests_above_the_limit_wait_their_turn_and_give_up_in_time(groq, clock, way):
-    model = resilient(groq, clock, offline=False, llm_rpm=1, llm_queue_timeout_s=100)
+async def test_requests_above_the_limit_wait_their_turn_and_give_up_in_time(groq, clock, way, monkeypatch):
+    monkeypatch.setattr("app.wiring.llm.QUEUE_S", 100)
+    model = resilient(groq, clock, offline=False, llm_rpm=1)
     await ask(model, way)
     await ask(model, way)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from chains.text.quantities import quantities
-from chains.text.ranges import ranged
+from chains.text.ranges import crossed, ranged
 from chains.text.statements import read_statements
 
 
@@ -41,3 +41,27 @@ def test_the_row_whose_range_holds_the_figure_fits(head, cells, question, row):
 )
 def test_where_no_range_is_asked_for_all_rows_are_alike(cells, question):
     assert fits("Notice", cells, question) == [0.0] * len(cells)
+
+
+MATRIX = "| {} | Dunmore | Kestrel |\n| --- | --- | --- |\n| Dunmore | - | 410 |\n| Kestrel | 415 | - |\n"
+
+
+@pytest.mark.parametrize(
+    ("corner", "question", "row"),
+    [
+        ("From", "What is the rate from Dunmore to Kestrel?", "Dunmore"),
+        ("From", "What is the rate to Dunmore from Kestrel?", "Kestrel"),
+        ("", "Kestrel to Dunmore: which rate?", "Kestrel"),
+        ("To / from", "What is the rate from Dunmore to Kestrel?", "Kestrel"),
+    ],
+)
+def test_the_row_of_a_matrix_is_where_the_way_begins(corner, question, row):
+    rows = [one for one in read_statements(MATRIX.format(corner)) if one.kind == "row"]
+    found = crossed(rows, question)
+    assert found is not None
+    assert found.cells[0].text == row
+
+
+@pytest.mark.parametrize("question", ["What is the rate from Dunmore?", "What is the rate?"])
+def test_a_matrix_without_two_names_of_the_question_tells_nothing(question):
+    assert crossed([one for one in read_statements(MATRIX.format("From")) if one.kind == "row"], question) is None

@@ -15,13 +15,11 @@ from app.adapters.embeddings.prefixes import Prefixes
 from chains.callbacks import Deadline
 from chains.errors import (
     DeadlineError,
-    EmbeddingCircuitError,
     EmbeddingError,
-    EmbeddingRateLimitError,
-    EmbeddingUnavailableError,
 )
 from chains.resilience import RetryPolicy
 from tests.clocks import StoppedClock
+from tests.failures import is_circuit_open, is_rate_limited, is_unavailable
 
 PATH = "/v1/embeddings"
 EVEN = RetryPolicy(chance=lambda: 0.0)
@@ -138,13 +136,13 @@ def test_a_dimension_that_changes_between_requests_is_refused(httpserver):
 
 
 def test_a_service_that_is_not_there_or_too_slow_is_a_clear_error(clock):
-    with pytest.raises(EmbeddingUnavailableError, match="cannot be reached; check EMBEDDING_BASE_URL"):
+    with pytest.raises(EmbeddingError, check=is_unavailable, match="cannot be reached; check EMBEDDING_BASE_URL"):
         HttpEmbeddings(base_url="http://127.0.0.1:9", model="m", clock=clock).embed_query("x")
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         model = HttpEmbeddings(base_url=url, model="m", timeout_s=0.05, clock=clock)
-        with pytest.raises(EmbeddingUnavailableError, match="did not answer within"):
+        with pytest.raises(EmbeddingError, check=is_unavailable, match="did not answer within"):
             model.embed_query("x")
 
 
@@ -177,9 +175,9 @@ def test_a_service_that_keeps_failing_is_not_called_for_a_while(httpserver, cloc
     serve(httpserver, *[500] * 5)
     model = embeddings(httpserver, clock=clock)
     for _ in range(2):
-        with pytest.raises(EmbeddingUnavailableError):
+        with pytest.raises(EmbeddingError, check=is_unavailable):
             model.embed_query("x")
-    with pytest.raises(EmbeddingCircuitError, match="the embedding service failed repeatedly"):
+    with pytest.raises(EmbeddingError, check=is_circuit_open, match="the embedding service failed repeatedly"):
         model.embed_query("x")
     assert len(httpserver.log) == 5
 
@@ -191,7 +189,7 @@ def test_many_requests_to_wait_open_no_breaker(httpserver, clock):
     serve(httpserver, *[429] * 8)
     model = embeddings(httpserver, clock=clock)
     for _ in range(2):
-        with pytest.raises(EmbeddingRateLimitError):
+        with pytest.raises(EmbeddingError, check=is_rate_limited):
             model.embed_query("x")
 
     assert model.embed_query("x") == [1.0, 1.0]
@@ -202,7 +200,7 @@ def test_a_question_without_time_left_waits_for_no_retry_and_sends_nothing(https
     model, config = embeddings(httpserver, clock=clock), RunnableConfig(callbacks=[Deadline(1, clock)])
     embed = RunnableLambda(model.embed_query)
 
-    with pytest.raises(EmbeddingUnavailableError):
+    with pytest.raises(EmbeddingError, check=is_unavailable):
         embed.invoke("x", config)
     clock.time += 2
     with pytest.raises(DeadlineError):
@@ -224,7 +222,7 @@ def test_the_time_out_is_for_the_whole_reply_however_it_drips_in():
         threading.Thread(target=drip, daemon=True).start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         model = HttpEmbeddings(base_url=url, model="m", timeout_s=0.1, policy=RetryPolicy(retries=0))
-        with pytest.raises(EmbeddingUnavailableError, match="did not answer within"):
+        with pytest.raises(EmbeddingError, check=is_unavailable, match="did not answer within"):
             model.embed_query("x")
 
 
@@ -232,7 +230,7 @@ def test_the_check_asks_a_service_that_has_not_answered_lately(httpserver, clock
     serve(httpserver, 503, 503)
     model = embeddings(httpserver, clock=clock)
     for _ in range(2):
-        with pytest.raises(EmbeddingUnavailableError):
+        with pytest.raises(EmbeddingError, check=is_unavailable):
             model.check()
     model.check()
     model.check()

@@ -45,14 +45,14 @@ def settings(**options):
 
 
 def test_the_name_of_stored_vectors_has_the_model_and_the_passages_prefix():
-    labels = [embedding_label(settings(**options)) for options in ({}, {"embedding_passage_prefix": ""})]
+    labels = [embedding_label(settings(**options)) for options in ({}, {"embedding_prefixes": "query: |"})]
 
     assert labels == ["e5-small (passage:)", "e5-small"]
     assert embedding_label(load_settings(_env_file=None)) == "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def test_a_service_that_adds_the_prefixes_gets_none():
-    adding = settings(embedding_input_type=True)
+    adding = settings(embedding_prefixes="input_type")
 
     assert embedding_prefixes(adding) == NO_PREFIXES
     assert embedding_label(adding) == "e5-small (input_type)"
@@ -61,9 +61,8 @@ def test_a_service_that_adds_the_prefixes_gets_none():
 @pytest.mark.parametrize(
     ("options", "needed"),
     [
-        ({"embedding_input_type": True}, "EMBEDDING_PROVIDER=openai-compatible"),
-        ({"embedding_query_prefix": "query: "}, "EMBEDDING_BACKEND=torch"),
-        ({"embedding_passage_prefix": "passage: "}, "EMBEDDING_BACKEND=torch"),
+        ({"embedding_prefixes": "input_type"}, "EMBEDDING_PROVIDER=openai-compatible"),
+        ({"embedding_prefixes": "query: |passage: "}, "EMBEDDING_BACKEND=torch"),
     ],
 )
 def test_a_prefix_that_the_model_would_not_get_is_refused(options, needed):

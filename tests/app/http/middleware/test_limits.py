@@ -1,6 +1,7 @@
 import json
 import re
 from contextlib import ExitStack
+from unittest.mock import patch
 from uuid import uuid4
 
 import httpx
@@ -9,6 +10,7 @@ from limits import parse
 from starlette.requests import Request
 
 from app.adapters.sessions.identity import Identity
+from app.http import middleware
 from app.http.middleware.body_limit import DISCARD_BYTES, MAX_DEPTH
 from app.http.middleware.rate_limit import RETRY_STORAGE_S, RateLimit, caller_of
 from app.wiring.access import Access
@@ -33,7 +35,8 @@ REDIS = "redis://127.0.0.1:6379/11"
 
 @pytest.fixture(scope="module")
 def url(corpus, groq):
-    with serving(settings_over(corpus, groq.url, batch_max=3, body_timeout_s=0.5)) as url:
+    low = patch.multiple(middleware, BODY_TIMEOUT_S=0.5)
+    with low, serving(settings_over(corpus, groq.url)) as url:
         yield url
 
 
@@ -97,10 +100,10 @@ def test_a_batch_holds_so_many_questions_and_no_more(url, groq):
         body = {"inputs": [{"question": QUESTION}] * number}
         return httpx.post(f"{url}/copilot/batch", json=body, timeout=20).status_code
 
-    assert ask(3) == 200
-    assert len(groq.requests) == 3
-    assert ask(4) == 422
-    assert len(groq.requests) == 3
+    assert ask(10) == 200
+    assert len(groq.requests) == 10
+    assert ask(11) == 422
+    assert len(groq.requests) == 10
 
 
 def test_answers_and_refusals_tell_browsers_to_be_careful(url):
@@ -232,8 +235,14 @@ def test_questions_are_counted_for_the_identity_or_else_for_the_address(client, 
 
 def test_questions_that_find_no_turn_in_time_are_told_to_come_back_and_turns_are_given_back(corpus):
     with hanging_groq() as groq:
-        settings = settings_over(corpus, groq.url, max_concurrent_questions=2, question_queue_s=0.3)
-        with serving(settings) as url, talking(url) as one, talking(url) as two, talking(url) as three:
+        settings = settings_over(corpus, groq.url, max_concurrent_questions=2)
+        with (
+            patch.object(middleware, "QUEUE_S", 0.3),
+            serving(settings) as url,
+            talking(url) as one,
+            talking(url) as two,
+            talking(url) as three,
+        ):
             one.ask()
             two.ask()
             wait_until(lambda: groq.asked == 2)
@@ -266,8 +275,8 @@ UNASKED = [
 
 def test_what_asks_nothing_does_not_wait_for_questions(corpus):
     with hanging_groq() as groq, ExitStack() as clients:
-        settings = settings_over(corpus, groq.url, question_queue_s=3600)
-        with serving(settings) as url:
+        settings = settings_over(corpus, groq.url)
+        with patch.object(middleware, "QUEUE_S", 3600), serving(settings) as url:
             rated = {"trace_id": str(uuid4()), "score": 1}
             for _ in range(145):  # MAX_CONCURRENT_QUESTIONS is 100.
                 clients.enter_context(talking(url)).ask()
@@ -287,10 +296,9 @@ def test_a_slow_reranker_leaves_threads_to_what_asks_nothing(corpus):
             reranker.url,
             reranker="service",
             reranker_base_url=reranker.url,
-            reranker_timeout_s=3600,
             warm_up=False,
         )
-        with serving(settings) as url:
+        with patch("app.wings.reranking.service.RERANKER_TIMEOUT_S", 3600), serving(settings) as url:
             rated = {"trace_id": str(uuid4()), "score": 1}
             for _ in range(100):
                 outside.enter_context(talking(url)).ask()

@@ -26,6 +26,7 @@ from chains.resilience import CircuitBreaker
 from tests.access import bearer, key_entry
 from tests.clocks import StoppedClock
 from tests.fakes import WordEmbeddings
+from tests.indexes import index_in, put
 
 
 def readiness(*checks: Check, phase="ready", clock=None, **options) -> Readiness:
@@ -114,18 +115,20 @@ def test_what_is_asked_follows_from_the_settings(tmp_path):
         return [check.name for check in Services(load_settings(**memory, **settings)).checks()]
 
     assert names() == ["vector_store"]
-    redis = {"cache_enabled": True, "cache_backend": "redis"}
-    events = {"rabbitmq_url": "amqp://127.0.0.1/", "events_path": tmp_path / "events.sqlite3"}
+    redis = {"rate_limit": "9/minute", "rate_limit_backend": "redis"}
+    events = {"rabbitmq_url": "amqp://127.0.0.1/"}
     assert names(llm_api_key="gsk_test") == ["vector_store", "language_model"]
     assert names(**redis, **events) == ["vector_store", "redis", "rabbitmq"]
     assert names(auth_mode="session") == ["vector_store", "redis"]
     assert names(auth_mode="session", auth_url="http://127.0.0.1:9") == ["vector_store"]
 
 
-@pytest.mark.parametrize(("settings", "required"), [({"auth_mode": "session"}, True), ({"cache_enabled": True}, False)])
+@pytest.mark.parametrize(
+    ("settings", "required"), [({"auth_mode": "session"}, True), ({"rate_limit": "9/minute"}, False)]
+)
 def test_redis_is_required_where_sessions_live_in_it(tmp_path, settings, required):
     memory = {"vector_store_type": "memory", "memory_store_path": tmp_path / "s.json"}
-    checks = Services(load_settings(**memory, cache_backend="redis", **settings)).checks()
+    checks = Services(load_settings(**memory, rate_limit_backend="redis", **settings)).checks()
 
     assert {check.name: check.required for check in checks}["redis"] is required
 

@@ -4,9 +4,9 @@ import httpx
 import pytest
 
 from app.http.server import create_app
-from app.settings import load_settings
-from app.settings.reading import SettingsError
 from app.web.words import languages
+from app.wiring.page_files import owner_of
+from chains.errors import ConfigurationError
 from tests.fakes import fake_groq
 from tests.served import served, small_services
 
@@ -131,9 +131,9 @@ def test_rendering_and_loading_count_towards_no_limit_of_questions(tmp_path):
 def test_the_page_has_the_name_greeting_and_logo_of_its_owner(tmp_path):
     logo = tmp_path / "logo.svg"
     logo.write_text('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
-    own = {"page_name": "Ask <Clinic>", "page_greeting": "What do you want to know, nurse?", "page_logo": logo}
+    (tmp_path / "page.yaml").write_text("name: Ask <Clinic>\ngreeting: What do you want to know, nurse?")
     with fake_groq() as groq:
-        services = small_services(tmp_path, groq, **own)
+        services = small_services(tmp_path, groq, page_path=tmp_path)
         with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=30) as client:
             pages = [client.get(path, params={"lang": code}).text for path in ("/", "/embed") for code in languages()]
             icon = client.get("/icon")
@@ -147,7 +147,7 @@ def test_the_page_has_the_name_greeting_and_logo_of_its_owner(tmp_path):
     assert "unsafe" not in icon.headers["content-security-policy"]
 
 
-def test_a_logo_that_is_no_picture_is_refused(tmp_path):
-    (tmp_path / "logo.html").write_text("<p>")
-    with pytest.raises(SettingsError, match=r"PAGE_LOGO.*ends in \.svg or \.png"):
-        load_settings(_env_file=None, page_logo=tmp_path / "logo.html")
+def test_words_of_the_owner_that_cannot_be_read_stop_the_start(tmp_path):
+    (tmp_path / "page.yaml").write_text("title: Ask")
+    with pytest.raises(ConfigurationError, match=r"page\.yaml.* needs UTF-8 YAML"):
+        owner_of(tmp_path)

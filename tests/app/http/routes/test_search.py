@@ -74,7 +74,7 @@ def test_without_a_key_nothing_is_searched(retrieval):
 @pytest.fixture
 def chat(tmp_path, retrieval, groq) -> Any:
     """The settings of a service without documents that asks the other one."""
-    options = {"retrieval_url": retrieval, "retrieval_api_key": "staff", "retrieval_max_retries": 0}
+    options = {"retrieval_url": retrieval, "retrieval_api_key": "staff"}
     return settings_over(tmp_path, groq.url, allow_anonymous=True, rate_limit="off", **options)
 
 

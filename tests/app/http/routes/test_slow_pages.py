@@ -30,8 +30,9 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def url(folder) -> Iterator[str]:
-    with serving(settings_over(folder, "http://127.0.0.1:1", page_timeout_s=600, warm_up=False)) as url:
+def url(folder, monkeypatch) -> Iterator[str]:
+    monkeypatch.setattr("app.wiring.library.PAGE_TIMEOUT_S", 600)
+    with serving(settings_over(folder, "http://127.0.0.1:1", warm_up=False)) as url:
         yield url
 
 
@@ -89,7 +90,7 @@ def test_pages_are_counted_by_the_rate_limit_apart_from_questions(folder):
 
 @pytest.mark.slow
 def test_a_slow_page_does_not_hold_up_the_end_of_the_service(folder):
-    options = {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline", "PAGE_TIMEOUT_S": "600"}
+    options = {"CHROMA_PATH": str(folder / "store"), "LLM_PROVIDER": "offline"}
     with service(folder, **options) as running, ExitStack() as open_:
         for number in range(4):
             ask(open_, running.url, f"{SLOW}.png?width={700 + number}")

@@ -76,7 +76,7 @@ def test_only_a_caller_with_the_scope_adds_removes_and_follows(client):
         ({".md": "# A"}, 400),
         ({"a.md": "x", "A.md": "y"}, 400),
         ({"large.md": "x" * 2**20}, 413),
-        ({f"{number}.md": "x" for number in range(4)}, 400),
+        ({f"{number}.md": "x" for number in range(21)}, 400),
         ({}, 400),
     ],
     ids=["an unknown ending", "a README", "no name", "one name twice", "too large", "too many", "no files"],

@@ -42,8 +42,9 @@ def test_a_file_that_came_while_an_upload_waited_is_not_lost(tmp_path):
     assert "there first" in file.read_text()
 
 
-def test_more_uploads_than_may_wait_are_refused_and_one_thread_adds_them_all(tmp_path):
-    services = services_over(tmp_path, upload_max_waiting=5)
+def test_more_uploads_than_may_wait_are_refused_and_one_thread_adds_them_all(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.wings.uploads.uploads.MOST_WAITING", 5)
+    services = services_over(tmp_path)
     with served(create_app(services)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S, headers=STAFF) as client:
         before = threading.active_count()
 

@@ -116,12 +116,13 @@ def test_a_link_that_leads_somewhere_is_no_finding(folder, waypoint, link):
     assert waypoint("lint", "desk")[1] == ""
 
 
-def test_a_document_is_old_by_its_date_only_if_the_setting_says_so(folder, waypoint, monkeypatch):
+def test_a_document_is_old_by_its_date_only_where_an_age_is_given(folder, waypoint):
     write(folder, "a.md", "---\nlast_updated: 2020-01-31\n---\n# A\n\nA rule about ships and cargo.\n")
     assert waypoint("lint", "desk")[1] == ""
-    monkeypatch.setenv("LINT_MAX_AGE_DAYS", "365")
-
-    assert "desk/a.md:2: old: last updated on 2020-01-31, more than 365 days ago" in waypoint("lint", "desk")[1]
+    assert (
+        "desk/a.md:2: old: last updated on 2020-01-31, more than 365 days ago"
+        in waypoint("lint", "desk", "--max-age-days", "365")[1]
+    )
 
 
 def test_a_passage_that_two_documents_share_is_named_once(folder, waypoint):
@@ -165,3 +166,12 @@ def test_a_row_of_sentences_or_of_nothing_ends_no_command(folder, waypoint, text
 
     assert "Traceback" not in waypoint("lint", "desk")[1]
     assert "failed" not in waypoint("ingest", "desk")[1]
+
+
+def test_an_older_version_is_named_with_the_one_in_force_and_contradicts_nothing(folder, waypoint):
+    write(folder, "gst_2023.md", "---\ntitle: Tax rules 2023\n---\n\n" + RATE.format(8).replace("# GST Guide", ""))
+    write(folder, "gst_2026.md", "---\ntitle: Tax rules 2026\n---\n\n" + RATE.format(9).replace("# GST Guide", ""))
+    code, out, _ = waypoint("lint", "desk")
+
+    assert code == 0
+    assert "desk/gst_2023.md: version: 'Tax rules 2026' (desk/gst_2026.md) is the version in force" in out

@@ -28,7 +28,7 @@ def test_answer_quotes_the_sentence_with_its_citation():
 def test_question_for_documents_gives_one_list_with_one_citation():
     assert ask("Which documents do I need to import into Indonesia?", IMPORT) == (
         "At a minimum, import documents for Indonesia must include:\n\n"
-        "- Commercial Invoice\n- Packing List\n- Bill of Lading [Indonesia Import Guide > Papers for import]"
+        "1. Commercial Invoice\n2. Packing List\n- Bill of Lading [Indonesia Import Guide > Papers for import]"
     )
 
 

@@ -58,7 +58,7 @@ def services(tmp_path) -> Services:
 def test_an_object_that_changes_while_it_is_read_is_named_and_its_parts_are_not_mixed(
     tmp_path, bucket, change, monkeypatch
 ):
-    services = services_over(tmp_path, source_max_mb=20)
+    services = services_over(tmp_path)
 
     def large(word):
         return f"# Fees\n\n{f'The fee is {word}. ' * 700_000}".encode()  # Each service sends this in several replies.
@@ -119,7 +119,10 @@ def test_one_file_of_a_bucket_is_taken_alone(services, bucket):
     assert ids(services) == {"gst"}
 
 
-def test_a_file_that_is_too_large_or_has_an_impossible_name_is_named_and_the_rest_goes_on(services, bucket):
+def test_a_file_that_is_too_large_or_has_an_impossible_name_is_named_and_the_rest_goes_on(
+    services, bucket, monkeypatch
+):
+    monkeypatch.setattr("app.wings.sources.plugin.MAX_BYTES", 2**20)
     bucket.put("good.md", b"# Good\n\nWords.")
     bucket.put("large.md", b"x" * (2**20 + 1))
     bucket.put(f"{'x' * 300}.md", b"# Long\n\nWords.")
@@ -173,8 +176,9 @@ def test_google_that_does_not_answer_is_waited_for_as_long_as_is_set(tmp_path, m
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setenv("NO_GCE_CHECK", "true")
+        monkeypatch.setattr("app.wings.sources.plugin.TIMEOUT_S", 0.5)
         with pytest.raises(IngestionError, match=r"gs://corpus: it cannot be listed \(FSTimeoutError\)"):
-            services_over(tmp_path, source_timeout_s=0.5).ingest(["gs://corpus"])
+            services_over(tmp_path).ingest(["gs://corpus"])
 
 
 @pytest.mark.parametrize(("scheme", "package", "extra"), [("gs", "gcsfs", "gcs"), ("az", "adlfs", "azure")])

@@ -105,8 +105,9 @@ def test_a_page_that_fails_for_now_keeps_its_document(services, site):
     assert [problem.path for problem in report.problems] == [f"{site.url}/fees/"]
 
 
-def test_limits_of_pages_and_depth_hold(tmp_path, site):
-    for folder, settings in (("pages", {"web_max_pages": 2}), ("depth", {"web_max_depth": 1})):
+def test_limits_of_pages_and_depth_hold(tmp_path, site, monkeypatch):
+    for folder, settings in (("pages", {"web_max_pages": 2}), ("depth", {})):
+        monkeypatch.setattr("app.wings.sources.plugin.MAX_DEPTH", 5 if settings else 1)
         services = services_over(tmp_path / folder, **settings)
         report = services.ingest([site.url])
         assert ids(services) == {"index", "fees"}
@@ -135,6 +136,5 @@ def test_private_addresses_are_refused(tmp_path, site):
 
 def test_the_command_ingests_an_address_and_reports_by_document(waypoint, site, monkeypatch):
     monkeypatch.setenv("WEB_ALLOW_PRIVATE", "true")
-    monkeypatch.setenv("WEB_DELAY_S", "0")
     code, out, _ = waypoint("ingest", "--json", site.url)
     assert (code, json.loads(out)["files"]) == (0, 3)

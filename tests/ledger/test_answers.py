@@ -1,8 +1,7 @@
-"""The logged answers, in a file and in PostgreSQL: one suite for both."""
+"""Logged answers, and the statements that they cite."""
 
 import sqlite3
 import stat
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -11,12 +10,14 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 
-from app.ports import AnswerLogError, NotTheAskerError
-from app.wings.knowledge.answer_file import AnswerFile
-from app.wings.knowledge.answers import DAY_S, AnswerStore, LoggedAnswer, Nearest, Quote, pack
-from tests.app.wings.knowledge.conftest import NOW
+from app.ledger.answers import DAY_S, AnswerStore, LoggedAnswer, Nearest, Quote, pack
+from app.ledger.connect import open_database
+from app.ports import NotTheAskerError
+from chains.errors import VectorStoreError
 
+NOW = 1_800_000_000.0
 PROOF = {"question": "What is the GST rate?", "answer": "It is 9 %.", "sentences": []}
 RATE = Quote("gst", "GST Guide", "", "The rate is 9 %.")
 STRANGER: dict[str, Any] = {"user_id": None, "audience": "public"}
@@ -44,9 +45,13 @@ def answer(**values) -> LoggedAnswer:
 
 
 def quotes_of(store: AnswerStore) -> list[str]:
-    with store.database.transaction() as execute:
-        query = "SELECT quote FROM quotes WHERE collection = :collection ORDER BY quote"
-        return [quote for (quote,) in execute(query, {"collection": store.collection})]
+    with store.database.reading() as connection:
+        return sorted(quote for (quote,) in connection.execute(text("SELECT quote FROM statements")))
+
+
+@pytest.fixture
+def store(database) -> AnswerStore:
+    return AnswerStore(database, days=90, max_mb=1, now=lambda: NOW)
 
 
 def test_an_answer_is_read_as_it_was_added(store):
@@ -130,16 +135,13 @@ def test_nobody_but_the_asker_rates_an_answer_and_only_while_it_may_be_seen(stor
         with pytest.raises(NotTheAskerError):
             store.rate(one.trace_id, 1, None, **who)
     assert [store.find(one.trace_id).comment for one in (anonymous, public, internal)] == [None, "Mine.", "Mine."]
-    assert not AnswerStore(store.database, collection="another", days=1, max_mb=1).rate(
-        public.trace_id, 1, None, **anna
-    )
 
     store.forget("anna")
     assert [one.comment for one in store.answers()] == [None]
 
 
 def test_a_user_s_answers_are_forgotten_and_nobody_else_s(store):
-    anna, ben = f"anna of {store.collection}", "ben"
+    anna, ben = "anna", "ben"
     for user in (anna, ben, anna):
         store.add(answer(asker=store.asker_of(user), question=user))
 
@@ -149,12 +151,11 @@ def test_a_user_s_answers_are_forgotten_and_nobody_else_s(store):
 
 
 def test_the_hash_of_a_user_needs_the_key_of_the_log(store, tmp_path):
-    other = AnswerStore(AnswerFile(tmp_path / "other"), collection="c", days=1, max_mb=1)
-    again = AnswerStore(store.database, collection="another", days=1, max_mb=1)
+    other = AnswerStore(open_database(tmp_path / "other.sqlite3", collection="kb"), days=1, max_mb=1)
+    again = AnswerStore(store.database, days=1, max_mb=1)
 
     assert store.asker_of("anna") == store.asker_of("anna") == again.asker_of("anna")
     assert store.asker_of("anna") not in {other.asker_of("anna"), store.asker_of("ben")}
-    other.database.close()
 
 
 def test_answers_beyond_their_days_go(store):
@@ -176,13 +177,6 @@ def test_the_oldest_answers_beyond_the_size_go(store):
     assert kept == list(range(249, 249 - len(kept), -1))
 
 
-def test_answers_of_another_index_are_not_read(store):
-    other = AnswerStore(store.database, collection=f"{store.collection}_other", days=90, max_mb=1, now=store.now)
-    other.add(answer(), [RATE])
-
-    assert (list(store.answers()), store.count(), quotes_of(store)) == ([], 0, [])
-
-
 def test_many_processes_and_threads_lose_no_answer(store):
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda number: store.add(answer(question=str(number)), [RATE, FEES]), range(40)))
@@ -194,77 +188,44 @@ def test_many_processes_and_threads_lose_no_answer(store):
 
 
 @pytest.fixture
-def file(tmp_path) -> Iterator[AnswerStore]:
-    with closing(AnswerFile(tmp_path / "answers")) as database:
-        yield AnswerStore(database, collection="c", days=90, max_mb=1, now=lambda: NOW)
+def of_file(file) -> AnswerStore:
+    return AnswerStore(open_database(file, collection="kb"), days=90, max_mb=1, now=lambda: NOW)
 
 
 def everything(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
 
 
-def test_the_file_is_for_its_owner_alone(file, tmp_path):
-    file.add(answer())
+def test_the_file_is_for_its_owner_alone(of_file, file):
+    of_file.add(answer())
 
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "answers").iterdir()}
-    assert set(modes) >= {"answers.sqlite3", "answers.sqlite3-wal"}
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir()}
+    assert set(modes) >= {file.name, f"{file.name}-wal"}
     assert set(modes.values()) == {0o600}
-    assert stat.S_IMODE((tmp_path / "answers").stat().st_mode) == 0o700
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
-def test_what_was_forgotten_is_in_no_file_any_more_while_another_process_has_it_open(file, tmp_path):
-    file.count()
-    other = sqlite3.connect(tmp_path / "answers" / "answers.sqlite3")
-    file.add(answer(asker=file.asker_of("anna"), question="zebra " * 900, comment="giraffe"), [RATE])
-    file.add(answer(question="kept"))
-    assert other.execute("SELECT count(*) FROM answers").fetchone() == (2,)
-    assert b"zebra" in everything(tmp_path / "answers")
+def test_what_was_forgotten_is_in_no_file_any_more_while_another_process_has_it_open(of_file, file):
+    of_file.count()
+    with closing(sqlite3.connect(file)) as other:
+        of_file.add(answer(asker=of_file.asker_of("anna"), question="zebra " * 900, comment="giraffe"), [RATE])
+        of_file.add(answer(question="kept"))
+        assert other.execute("SELECT count(*) FROM answers").fetchone() == (2,)
+        assert b"zebra" in everything(file.parent)
 
-    file.forget("anna")
+        of_file.forget("anna")
 
-    held = everything(tmp_path / "answers")
-    assert [word in held for word in (b"zebra", b"giraffe", RATE.quote.encode(), b"kept")] == [
-        False,
-        False,
-        False,
-        True,
-    ]
-    other.close()
+        words = everything(file.parent)
+        assert [word in words for word in (b"zebra", b"giraffe", RATE.quote.encode())] == [False] * 3
+        assert b"kept" in words
 
 
-def test_a_reader_that_holds_the_old_words_is_told_of(file, tmp_path, monkeypatch):
-    monkeypatch.setattr("app.wings.knowledge.answer_file.BUSY_S", 0.05)
-    file.add(answer(asker=file.asker_of("anna")))
-    reader = sqlite3.connect(tmp_path / "answers" / "answers.sqlite3", isolation_level=None)
-    reader.execute("BEGIN")
-    reader.execute("SELECT * FROM answers").fetchall()
+def test_a_reader_that_holds_the_old_words_is_told_of(of_file, file, monkeypatch):
+    monkeypatch.setattr("app.ledger.sqlite.BUSY_S", 0.05)
+    of_file.add(answer(asker=of_file.asker_of("anna")))
+    with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM answers").fetchall()
 
-    with pytest.raises(AnswerLogError, match="another process reads; run this again"):
-        file.forget("anna")
-    reader.close()
-
-
-@pytest.mark.parametrize("content", [b"not a database, but long enough to be read as one", None])
-def test_a_file_that_cannot_be_used_is_named(tmp_path, content):
-    folder = tmp_path / "answers"
-    if content is None:
-        folder.write_text("a file where the folder should be")
-    else:
-        folder.mkdir()
-        (folder / "answers.sqlite3").write_bytes(content)
-
-    with (
-        closing(AnswerFile(folder)) as database,
-        pytest.raises(AnswerLogError, match=r"answers\.sqlite3 cannot be used"),
-    ):
-        AnswerStore(database, collection="c", days=1, max_mb=1).count()
-
-
-def test_a_file_of_a_later_version_is_left_alone(file, tmp_path):
-    file.add(answer())
-    with closing(sqlite3.connect(tmp_path / "answers" / "answers.sqlite3")) as connection:
-        connection.execute("PRAGMA user_version = 9")
-    file.database.close()
-
-    with pytest.raises(AnswerLogError, match="it is of version 9, not 1; move it away"):
-        file.count()
+        with pytest.raises(VectorStoreError, match="another process reads; run this again"):
+            of_file.forget("anna")

@@ -1,0 +1,115 @@
+"""Versions: the one in force leads, older ones stand last and say so, and two documents of one title are told apart."""
+
+from datetime import date
+
+import pytest
+
+from chains.state import Passage
+from chains.versions import in_force_first, is_left, replaced, series_of, stated
+
+TODAY = date(2026, 1, 31).toordinal()
+
+
+def document(title: str, **more: str) -> dict[str, str]:
+    return {"doc_id": title.replace(" ", "_"), "title": title, **more}
+
+
+def passage(title: str, content: str = "", **more: str) -> Passage:
+    return Passage(content=content or f"The fee of {title} is 4 euro.", metadata=document(title, **more), score=0.5)
+
+
+def titles(*passages: Passage, question: str = "What is the fee?") -> list[str]:
+    return [one["metadata"]["title"] for one in in_force_first(passages, question, TODAY)]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Price list 2023", "Price list 2025"),
+        ("Price list v1.9", "Price list v1.10"),
+        ("Price list March 2025", "Price list November 2025"),
+        ("Price list, edition 2", "Price list, edition 3"),
+        ("Price list 2024-01-31", "Price list 2024-02-01"),
+    ],
+)
+def test_the_later_edition_of_a_title_is_in_force(older, newer):
+    assert replaced([document(newer), document(older)], TODAY) == {1: 0}
+    assert titles(passage(older), passage(newer)) == [newer, f"{older} (older version)"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (document("Annual report 2023"), document("Annual report 2025")),  # Each is of its own year.
+        (document("Price list 2023"), document("Packing list 2025")),
+        (document("Fees 2023", jurisdiction="Norland"), document("Fees 2025", jurisdiction="Sudland")),
+        (document("Fees 2023", file_path="dunmore/fees.md"), document("Fees 2025", file_path="kestrel/fees.md")),
+        (document("Opening hours", last_updated="2023-01-01"), document("Opening hours", last_updated="2025-01-01")),
+    ],
+)
+def test_documents_about_two_things_are_no_versions(one, other):
+    assert replaced([one, other], TODAY) == {}
+
+
+def test_folders_of_an_archive_hold_versions():
+    documents = [document("Fees 2023", file_path="old/2023/fees.md"), document("Fees 2025", file_path="2025/fees.md")]
+    assert replaced(documents, TODAY) == {0: 1}
+
+
+def test_what_a_document_says_it_replaces_is_older_whatever_its_title():
+    documents = [document("Rules for travellers"), document("Expenses", replaces="the Rules for Travellers")]
+    assert replaced(documents, TODAY) == {0: 1}
+
+
+def test_a_version_that_begins_later_is_not_in_force_yet():
+    documents = [document("Fees 2026", valid_from="1 March 2026"), document("Fees 2025"), document("Fees 2024")]
+    assert replaced(documents, TODAY) == {0: 1, 2: 1}
+
+
+def test_a_document_that_says_it_no_longer_holds_is_marked_alone():
+    assert titles(passage("Old fees", superseded="true"), passage("Tools")) == ["Tools", "Old fees (not in force)"]
+
+
+def test_the_version_that_a_question_names_keeps_its_place():
+    found = titles(passage("Fees 2023"), passage("Fees 2025"), question="What was the fee in 2023?")
+    assert found == ["Fees 2023 (older version)", "Fees 2025"]
+    assert not is_left(found[0], "What was the fee in 2023?")
+    assert is_left(found[0], "What is the fee?")
+
+
+def test_two_documents_of_one_title_are_told_apart():
+    one = passage("Fees", "Trucks pay 4 euro.", doc_id="a", file_path="a.md")
+    other = passage("Fees", "Ships pay a lot.", doc_id="b", file_path="b.md")
+    assert titles(one, other) == ["Fees (a)", "Fees (b)"]
+    one["metadata"]["last_updated"], other["metadata"]["last_updated"] = "2023-01-10", "2025-01-10"
+    assert titles(one, other) == ["Fees (2023-01-10)", "Fees (2025-01-10)"]
+
+
+def test_a_passage_that_was_rewritten_later_is_of_the_older_version():
+    one = passage("Fees", "Trucks pay 4 euro.", doc_id="a", last_updated="2023-01-10")
+    other = passage("Fees", "Trucks pay 5 euro.", doc_id="b", last_updated="2025-01-10")
+    assert titles(one, other) == ["Fees (2025-01-10)", "Fees (2023-01-10, older version)"]
+
+
+def test_documents_without_an_id_stay_as_they_are():
+    passages = [Passage(content="A", metadata={"title": "Fees"}, score=None)] * 2
+    assert in_force_first(passages, "fees") == passages
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("This policy replaces that of 2023.\n", {"replaces": "that of 2023."}),
+        ("Supersedes: Yard rules, issue 4\n", {"replaces": "Yard rules, issue 4"}),
+        ("Valid from 1 May 2025 – revision 7", {"valid_from": "1 May 2025 – revision 7"}),
+        ("This guide has been superseded by the new one.", {"superseded": "true"}),
+        ("Status: draft", {"superseded": "true"}),
+        ("The fee is effective from the gate onwards.\nA crane replaces the ramp.", {}),
+    ],
+)
+def test_the_first_lines_say_which_version_a_document_is(text, says):
+    assert stated(text) == says
+
+
+def test_a_year_alone_is_no_series():
+    assert series_of("2024") == ""
