@@ -120,7 +120,7 @@ class Database(ABC):
                     finally:
                         self._current.reset(token)
         except PoolTimeoutError as error:
-            msg = f"all connections to {self.place} are in use; raise DATABASE_POOL_SIZE, or let fewer ask at once"
+            msg = f"all connections to {self.place} are in use; let fewer ask at once"
             raise VectorStoreError(msg) from error
         except SQLAlchemyError as error:  # What no statement raised: a commit, a connection that was lost.
             raise self.explained(error) from error

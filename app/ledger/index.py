@@ -48,7 +48,8 @@ class PassageIndex:
     @property
     def place(self) -> str:
         """Return where the index is, without a secret, for messages."""
-        return f"the ledger {self.database.place}"
+        where = "postgres at" if self.database.dialect == "postgresql" else "the ledger"
+        return f"{where} {self.database.place}"
 
     def version(self) -> str | None:
         """Return what changes whenever the index does, for any process; None before anything was ingested."""

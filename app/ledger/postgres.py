@@ -131,10 +131,11 @@ class PostgresDatabase(Database):
 
     def _begin_as(self, connection: Connection, *, writes: bool) -> None:
         level = "READ COMMITTED" if writes else "REPEATABLE READ"
-        connection.execution_options(isolation_level=level, postgresql_readonly=not writes)
+        connection.execution_options(isolation_level=level)
 
     def _raise_ours(self, failure: ExceptionContext) -> None:
-        raise self.explained(failure.original_exception) from failure.original_exception
+        if not failure.is_pre_ping:  # The pool opens a connection in place of one that was lost.
+            raise self.explained(failure.original_exception) from failure.original_exception
 
 
 def _connect(address: "Address", schema: str, timeout_s: float) -> Any:
@@ -236,7 +237,7 @@ REMEDIES = {
     "42501": "let an administrator grant it to the user of DATABASE_URL",
     "42P01": "the index was replaced, or its tables were deleted; ask again, or run `waypoint migrate`",
     "3F000": "run `waypoint migrate`",
-    "53300": "raise max_connections of the server, or lower DATABASE_POOL_SIZE or --workers",
+    "53300": "raise max_connections of the server, or lower --workers",
     "53": "the server is short of memory or disk; free some",
     "57014": "it took longer than VECTOR_STORE_TIMEOUT_S; raise it, or look at the load of the server",
     "57": LOST,

@@ -20,9 +20,9 @@ from app.wiring.sample import ingest_command
 from chains.errors import ConfigurationError, LLMCircuitError, LLMRateLimitError, VectorStoreError, WaypointError
 from chains.generation.provider import Provider
 from chains.logs import masked
-from chains.ports import ChunkStore
 
 if TYPE_CHECKING:
+    from app.ledger.passages import Passages
     from app.adapters.embeddings.http_embeddings import HttpEmbeddings
     from app.adapters.retrieval import RemoteRetriever
 
@@ -45,18 +45,21 @@ class Check:
     required: bool = False
 
 
-def index_check(embeddings: Embeddings, store: Callable[[], ChunkStore]) -> Check:
+def index_check(embeddings: Embeddings, store: "Callable[[], Passages]") -> Check:
     """Search the index: it is ready if a question can be embedded and finds a chunk, unless the index is empty.
+
+    The detail says what searches the vectors.
 
     The number of chunks is not returned, because readiness is public.
     """
 
-    def search() -> None:
+    def search() -> str:
         index = store()
         chunks = index.count()
         if chunks and not index.get_by_ids(list(index.nearest(embeddings.embed_query("ready"), 1, {}))):
             msg = f"a search finds none of {chunks} chunks; rebuild the index with `waypoint ingest --reset PATH`"
             raise VectorStoreError(msg)
+        return index.searched_by().partition(":")[0]
 
     return Check("vector_store", partial(to_thread.run_sync, search), required=True)
 
@@ -200,7 +203,8 @@ def _retrieval(services: Answering) -> Iterator[Trial]:
         found = services.store.nearest(services.embeddings.embed_query(QUESTION), 1, {})
         count = services.store.count()
         empty = f"; fill it with `{ingest_command(settings)}`" if count == 0 else ""
-        return f"{_place(services)}: {count} chunks, a search found {len(found)}{empty}"
+        by = services.store.searched_by()
+        return f"{_place(services)}: {count} chunks, a search by {by} found {len(found)}{empty}"
 
     def ask() -> str:
         found = services.retriever.invoke(QUESTION, {"configurable": {"audience": "internal"}})

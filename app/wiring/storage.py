@@ -114,7 +114,10 @@ def copy_index(source: Settings, target: Settings, *, replace: bool, progress: "
     from langchain_core.embeddings import DeterministicFakeEmbedding
 
     unused = DeterministicFakeEmbedding(size=1)  # Vectors are copied.
-    origin, into = stored_index(source, unused), stored_index(target, unused)
+    origin, into = (
+        stored_index(settings if settings.store.kind == "postgres" else settings.replace(database_url=None), unused)
+        for settings in (source, target)
+    )
     if origin.database is into.database:
         msg = f"both are in {origin.place}; name another store with --to"
         raise ConfigurationError(msg)

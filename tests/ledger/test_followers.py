@@ -20,7 +20,7 @@ VECTOR = WordEmbeddings().embed_query("words about seven parcels")
 
 def followed(folder: Path, *, serves: bool = True) -> PassageIndex:
     database = open_database(folder / "kb.sqlite3", collection="kb")
-    index = index_in(database, follower=lambda: ChromaFolder(folder / "vectors", "kb"))
+    index = index_in(database, follower=lambda: ChromaFolder(folder / "vectors", "desk"))
     index.vectors.serves = serves
     return index
 
@@ -39,7 +39,7 @@ def test_it_finds_what_exact_search_finds_also_after_changes(tmp_path):
         put(index, change, stale=["parcels3", "parcels4"] if not change else ())
         exact = followed(tmp_path, serves=False)
         for where in ({}, {"audience": "public"}, {"audience": "public", "category": "none"}):
-            found, expected = (each.open().nearest(VECTOR, 20, where) for each in (index, exact))
+            found, expected = (each.open().nearest(VECTOR, 60, where) for each in (index, exact))
             assert found == pytest.approx(expected, abs=1e-6)
         assert (index.open().searched_by(), exact.open().searched_by()) == ("chroma", "exact search")
 

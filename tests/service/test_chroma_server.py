@@ -161,7 +161,7 @@ def test_a_server_that_goes_away_is_done_without(tmp_path):
 
 
 def ask(server):
-    ChromaServer(server, "kb").nearest("1", [1.0], 1, {})
+    ChromaServer(server, "desk").nearest("1", [1.0], 1, {})
 
 
 def test_what_is_no_chroma_server_is_a_clear_error(httpserver):

@@ -149,17 +149,27 @@ class ChromaFolder(_ChromaVectors):
         if made.is_dir():
             return
         make_private_folder(self.folder)
-        shutil.rmtree(part, ignore_errors=True)
-        for last in (path for path in self.folder.iterdir() if path.is_dir() and not path.suffix):
-            shutil.copytree(last, part, dirs_exist_ok=True)
-            break
-        store = self._store(_folder_client(part), chunks=len(ids))
-        _align(store, ids, read)
-        del store  # This closes the client.
+        last = next((path for path in self.folder.iterdir() if path.is_dir() and not path.suffix), None)
+        try:
+            self._make(part, last, ids, read)
+        except Exception:
+            if last is None:
+                raise
+            part = self.folder / f"{version}.anew"  # The last one is damaged, and Chroma remembers paths.
+            self._make(part, None, ids, read)
         part.rename(made)
         for path in self.folder.iterdir():
             if path != made:
                 shutil.rmtree(path, ignore_errors=True)
+
+    def _make(
+        self, part: Path, last: Path | None, ids: Sequence[str], read: Callable[[Sequence[str]], Iterable[Entry]]
+    ) -> None:
+        shutil.rmtree(part, ignore_errors=True)
+        if last is not None:
+            shutil.copytree(last, part)
+        store = self._store(_folder_client(part), chunks=len(ids))
+        _align(store, ids, read)  # The client is closed with the store.
 
     def earlier(self, folder: Path) -> Any:
         """Return the collection that an earlier program has filled in a folder; None where there is none."""

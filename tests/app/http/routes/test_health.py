@@ -57,7 +57,7 @@ async def test_the_index_is_really_searched(tmp_path):
     store.database.run("DELETE FROM facts WHERE name = 'dimensions'")
     down = await readiness(check).report()
 
-    assert (up.status, up.checks["vector_store"].detail) == ("ready", None)
+    assert (up.status, up.checks["vector_store"].detail) == ("ready", "exact search")
     assert (down.status, down.checks["vector_store"].detail) == ("down", "VectorStoreError")
 
 
