@@ -53,7 +53,7 @@ class SqliteDatabase(Database):
         """Return the error that names the file."""
         return VectorStoreError(
             f"the ledger {str(self.file)!r} cannot be used ({error}); "
-            "check that it can be written and that the disk is not full"
+            "check CHROMA_PATH (or MEMORY_STORE_PATH), that it can be written, and that the disk is not full"
         )
 
     @contextmanager

@@ -167,8 +167,8 @@ def test_a_model_that_cannot_be_reached_is_made_up_for_and_the_answer_says_so(wa
 def test_two_ingestions_into_one_store_do_not_mix(waypoint, corpus):
     from filelock import FileLock
 
-    Path("storage/chroma/waypoint_kb").mkdir(parents=True)
-    with FileLock("storage/chroma/waypoint_kb/ingest.lock"):
+    Path("storage/chroma").mkdir(parents=True)
+    with FileLock("storage/chroma/waypoint_kb.ledger.sqlite3.ingest.lock"):
         code, _, err = waypoint("ingest", str(corpus))
     assert code == 1
     assert "another ingestion" in err

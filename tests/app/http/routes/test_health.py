@@ -211,7 +211,7 @@ async def test_the_routes_tell_a_service_that_lives_from_one_that_is_ready(tmp_p
     assert (starting.status_code, starting.json()) == (503, {"status": "starting", "checks": {}})
     assert int(starting.headers["retry-after"]) > 0
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
-    assert ready.json()["checks"]["vector_store"]["detail"] is None
+    assert ready.json()["checks"]["vector_store"]["detail"] == "exact search"
     assert (live.status_code, live.json()) == (200, {"status": "ok"})
 
 
